@@ -6,9 +6,11 @@
 # any lines. "(status N)" is the last line of a command that ends with another status than 0. "# " is a comment; "~ COMMAND"
 # is a command of the guide that is not run here; a comment says why.
 
-# follow GUIDE [FOLDER]: those of guides/GUIDE.txt, in FOLDER.
+GUIDES=$CONTRACT/guides
+
+# follow GUIDE [FOLDER]: those of GUIDE.txt, in FOLDER.
 follow() {
-  local file=$CONTRACT/guides/$1.txt line command='' wanted='' count=0
+  local file=$GUIDES/$1.txt line command='' wanted='' count=0
   pushd "${2:-$REPO}" >/dev/null
   while IFS= read -r line || [[ -n $line ]]; do
     case $line in

@@ -48,7 +48,7 @@ sync_application() {
   namespace=$(application "$1" .spec.destination.namespace) chart=$(application "$1" '.spec.source.path | ltrimstr("charts/")')
   RELEASE=$(application "$1" .spec.source.helm.releaseName) objects "$namespace" "$chart" -f "$CASE_DIR/values.yaml" |
     jq -c 'select(.metadata.annotations["helm.sh/hook"] != "test")' >"$CASE_DIR/$1.json"
-  expect "what the project refuses of $1" "" "$(refused_by_project <"$CASE_DIR/$1.json")"
+  expect_output "what the project refuses of $1" "" refused_by_project <"$CASE_DIR/$1.json"
   kubectl create namespace "$namespace" >/dev/null
   # Its hook before the sync.
   if jq -e 'select(.kind == "Job")' "$CASE_DIR/$1.json" >/dev/null; then "$GS_BIN/gpu-scheduler" crds apply >/dev/null; fi
@@ -87,7 +87,7 @@ run_helper controller env KUBECONFIG="$CASE_DIR/argo.kubeconfig" "$(tool argocd)
 step "without the cluster's Secret nothing is made"
 in_argo apply -f "$TREE/argocd/gpu-scheduler-complete-applicationset.yaml" >/dev/null
 eventually "what the set says of itself" 'True Successfully generated parameters for all Applications' condition gpu-scheduler-complete ParametersGenerated
-expect "Applications" "" "$(applications)"
+expect_output "Applications" "" applications
 expect_like "the controller's log" 'generated 0 applications' "$(<"$CASE_DIR/controller.log")"
 in_argo delete -f "$TREE/argocd/gpu-scheduler-complete-applicationset.yaml" >/dev/null
 
@@ -118,7 +118,9 @@ expect_like "the check's values" '^gpuScheduling: schedulingMap: - gpuDevices: 0
 expect "options of a sync" "CreateNamespace=true PrunePropagationPolicy=foreground PruneLast=true ApplyOutOfSyncOnly=true ServerSideApply=true" \
   "$(application $SCHEDULER '.spec.syncPolicy.syncOptions | join(" ")')"
 expect "retries" '5 5s 2 3m' "$(application $CHECK '.spec.syncPolicy.retry | "\(.limit) \(.backoff.duration) \(.backoff.factor) \(.backoff.maxDuration)"')"
-expect "what the project refuses of the Applications" "" "$(stored_project && in_argo get applications -o json | jq -c '.items[]' | refused_by_project)"
+stored_project
+in_argo get applications -o json | jq -c '.items[]' >"$CASE_DIR/objects.json"
+expect_output "what the project refuses of the Applications" "" refused_by_project <"$CASE_DIR/objects.json"
 
 step "the pods that check it are synced only once the scheduler is healthy"
 for name in $SCHEDULER $CHECK; do said "$name" Missing OutOfSync; done
@@ -158,7 +160,7 @@ for chart in gpu-scheduler gpu-scheduler-check; do
   if [[ $chart == *check ]]; then namespace=gpu-scheduler-tests; fi
   for values in "$TREE/charts/$chart/"{values.yaml,ci/*-values.yaml}; do
     objects $namespace $chart --include-crds -f "$values" >"$CASE_DIR/objects.json"
-    expect "what it refuses of $chart with $(basename "$values")" "" "$(refused_by_project <"$CASE_DIR/objects.json")"
+    expect_output "what it refuses of $chart with $(basename "$values")" "" refused_by_project <"$CASE_DIR/objects.json"
     mapfile -t -O ${#permitted[@]} permitted < <(jq -r '"\(if .apiVersion | contains("/") then .apiVersion | split("/")[0] else "" end) \(.kind)"' "$CASE_DIR/objects.json" | sort -u)
   done
 done
@@ -167,13 +169,13 @@ expect "left: what the charts render, right: what the project lists" $'\t Namesp
   "$(comm -3 <(printf '%s\n' "${permitted[@]}" | sort -u) <(listed))"
 note "$(listed | wc -l) kinds"
 in_argo get applicationsets -o json | jq -c '.items[]' >"$CASE_DIR/objects.json"
-expect "what it refuses of the parent's objects" "" "$(refused_by_project <"$CASE_DIR/objects.json")"
+expect_output "what it refuses of the parent's objects" "" refused_by_project <"$CASE_DIR/objects.json"
 # foreign APIVERSION KIND NAMESPACE
 foreign() { jq -nc --arg v "$1" --arg k "$2" --arg n "$3" '{apiVersion: $v, kind: $k, metadata: ({name: "x"} + if $n == "" then {} else {namespace: $n} end)}' | refused_by_project "${@:4}"; }
 expect "a Secret" "Secret gpu-scheduler-system/x: kind not permitted" "$(foreign v1 Secret gpu-scheduler-system)"
 expect "a Node" "Node /x: kind not permitted" "$(foreign v1 Node '')"
 expect "a Deployment elsewhere" "Deployment.apps default/x: namespace not permitted" "$(foreign apps/v1 Deployment default)"
-expect "a Deployment of the namespace" "" "$(foreign apps/v1 Deployment gpu-scheduler-tests)"
+expect_output "a Deployment of the namespace" "" foreign apps/v1 Deployment gpu-scheduler-tests
 # An ancestor's project named kinds that are none.
 sed 's/MutatingWebhookConfiguration/MutatingAdmissionWebhook/' "$CASE_DIR/project.json" >"$CASE_DIR/ancestor.json"
 expect "a webhook's configuration, by the ancestor's project" "MutatingWebhookConfiguration.admissionregistration.k8s.io /x: kind not permitted" \

@@ -36,11 +36,11 @@ note "${#sets[@]} sets of values"
 of_check quietly helm lint "$CHART-check" >/dev/null
 # Of a pod, such as the one of helm test, the server wants to see the account.
 for name in gpu-scheduler-gpu-scheduler-check somebody; do kubectl create --save-config serviceaccount "$name" >/dev/null; done
-expect "what is wrong with the check chart's default values" "" "$(of_check taken)"
+expect_output "what is wrong with the check chart's default values" "" of_check taken
 sets=("$CHART"-check/ci/*-values.yaml)
 for set in "${sets[@]}"; do
   quietly helm lint --quiet "$CHART-check" -f "$set" >/dev/null
-  expect "what is wrong with $(basename "$set")" "" "$(of_check taken -f "$set")"
+  expect_output "what is wrong with $(basename "$set")" "" of_check taken -f "$set"
 done
 note "${#sets[@]} of the check chart"
 expect "objects of its default values" "NetworkPolicy Service ServiceAccount StatefulSet" \
@@ -81,6 +81,8 @@ expect_like "nobody who injects" 'scheduler.requireInjection=true with webhook.e
 expect_like "an issuer without a name" 'webhook.certs.issuerRef has no name' "$(refused webhook.certs.mode=cert-manager,webhook.certs.issuerRef.kind=ClusterIssuer)"
 expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook.certs.mode=cert-manager' "$(refused webhook.certs.issuerRef.name=mine)"
 expect_like "replicaCont=1" "additional properties 'replicaCont' not allowed" "$(of_check refused replicaCont=1)"
+expect_like "its toleration's misspelt key" "additional properties 'efect' not allowed" "$(of_check refused 'tolerations[0].efect=NoSchedule')"
+expect_like "its securityContext" "additional properties 'runAsUsr' not allowed" "$(of_check refused securityContext.runAsUsr=1)"
 expect_like "a row without its node" "missing properties 'nodeName', 'gpuDevices'" "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0')"
 expect_like "ids that are none" "'all' does not match pattern" \
   "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0,gpuScheduling.schedulingMap[0].nodeName=a,gpuScheduling.schedulingMap[0].gpuDevices=all')"

@@ -38,6 +38,24 @@ fails "the writer of a pipe" 'pod p: unknown option bad' 'pod p "" bad 1 | cat >
 fails "a check inside \$()" "a: expected '1', got '2'" 'x=$(expect a 1 2)'
 fails "an unset name" 'status 1 of ' 'echo "$nobody_sets_this"'
 
+step "a guide is followed command by command, and what differs is said"
+# guide LINE...: commands of a case that follows a guide of these lines.
+guide() {
+  printf '%s\n' '# a guide' "$@" >"$CASE_DIR/cases/self.txt"
+  echo 'source "$CONTRACT/guides.sh"; GUIDES=$CONTRACT_CASES; follow self'
+}
+follows() {
+  printf '%s\n' 'step inner' "$(guide "$@")" >"$CASE_DIR/cases/harness-inner.sh"
+  CONTRACT_CASES=$CASE_DIR/cases "$CONTRACT/run-case" harness-inner 2>&1 3>&- || true # its report says so
+}
+expect_like "a guide that holds" '2 commands of a guide.*passed  harness-inner' "$(follows '$ x="a  b"' '$ echo "$x"; seq 9; false' 'a b' ... '9' '(status 1)' '~ rm -rf /')"
+expect_like "anything" 'passed  harness-inner' "$(follows '$ seq 3' ...)"
+fails "another word" "\`echo a\`: the guide shows 'b' there, and it prints 'a'" "$(guide '$ echo a' b)"
+fails "a line more" "\`seq 2\`: the guide shows '' there, and it prints '1" "$(guide '$ seq 2' 1)"
+fails "a line less" "\`echo 1\`: the guide shows '2' there" "$(guide '$ echo 1' 1 2)"
+fails "what never comes" "\`seq 9\`: the guide shows 'x' there" "$(guide '$ seq 9' ... x ...)"
+fails "a status" "\`false\`: the guide shows '' there, and it prints '\(status 1\)'" "$(guide '$ false')"
+
 step "a helper in the background that ends by itself is seen, and so is why"
 fails "a helper" "h ended by itself with status 0: a reason" 'PATIENCE=60; run_helper h echo "a reason"; eventually a y echo n'
 fails "a helper, at the next step" "h ended by itself with status 0: a reason" 'run_helper h echo "a reason"; until [[ -s $CASE_DIR/h.status ]]; do sleep 0.01; done; step after'
