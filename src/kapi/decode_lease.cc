@@ -116,10 +116,9 @@ void readOwner(const Annotations& from, Lease& lease) {
 void readGpuLease(const Annotations& from, Lease& lease) {
   lease.format = smallNumber(from.get("format"), 1'000'000).value_or(0);
   if (lease.format != leaseFormat()) {
-    malformed(lease,
-              fmt::format("format '{}' is another version's, this one reads {}: its GPU is held until its "
-                          "pod has ended",
-                          from.get("format"), leaseFormat()));
+    malformed(lease, fmt::format("format '{}' is not this version's, {}: its GPU is held until its "
+                                 "pod has ended",
+                                 from.get("format"), leaseFormat()));
     lease.format = std::max(lease.format, 1);
   }
   lease.node = model::NodeName{from.get("node")};

@@ -119,9 +119,9 @@ TEST(DecodeLease, AMalformedLeaseSaysWhyAndKeepsWhatCanBeRead) {
                         {"reservation", nullptr, "reservation is missing"},
                         {"pod-namespace", "", "pod-namespace is missing"},
                         {"pod-uid", "u-2", "holderIdentity 'u-1' is not the pod-uid 'u-2'"},
-                        {"format", "2", "format '2' is not known"},
-                        {"format", "x", "format 'x' is not known"},
-                        {"format", 1, "format '' is not known"}};
+                        {"format", "2", "format '2' is not this version's"},
+                        {"format", "x", "format 'x' is not this version's"},
+                        {"format", 1, "format '' is not this version's"}};
   for (const auto& c : cases) {
     const model::Lease lease = changed(c.annotation, c.value);
     EXPECT_NE(lease.malformed.find(c.says), std::string::npos) << c.annotation << ": " << lease.malformed;

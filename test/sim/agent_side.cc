@@ -50,7 +50,8 @@ AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
     : world_{world},
       plan_{plan},
       rng_{plan.seed ^ kAgentFaultSeed},
-      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) && !plan.has(Feature::Large)} {
+      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) &&
+                    !plan.has(Feature::Restore) && !plan.has(Feature::Large)} {
   sandbox::Transport& wire = world_.agentWire();
   wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
   wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
@@ -181,6 +182,14 @@ void AgentSide::noteUnclear(const std::string& name, Node& node) {
   }
 }
 
+/// So is one that has a GPU which is not there any more: to an agent that starts after the next one, which is
+/// told of no such GPU, its number means the GPU that has it now.
+bool AgentSide::isUnclear(const Machines::Machine& machine, const std::string& uid) const {
+  const auto held = world_.machines().heldBy(uid);
+  const auto is_gone = [&](const std::string& uuid) { return !has(machine, uuid); };
+  return unclear_.contains(uid) || std::any_of(held.begin(), held.end(), is_gone);
+}
+
 void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   look();
   const Mono now = world_.now().mono;
@@ -199,7 +208,7 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
                 slow_until_ + kRecovers, node.ignorant_until + kRecovers});
   if (hindered_until > now || !judges_users_) { return; }
   for (const auto& user : says) {
-    if (unclear_.contains(user.second) || !has(machine, user.first)) { continue; }
+    if (!has(machine, user.first) || isUnclear(machine, user.second)) { continue; }
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
     return wrong(
         fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s", name,
@@ -208,7 +217,7 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   for (const auto& user : usersOn(machine)) {
     const bool long_there = node.users.all(from, now, [&](const Users& u) { return u.contains(user); });
     if (!long_there || !listed.contains(user.first) || says.contains(user)) { continue; }
-    if (unclear_.contains(user.second)) { continue; }
+    if (isUnclear(machine, user.second)) { continue; }
     return wrong(
         fmt::format("the agent of {} does not say that pod {} uses {}, which its containers have for "
                     "{} s",
@@ -244,14 +253,20 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
   const auto& store = world_.api().store();
   const auto* stored = store.find({"gpu.scheduling/gpunodestatuses", "", name});
   const auto* node = store.find({"/nodes", "", name});
-  if (stored == nullptr || node == nullptr) { return fmt::format("node {} has no status", name); }
+  if (node == nullptr) { return ""; }  // a restore took it
+  if (stored == nullptr) { return fmt::format("node {} has no status", name); }
   const Value& owner = (*stored->object)["metadata"]["ownerReferences"].at(0)["uid"];
   if (owner != (*node->object)["metadata"]["uid"]) {
     return fmt::format("the status of {} is owned by another Node", name);
   }
   const Value& status = (*stored->object)["status"];
   const auto observed = kapi::parseTime(status["observedTime"].str());
-  if (!plan_.has(Feature::Clock) && (!observed || *observed + kOldestLook < world_.now().wall)) {
+  // While containers have a GPU that is not there by a number, its agent does not say that it looked.
+  const auto running = world_.kubelet().running(name);
+  const bool says_no_time =
+      std::any_of(running.begin(), running.end(), [&](const auto& r) { return isUnclear(machine, r.uid); });
+  if (!plan_.has(Feature::Clock) && !says_no_time &&
+      (!observed || *observed + kOldestLook < world_.now().wall)) {
     return fmt::format("the status of {} is of {}", name, status["observedTime"].str());
   }
   std::map<std::string, const Value*> listed;
@@ -277,12 +292,12 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
   }
   if (!judges_users_) { return ""; }
   for (const auto& [uuid, uid] : usersOn(machine)) {
-    if (has(machine, uuid) && says.erase({uuid, uid}) == 0 && !unclear_.contains(uid)) {
+    if (has(machine, uuid) && says.erase({uuid, uid}) == 0 && !isUnclear(machine, uid)) {
       return fmt::format("the status of {} does not say that pod {} uses {}", name, uid, uuid);
     }
   }
   for (const auto& [uuid, uid] : says) {
-    const bool known = has(machine, uuid) && !unclear_.contains(uid);
+    const bool known = has(machine, uuid) && !isUnclear(machine, uid);
     if (known && !world_.machines().heldBy(uid).contains(uuid)) {
       return fmt::format("the status of {} says that pod {} uses {}, it does not", name, uid, uuid);
     }

@@ -4,8 +4,9 @@
 // more nor less than what was so within the last look, unless something hinders it; and no agent writes much
 // more often than something changed. Once everything is quiet each status tells its machine as it is: GPUs,
 // health, users, its owner, and a look that is not old.
-// (Where annotations of pods are edited or forged, users are not judged: an agent believes what a pod's
-// object says when it is first seen. Nor are they in large plays, which would take too long.)
+// (Where annotations of pods are edited or forged, or a pod may be decided twice after a restore, users are
+// not judged: an agent believes what a pod's object says when it is first seen. Nor are they in large plays,
+// which would take too long.)
 // What fails is drawn from a generator of its own. Nothing of the agent's code is asked. Must not outlive the
 // World. One thread.
 #pragma once
@@ -59,6 +60,7 @@ class AgentSide {
   void statusLeaves(const std::string& node, const json::Value& status);
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
+  [[nodiscard]] bool isUnclear(const sandbox::Machines::Machine& machine, const std::string& uid) const;
   void noteUnclear(const std::string& name, Node& node);
   void wrong(std::string what);
 
