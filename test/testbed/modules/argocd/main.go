@@ -1,5 +1,5 @@
 // argocd is what of Argo CD the contract cases need, in one program: its ApplicationSet controller, and its own answer to what
-// a project permits. Argo CD's one program has all its servers too, and takes three times as long to compile.
+// a project permits. Argo CD's one program has all its servers too, and takes longer to compile.
 //
 //	argocd [FLAG...]                             the controller, with its own flags
 //	argocd permits PROJECT.json SERVER <OBJECTS  each of OBJECTS (JSON, one after the other) that the project refuses at SERVER
