@@ -160,19 +160,8 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   kapi::Effects out;
   if (look) {
     users_.seen(*look);
-    if (const auto stray = users_.unknown()) {
-      std::string message = fmt::format(
-          "containers of pod {} have GPU {}, which is none of this node's: until they end, GPUs "
-          "of pods that went without an end stay taken",
-          stray->pod.text, stray->gpu);
-      if (conditions_[kContainersCondition].message != message) {
-        out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
-      }
-      setCondition(kContainersCondition, false, "GpuNotListed", std::move(message), now);
-    } else {
-      observed_ = kapi::microTimeText(now.wall);
-      setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
-    }
+    observed_ = kapi::microTimeText(now.wall);
+    setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
   } else {
     const char* message = silenceOf(look.error().code);
     if (conditions_[kContainersCondition].message != message) {

@@ -22,8 +22,7 @@
 //     they were). Never is a good list replaced by none because nobody answers.
 //   - observedTime is the last look at the *containers*, since schedulers free the GPUs of a pod without an
 //     end when two new looks do not show it. Without a runtime it stays as it was (or the time of the first
-//     write): such GPUs then stay Draining. It also stands still while a pod's containers have a GPU that no
-//     GPU of the node is (Users::unknown()).
+//     write): such GPUs then stay Draining.
 //   - The list holds this agent's GPUs only: what others wrote into it is taken out when an answer shows it.
 // One thread; time is an argument.
 #pragma once

@@ -155,18 +155,6 @@ void Users::seen(const Containers& containers) {
   }
 }
 
-std::optional<Users::Stray> Users::unknown() const {
-  if (!isNumbered()) { return std::nullopt; }
-  for (const auto& [uid, pod] : pods_) {
-    if (!pod.has_containers) { continue; }
-    for (const auto& name : pod.said) {
-      // A GPU that is not there is nobody else's, and "all" or what else somebody may write is none.
-      if (isId(name) || name.starts_with("MIG-")) { return Stray{uid, name}; }
-    }
-  }
-  return std::nullopt;
-}
-
 std::vector<model::Uid> Users::of(const Device& device) const {
   const std::string name = nameOf(device);
   std::vector<model::Uid> out;

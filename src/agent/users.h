@@ -7,8 +7,8 @@
 // and frees nothing. No container's environment is read.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
 // first seen, whatever ids do later. What was published before a restart (seed()) says which GPU that was.
-// Names that no GPU has had yet are looked up again when numbers come; while a pod with containers has some,
-// nobody can say that the other GPUs are free (unknown()).
+// Names that no GPU has had yet are looked up again when numbers come. Until then they are nobody's: anybody
+// may write some on a pod of theirs, and must not hold up what others free.
 // A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
 // before); at once while there has been no look, and so nobody who could name it.
 // The runtime's silence takes nobody away. Pure; one thread.
@@ -68,13 +68,6 @@ class Users {
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
   /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
-  /// A pod with containers and one of its GPUs, an id or a partition, that may be any GPU of the node.
-  /// nullopt: there is none, or the GPUs of the node are not known yet.
-  struct Stray {
-    model::Uid pod;
-    std::string gpu;
-  };
-  [[nodiscard]] std::optional<Stray> unknown() const;
   /// How many pods with GPUs have ended, or went, since the runtime answered first.
   [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.

@@ -199,29 +199,6 @@ TEST_F(UsersTest, ASeedThatComesAfterLooksOnlySaysWhichGpus) {
   EXPECT_EQ(text(), "-|p|-");
 }
 
-TEST_F(UsersTest, GpusThatNobodyKnowsAreSaidWhileThePodHasContainers) {
-  const auto stray = [&] {
-    const auto found = users.unknown();
-    return found ? found->pod.text + " " + found->gpu : "";
-  };
-  users.changed(pod("p").allocated("n:0,7").value());
-  EXPECT_EQ(stray(), "");
-  look({{"p", std::nullopt}});
-  EXPECT_EQ(stray(), "p 7");
-  devices = gpus({"a", "b", "c", "d", "e", "f", "g", "h"});
-  users.number(devices);
-  EXPECT_EQ(stray(), "");
-  look({{"q", "MIG-9"}});
-  EXPECT_EQ(stray(), "q MIG-9");
-  look({{"r", "GPU-9"}});
-  EXPECT_EQ(stray(), "") << "a GPU that is not there is nobody else's";
-  look({{"s", "all"}, {"t", "-1"}, {"u", "1024"}, {"v", "1x"}});
-  EXPECT_EQ(stray(), "") << "these name none";
-  users = {};
-  look({{"p", "0"}});
-  EXPECT_EQ(stray(), "") << "no GPU is known yet";
-}
-
 TEST_F(UsersTest, AnAllocationThatCannotBeReadIsNone) {
   users.changed(pod("p").allocated("n:x,y").value());
   look({{"p", "1"}});
