@@ -56,7 +56,8 @@ YAML
 # install_before: the version before, and pods that keep their GPUs through all that follows.
 install_before() {
   helm install gpu-scheduler "$CASE_DIR/chart-before" -f "$CASE_DIR/values.yaml" >"$CASE_DIR/helm.log"
-  kubectl wait --for=condition=Established --timeout="${PATIENCE}s" -f "$CHART/crds/crds.yaml" >/dev/null
+  eventually_served gpuclaims.gpu.scheduling
+  eventually_served gpunodestatuses.gpu.scheduling
   "$TESTBED/nodes" --count 40 --prefix sim-
   eventually_up
   claim keeps 'count: 2' "$(on node-a)" | create
