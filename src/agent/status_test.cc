@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include "agent/kinds.h"
-#include "agent/simulated.h"
 #include "kapi/decode.h"
 
 namespace gs::agent {
@@ -189,27 +188,6 @@ TEST(OwnStatus, TakesNonsenseAsNothing) {
   EXPECT_EQ(own->view.devices[0].links, (std::vector<DeviceLink>{{0, LinkType::Pcie, 0}}));
   EXPECT_EQ(own->view.devices[0].in_use_by, std::vector{model::Uid{"u"}});
   EXPECT_EQ(own->view.devices[1].gpu.numa_node, -1);
-}
-
-/// A scheduler reads the same of a simulated agent and of the sandbox's own.
-TEST(Simulated, IsWhatTheNodeFileSays) {
-  const auto file = json::parse(R"({"nodes":[{"name":"n","gpus":{"count":4,"model":"M","memoryMiB":7,
-      "islands":[{"ids":[0,2],"bandwidthGBps":600},{"ids":[1,3],"bandwidthGBps":400}],
-      "links":[{"from":1,"to":3,"gbps":200},{"from":2,"to":3,"gbps":64}],
-      "health":[{"id":3,"health":"Unhealthy","reason":"XID 79"}]}}]})");
-  const auto node = kapi::readNodeFile(*file)->front();
-  const auto devices = devicesOf(hardwareOf(node));
-  ASSERT_EQ(devices.size(), 4U);
-  EXPECT_EQ(devices[2].island, devices[0].island);
-  EXPECT_EQ(devices[3].island, devices[1].island);
-  EXPECT_NE(devices[0].island, devices[1].island);
-  EXPECT_EQ(devices[2].bandwidth_gbps, 600);
-  EXPECT_EQ(devices[1].bandwidth_gbps, 200) << "the link says what the pair has";
-  EXPECT_EQ(devices[2].links, (std::vector<DeviceLink>{{0, LinkType::NvLink, 600}, {3, LinkType::Pcie, 64}}));
-  EXPECT_EQ(devices[3].gpu.health, model::Health::Unhealthy);
-  EXPECT_EQ(devices[3].gpu.reason, "XID 79");
-  EXPECT_EQ(devices[0].gpu.uuid, node.devices[0].uuid);
-  EXPECT_EQ(devices[0].gpu.memory_mib, 7);
 }
 
 }  // namespace
