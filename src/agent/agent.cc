@@ -83,6 +83,7 @@ void shutMoved(std::vector<Device>& devices, const std::set<std::string>& vanish
 
 std::string idsOf(const std::vector<Device>& devices) {
   std::vector<int> ids;
+  ids.reserve(devices.size());
   for (const Device& device : devices) { ids.push_back(device.id); }
   return fmt::format("{}", fmt::join(ids, ", "));
 }

@@ -106,7 +106,7 @@ struct ContainerRuntime::Channel {
     grpc::ClientContext context;
     context.set_deadline(end);
     if (!begin(context)) { return grpc::Status::CANCELLED; }
-    const grpc::Status out = (stub.get()->*method)(&context, Request{}, &response);
+    grpc::Status out = (stub.get()->*method)(&context, Request{}, &response);
     MutexLock lock{mutex};
     under_way = nullptr;
     return out;

@@ -116,7 +116,7 @@ void Machines::setHealth(const std::string& node, int gpu, model::Health health,
 void Machines::setDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) {
     changeDevices(*m, std::move(devices));
-    m->agent_anew = true;
+    m->agent_anew_ = true;
   }
 }
 
@@ -128,35 +128,35 @@ void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
   if (agents_) { seeContainers(m); }
   m.sim.devices = std::move(devices);
   m.hardware = ++changes_;
-  m.dirty = true;
+  m.dirty_ = true;
 }
 
 void Machines::setDriver(const std::string& node, std::optional<agent::Fault> fault) {
   Machine* m = find(node);
-  if (m == nullptr || m->fault == fault) { return; }
-  m->fault = std::move(fault);
+  if (m == nullptr || m->fault_ == fault) { return; }
+  m->fault_ = std::move(fault);
   m->hardware = ++changes_;
 }
 
 void Machines::setRuntimeSilent(const std::string& node, bool silent) {
-  if (Machine* m = find(node)) { m->is_silent = silent; }
+  if (Machine* m = find(node)) { m->is_silent_ = silent; }
 }
 
 void Machines::setAgentDown(const std::string& node, bool down) {
   Machine* m = find(node);
   if (m == nullptr) { return; }
-  m->agent_ready = !down;
-  const bool other = std::exchange(m->agent_down, down) != down;
-  m->agent_anew = m->agent_anew || other;
+  m->agent_ready_ = !down;
+  const bool other = std::exchange(m->agent_down_, down) != down;
+  m->agent_anew_ = m->agent_anew_ || other;
 }
 
 bool Machines::isAgentDown(const std::string& node) const {
   const auto it = machines_.find(node);
-  return it != machines_.end() && it->second.agent_down;
+  return it != machines_.end() && it->second.agent_down_;
 }
 
 void Machines::setNodeReady(const std::string& node, bool ready) {
-  if (Machine* m = find(node)) { m->ready = ready; }
+  if (Machine* m = find(node)) { m->ready_ = ready; }
 }
 
 // ---- acting
@@ -187,7 +187,7 @@ std::optional<Mono> Machines::nextDue(Now now) {
   if (commanded_ || (agents_ && kubelet_.changes() != seen_changes_)) { return now.mono; }
   std::optional<Mono> due;
   for (const auto& entry : machines_) {
-    const auto& next = entry.second.next;
+    const auto& next = entry.second.next_;
     if (next && (!due || *next < *due)) { due = next; }
   }
   return due;
@@ -206,20 +206,20 @@ void Machines::tick(Now now) {
     }
   }
   for (auto& [name, m] : machines_) {
-    if (!m.created) { create(m, now); }
+    if (!m.created_) { create(m, now); }
     if (agents_) { keepAgentPod(m, now); }
-    if (agents_ && (containers_changed || m.dirty)) { seeContainers(m); }
+    if (agents_ && (containers_changed || m.dirty_)) { seeContainers(m); }
     carryOut(m, now);
     if (agents_) { runAgent(m); }
-    if (m.dirty && !m.sim.devices.empty()) { setAllocatable(m, now); }
-    const bool is_due = m.dirty || (m.next && *m.next <= now.mono);
-    m.dirty = false;
+    if (m.dirty_ && !m.sim.devices.empty()) { setAllocatable(m, now); }
+    const bool is_due = m.dirty_ || (m.next_ && *m.next_ <= now.mono);
+    m.dirty_ = false;
     if (is_due && !agents_) { writeByHand(m, now); }
   }
 }
 
 void Machines::create(Machine& m, Now now) {
-  m.created = true;
+  m.created_ = true;
   Value node = kapi::encodeNode(m.sim);
   describe(node, addresses_.next(), now);
   (void)send("POST", "/api/v1/nodes", std::move(node), now);
@@ -252,22 +252,22 @@ void Machines::carryOut(Machine& m, Now now) {
         {"status", Object{{"conditions",
                            Array{Value{Object{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}}}}}};
   };
-  if (m.ready) {
-    (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status", conditions(*m.ready), now,
+  if (m.ready_) {
+    (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status", conditions(*m.ready_), now,
                kStrategic);
-    m.ready.reset();
+    m.ready_.reset();
   }
-  if (m.agent_ready && agents_) {
+  if (m.agent_ready_ && agents_) {
     (void)send("PATCH", fmt::format("/api/v1/namespaces/{}/pods/{}/status", kAgentNamespace, agentPod(m.sim)),
-               conditions(*m.agent_ready), now, kStrategic);
-    m.agent_ready.reset();
+               conditions(*m.agent_ready_), now, kStrategic);
+    m.agent_ready_.reset();
   }
 }
 
 void Machines::runAgent(Machine& m) {
-  if (!std::exchange(m.agent_anew, false)) { return; }
+  if (!std::exchange(m.agent_anew_, false)) { return; }
   ++changes_;
-  m.agent = m.agent_down ? 0 : changes_;
+  m.agent = m.agent_down_ ? 0 : changes_;
 }
 
 /// As somebody would who has `gpu-scheduler-agent look` tell him. Its kind may not be served yet.
@@ -285,7 +285,7 @@ void Machines::writeByHand(Machine& m, Now now) {
   };
   const bool written = node != nullptr && apply("", agent::specBody(m.sim.name, owner)) &&
                        apply("/status", agent::statusBody(m.sim.name, view, ""));
-  m.next = written ? std::nullopt : std::optional{now.mono + kRetry};
+  m.next_ = written ? std::nullopt : std::optional{now.mono + kRetry};
 }
 
 /// nvidia.com/gpu as the kubelet counts it: the healthy devices.
@@ -307,7 +307,7 @@ void Machines::seeContainers(Machine& m) const {
   for (const auto& r : running) {
     alive.insert(r.uid);
     if (r.devices.empty()) { continue; }
-    auto& got = m.held[r.uid];
+    auto& got = m.held_[r.uid];
     for (const std::string& said : splitCommas(r.devices)) {
       const auto is_it = [&](const model::Device& d) {
         return said == std::to_string(d.id) || said == d.uuid;
@@ -316,13 +316,13 @@ void Machines::seeContainers(Machine& m) const {
       if (at != m.sim.devices.end()) { got.try_emplace(said, nameOf(*at)); }
     }
   }
-  std::erase_if(m.held, [&](const auto& entry) { return !alive.contains(entry.first); });
-  for (const auto& [uid, got] : m.held) {
+  std::erase_if(m.held_, [&](const auto& entry) { return !alive.contains(entry.first); });
+  for (const auto& [uid, got] : m.held_) {
     for (const auto& [said, gpu] : got) { used.insert(gpu); }
   }
   for (const auto& r : running) {
-    if (!r.devices.empty() || r.gpus == 0 || m.held.contains(r.uid)) { continue; }
-    auto& got = m.held[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
+    if (!r.devices.empty() || r.gpus == 0 || m.held_.contains(r.uid)) { continue; }
+    auto& got = m.held_[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
     for (const auto& d : m.sim.devices) {
       if (static_cast<int>(got.size()) == r.gpus) { break; }
       if (used.insert(nameOf(d)).second) { got.emplace(fmt::format("#{}", got.size()), nameOf(d)); }
@@ -338,27 +338,27 @@ std::vector<model::Device> Machines::devicesOf(const std::string& node) const {
 std::set<std::string> Machines::heldBy(const std::string& uid) const {
   std::set<std::string> out;
   for (const auto& [node, m] : machines_) {
-    const auto at = m.held.find(uid);
-    if (at == m.held.end()) { continue; }
+    const auto at = m.held_.find(uid);
+    if (at == m.held_.end()) { continue; }
     for (const auto& [said, gpu] : at->second) { out.insert(gpu); }
   }
   return out;
 }
 
 agent::LookPtr Machines::look(const Machine& machine) {
-  if (machine.fault) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault)); }
+  if (machine.fault_) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault_)); }
   return std::make_shared<const agent::Look>(agent::hardwareOf(machine.sim));
 }
 
 agent::ContainersLook Machines::containers(const Machine& machine) const {
-  if (machine.is_silent) { return fail(Code::Unavailable, "connection refused"); }
+  if (machine.is_silent_) { return fail(Code::Unavailable, "connection refused"); }
   agent::Containers out;
   for (const auto& r : kubelet_.running(machine.sim.name.text)) {
     agent::PodContainers& pod = out.pods[model::Uid{r.uid}];
-    const auto got = machine.held.find(r.uid);
+    const auto got = machine.held_.find(r.uid);
     if (!r.devices.empty()) {
       pod.visible = r.devices;
-    } else if (got != machine.held.end()) {
+    } else if (got != machine.held_.end()) {
       std::vector<std::string> gpus;
       for (const auto& [said, gpu] : got->second) { gpus.push_back(gpu); }
       pod.visible = fmt::format("{}", fmt::join(gpus, ","));

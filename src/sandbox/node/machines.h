@@ -78,19 +78,19 @@ class Machines {
 
    private:
     friend Machines;
-    std::optional<agent::Fault> fault;
-    bool is_silent = false;
-    bool created = false;
-    bool agent_down = false;
-    bool agent_anew = true;
-    std::optional<bool> ready;  // a command to carry out
-    std::optional<bool> agent_ready;
-    bool dirty = true;         // devices changed by a command
-    std::optional<Mono> next;  // when what was made by hand is written again
+    std::optional<agent::Fault> fault_;
+    bool is_silent_ = false;
+    bool created_ = false;
+    bool agent_down_ = false;
+    bool agent_anew_ = true;
+    std::optional<bool> ready_;  // a command to carry out
+    std::optional<bool> agent_ready_;
+    bool dirty_ = true;         // devices changed by a command
+    std::optional<Mono> next_;  // when what was made by hand is written again
     /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those
     /// that a pod which names none was given) -> the UUID of the GPU that it was then,
     /// or its id where it has none.
-    std::map<std::string, std::map<std::string, std::string>> held;
+    std::map<std::string, std::map<std::string, std::string>> held_;
   };
   /// By name.
   [[nodiscard]] const std::map<std::string, Machine>& all() const { return machines_; }

@@ -91,13 +91,13 @@ void Unschedulable::lookAtAll() {
 
 /// Those that wait for it by a name that it has now. (Of a name that it gave away another one has changed.)
 void Unschedulable::wake(const sched::NodeState& node) {
-  const auto wakeOn = [&](const std::string& name) {
+  const auto wake_named = [&](const std::string& name) {
     const auto& classes = c_.engine.queue().unschedulableOn(name);
     woken_.insert(classes.begin(), classes.end());
   };
-  if (node.by_own_name) { wakeOn(node.node.name.text); }
+  if (node.by_own_name) { wake_named(node.node.name.text); }
   const auto label = node.by_label ? node.node.labels.find(model::kNodeNameLabel) : node.node.labels.end();
-  if (label != node.node.labels.end()) { wakeOn(label->second); }
+  if (label != node.node.labels.end()) { wake_named(label->second); }
 }
 
 void Unschedulable::noteChanges() {
