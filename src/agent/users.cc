@@ -87,14 +87,16 @@ void Users::resolve(Pod& pod) const {
 }
 
 void Users::seed(const std::vector<Device>& devices) {
-  for (const Device& device : devices) { ids_before_.insert(std::to_string(device.id)); }
+  for (const Device& device : devices) {
+    before_.insert_or_assign(std::to_string(device.id), nameOf(device));
+  }
   for (const Device& device : devices) {
     for (const auto& uid : device.in_use_by) {
       if (has_looked_ && !pods_.contains(uid)) { continue; }
       Pod& mine = pods_[uid];
       if (!std::exchange(mine.seeded, true)) {
         mine.gpus.clear();
-        std::erase_if(mine.said, [this](const auto& name) { return ids_before_.contains(name); });
+        std::erase_if(mine.said, [this](const auto& name) { return before_.contains(name); });
       }
       mine.gpus.insert(nameOf(device));
       mine.has_containers |= !has_looked_;
@@ -106,7 +108,7 @@ void Users::seed(const std::vector<Device>& devices) {
 /// and may be others' by now.
 void Users::give(Pod& pod, std::set<std::string> names) const {
   if (pod.seeded) {
-    std::erase_if(names, [this](const auto& name) { return ids_before_.contains(name); });
+    std::erase_if(names, [this](const auto& name) { return before_.contains(name); });
     pod.said.merge(names);
   } else {
     pod.gpus.clear();
@@ -138,12 +140,30 @@ void Users::gone(const model::Uid& uid) {
   if (nobody_says || pods_.size() > kMostPods) { pods_.erase(it); }
 }
 
+/// What the first look shows may have begun before the restart, whatever ids mean since.
+void Users::giveAsBefore(Pod& pod, std::set<std::string> names) const {
+  give(pod, {});
+  for (const auto& name : names) {
+    const auto was = before_.find(name);
+    if (was == before_.end()) {
+      pod.said.insert(name);
+    } else if (!pod.seeded) {
+      pod.gpus.insert(was->second);
+    }
+  }
+  resolve(pod);
+}
+
 void Users::seen(const Containers& containers) {
-  has_looked_ = true;
+  const bool is_first = !std::exchange(has_looked_, true);
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
     if (!what.visible || mine.allocated || std::exchange(mine.told, true)) { continue; }
-    give(mine, namedIn(*what.visible));
+    if (is_first) {
+      giveAsBefore(mine, namedIn(*what.visible));
+    } else {
+      give(mine, namedIn(*what.visible));
+    }
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;

@@ -89,11 +89,12 @@ class Users {
   };
   void resolve(Pod& pod) const;
   void give(Pod& pod, std::set<std::string> names) const;
+  void giveAsBefore(Pod& pod, std::set<std::string> names) const;
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
-  std::map<model::Uid, Pod> pods_;    // those whose object is there, and those that may have containers
-  std::set<std::string> ids_before_;  // in the status that was seeded
+  std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
+  std::map<std::string, std::string> before_;  // ids of the status that was seeded, and whose they were
   bool has_looked_ = false;
   std::uint64_t ends_ = 0;
 };

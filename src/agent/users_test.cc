@@ -298,6 +298,21 @@ TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
   }
 }
 
+/// The runtime was silent when they began, so nobody had published them; ids moved with the restart.
+TEST(UsersOfAnEarlierAgent, OfWhomNobodyKnewHaveWhatTheirIdsMeantThen) {
+  const auto before = gpus({"GPU-a", "GPU-b"});
+  const auto now = gpus({"GPU-b", "GPU-a"});
+  Users users;
+  users.seed(before);
+  users.number(before);
+  users.number(now);
+  users.seen({{{Uid{"p"}, {"0"}}}});
+  EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}})) << "GPU-a";
+  EXPECT_EQ(users.of(before[1]), std::vector<Uid>{});
+  users.seen({{{Uid{"p"}, {"0"}}, {Uid{"q"}, {"0"}}}});
+  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"q"}})) << "it began since";
+}
+
 TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
   auto before = gpus({"GPU-a", "GPU-b"});
   before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
