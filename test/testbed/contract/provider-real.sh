@@ -117,7 +117,9 @@ provider_created_by() {
 provider_save() {
   if alive "$CASE_DIR/cluster" apiserver; then
     # For who reads a failure; the case is over, and its verdict is not changed by a server that is half gone.
-    timeout 20 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
+    timeout 20 kubectl get nodes,pods,leases,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
+    # Of one kind that is not served kubectl would say nothing about the others.
+    timeout 20 kubectl get gpuclaims,gpunodestatuses -A -o yaml >"$CASE_DIR/objects-of-ours.yaml" 2>&1 || true
   fi
   local logs
   for logs in "$CASE_DIR"/cluster/node-?/var/log/pods; do
