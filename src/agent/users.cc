@@ -141,7 +141,7 @@ void Users::gone(const model::Uid& uid) {
 }
 
 /// What the first look shows may have begun before the restart, whatever ids mean since.
-void Users::giveAsBefore(Pod& pod, std::set<std::string> names) const {
+void Users::giveAsBefore(Pod& pod, const std::set<std::string>& names) const {
   give(pod, {});
   for (const auto& name : names) {
     const auto was = before_.find(name);

@@ -89,7 +89,7 @@ class Users {
   };
   void resolve(Pod& pod) const;
   void give(Pod& pod, std::set<std::string> names) const;
-  void giveAsBefore(Pod& pod, std::set<std::string> names) const;
+  void giveAsBefore(Pod& pod, const std::set<std::string>& names) const;
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
