@@ -71,6 +71,17 @@ class MapWorld : public Cluster {
                         "application/merge-patch+json")
                .code == 200;
   }
+  /// m-0 is told GPU 1 of node1, where somebody else has all, and then means another GPU of node2.
+  void waitsAndIsEdited() {
+    world.create(claim("four", 4));
+    Value first = pod("first", "four");
+    first.child("spec").set("nodeSelector", Object{{"gpu-node-name", "node1"}});
+    world.create(first);
+    ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
+    comes("m-0", "0=node1:1");
+    ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
+    ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  }
   std::string holder(const std::string& lease) {
     return std::string{world.get(kLeases + lease)["spec"]["holderIdentity"].str()};
   }
@@ -111,14 +122,7 @@ TEST_F(MapGuide, ItsStatefulSetLandsAsItIsWritten) {
 }
 
 TEST_F(MapGuide, AMapThatSaysSomethingElseThanTheContainersWereToldIsRefused) {
-  world.create(claim("four", 4));
-  Value first = pod("first", "four");
-  first.child("spec").set("nodeSelector", Object{{"gpu-node-name", "node1"}});
-  world.create(first);
-  ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
-  comes("m-0", "0=node1:1");
-  ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
-  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  waitsAndIsEdited();
   EXPECT_TRUE(
       waitsFor("m-0",
                "annotation gpu-scheduling-map, line \"0=node2:3\": when the pod was created container "
@@ -328,14 +332,7 @@ TEST_F(MapWorld, TheNextLeaderAdoptsWhatTheFirstHadDecided) {
 }
 
 TEST_F(MapWorld, AMapThatChangesIsReadAnew) {
-  world.create(claim("four", 4));
-  Value first = pod("first", "four");
-  first.child("spec").set("nodeSelector", Object{{"gpu-node-name", "node1"}});
-  world.create(first);
-  ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
-  comes("m-0", "0=node1:1");
-  ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
-  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  waitsAndIsEdited();
   EXPECT_TRUE(has("m-0", "machine-2:3")) << "nobody told its containers anything";
 }
 

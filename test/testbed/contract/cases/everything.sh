@@ -71,16 +71,14 @@ insist() {
   for ((tries = 0; tries < 30; tries++)); do
     if "$@" 2>>"$CASE_DIR/helm-failed.log"; then return; fi
     echo "again: $*" >>"$CASE_DIR/helm-failed.log"
-    # A release that was left in the middle is begun anew.
+    # A release that was left in the middle is begun anew. (Where the API server is away for this too, the next try does it.)
     if helm status gpu-scheduler 2>/dev/null | grep -q '^STATUS: pending'; then
-      kubectl delete secret -l owner=helm,status=pending-upgrade >/dev/null 2>&1 || true
-      kubectl delete secret -l owner=helm,status=pending-rollback >/dev/null 2>&1 || true
+      kubectl delete secret -l 'owner=helm,status in (pending-upgrade, pending-rollback)' >/dev/null 2>>"$CASE_DIR/helm-failed.log" || true
     fi
     sleep 3
   done
   fail "$*: $(tail -n 5 "$CASE_DIR/helm-failed.log")"
 }
-# until_minute N: of those in thirds
 for_seconds() {
   local until=$((SECONDS + $1))
   while ((SECONDS < until)); do
