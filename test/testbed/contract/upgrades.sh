@@ -39,7 +39,7 @@ YAML
   sed -i "s/^\(appV\|v\)ersion: .*/\1ersion: $BEFORE/" "$CASE_DIR/chart-before/Chart.yaml"
   "$GS_BIN/previous/gpu-scheduler" crds print >"$CASE_DIR/chart-before/crds/crds.yaml"
   cat >"$CASE_DIR/values.yaml" <<'YAML'
-# Once two of a version are ready, a Deployment of two has none of the other version left, held or not.
+# Enough for both versions to stand side by side (hold).
 replicaCount: 4
 nodeSelector: {testbed/real: "yes"}
 tolerations: [{operator: Exists}]
@@ -87,17 +87,29 @@ versions_ready() {
 leader_pod() { field lease/scheduler.gpu.scheduling .spec.holderIdentity | sed 's/_.*//'; }
 leader_version() { field "pod/$(leader_pod)" '.spec.containers[0].image' 2>/dev/null | sed 's/.*://' || true; }
 
-# lead VERSION: leaders of the other version are deleted until one of this version leads.
+# lead VERSION: one of this version leads. Whoever leads now goes, and all of the other version with it: of those that stand
+# by, only this version is left then. (Were only the leader deleted, chance would choose the next one.)
 lead() {
-  local version=$1 deadline=$((SECONDS + PATIENCE)) pod
+  local version=$1 deadline=$((SECONDS + PATIENCE)) again=0
   until [[ $(leader_version) == "$version" ]]; do
     ((SECONDS < deadline)) || fail "expected a scheduler of $version to lead, but the leader is $(leader_pod), of version $(leader_version)"
-    pod=$(leader_pod)
-    if [[ -n $pod && $(leader_version) != "$version" ]]; then kubectl delete pod "$pod" --wait=false >/dev/null 2>>"$CASE_DIR/kubectl.log" || true; fi # it may be gone
+    if ((SECONDS >= again)); then
+      again=$((SECONDS + 20)) # time for a takeover on a loaded machine
+      schedulers_not_of "$version" | xargs -r kubectl delete --wait=false >/dev/null 2>>"$CASE_DIR/kubectl.log" || true # one may be gone
+    fi
     expect_running
-    sleep 1
+    sleep 0.5
   done
 }
+schedulers_not_of() {
+  kubectl get pods -l app=gpu-scheduler -o json |
+    jq -r '.items[] | select(.spec.containers[0].image | endswith(":'"$1"'") | not) | "pod/" + .metadata.name'
+}
+
+# hold, release: an upgrade stops in the middle and goes on. What a pod needs to count as available, none of them has: with the
+# chart's strategy (25 %) three of the version before and two of the other stand side by side until it is released.
+hold() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 86400, "progressDeadlineSeconds": 86401}}' >/dev/null; }
+release() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 0, "progressDeadlineSeconds": 600}}' >/dev/null; }
 
 formats() { # how many leases have each format
   kubectl get leases -l gpu.scheduling/managed=true -o json |

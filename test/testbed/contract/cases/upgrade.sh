@@ -22,12 +22,12 @@ expect "who leads" "$BEFORE" "$(leader_version)"
 placed_since "$(now)"
 note "$(formats)"
 
-# side_by_side FIRST THEN COMMAND: COMMAND brings THEN, and is held in the middle: then either version leads for a while.
+# side_by_side FIRST THEN COMMAND: COMMAND brings THEN, and is held in the middle: either version leads for a while.
 side_by_side() {
   local first=$1 then=$2 at version
+  hold
   at=$(now)
   "$3"
-  kubectl rollout pause deployment/gpu-scheduler >/dev/null
   eventually "versions of the schedulers that are ready" "$(printf '%s\n' "$first" "$then" | sort | xargs)" versions_ready
   note "both versions are there $(elapsed_ms "$at") ms after it"
   for version in "$then" "$first"; do
@@ -36,7 +36,7 @@ side_by_side() {
     placed_since "$at"
     note "led by $version: $(formats)"
   done
-  kubectl rollout resume deployment/gpu-scheduler >/dev/null
+  release
   eventually_up
   eventually "who leads" "$then" leader_version
   at=$(now)
