@@ -7,7 +7,7 @@ CHART=$REPO/charts/gpu-scheduler
 BEFORE=0.0.9 # the version of the one before
 AFTER=$(sed -n 's/^appVersion: //p' "$CHART/Chart.yaml")
 SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler
-helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); } # templates/crds.yaml is one
+PATIENCE=180      # a Deployment of four is replaced pod by pod, while others compile
 
 # two_versions [UP-OPTION...]: the cluster, both images, both charts and their values; nothing is installed.
 two_versions() {
@@ -55,7 +55,8 @@ YAML
 
 # install_before: the version before, and pods that keep their GPUs through all that follows.
 install_before() {
-  helm install gpu-scheduler "$CASE_DIR/chart-before" -f "$CASE_DIR/values.yaml" >"$CASE_DIR/helm.log"
+  command helm install gpu-scheduler "$CASE_DIR/chart-before" -f "$CASE_DIR/values.yaml" >>"$CASE_DIR/helm.log" 2>&1 ||
+    fail "helm install: $(tail -n 5 "$CASE_DIR/helm.log")"
   eventually_served gpuclaims.gpu.scheduling
   eventually_served gpunodestatuses.gpu.scheduling
   "$TESTBED/nodes" --count 40 --prefix sim-
@@ -64,16 +65,19 @@ install_before() {
   pod keeper keeps command 'exec sleep 1000000' spec 'tolerations: [{operator: Exists}]' | create
   runs keeper
   KEPT="$(allocated keeper) $(container_of keeper)"
+  expect_like "the GPUs and the container of a pod that runs all the time" '^node-a:[0-9],[0-9] .' "$KEPT"
 }
-upgrade() { helm upgrade gpu-scheduler "$CHART" -f "$CASE_DIR/values.yaml" >>"$CASE_DIR/helm.log"; }
-roll_back() { helm rollback gpu-scheduler 1 >>"$CASE_DIR/helm.log"; }
+# What helm prints goes into helm.log, its complaints too.
+upgrade() { helm upgrade gpu-scheduler "$CHART" -f "$CASE_DIR/values.yaml" --history-max 0 >>"$CASE_DIR/helm.log" 2>&1; }
+# (Helm keeps ten revisions of a release; one that is tried again and again may need more.)
+roll_back() { helm rollback gpu-scheduler 1 --history-max 0 >>"$CASE_DIR/helm.log" 2>&1; }
 expect_keeper() { eventually "the GPUs and the container of a pod that runs all the time" "$KEPT" kept; }
 kept() { echo "$(allocated keeper) $(container_of keeper)"; }
 
 eventually_up() { # until all our pods are those that were asked for last, and ready
   local each
   for each in deployment/gpu-scheduler deployment/gpu-scheduler-webhook daemonset/gpu-scheduler-agent; do
-    kubectl rollout status "$each" --timeout="${PATIENCE}s" >>"$CASE_DIR/rollout.log" 2>&1 || fail "$each: $(tail -n 1 "$CASE_DIR/rollout.log")"
+    eventually_like "$each" 'successfully rolled out' kubectl rollout status "$each" --watch=false
   done
 }
 
@@ -111,19 +115,31 @@ schedulers_not_of() {
 hold() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 86400, "progressDeadlineSeconds": 86401}}' >/dev/null; }
 release() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 0, "progressDeadlineSeconds": 600}}' >/dev/null; }
 
+# format_of VERSION: of the leases that it writes.
+format_of() { if [[ $1 == "$BEFORE" ]]; then echo 2; else echo 1; fi; }
+# leases_since MOMENT FORMAT: how many leases of that format were made since then.
+leases_since() {
+  kubectl get leases -l gpu.scheduling/managed=true -o json | jq --argjson since "$(($1 / 1000000))" --arg format "$2" '[.items[]
+    | select((.metadata.creationTimestamp | fromdate) > $since and .metadata.annotations["gpu.scheduling/format"] == $format)] | length'
+}
 formats() { # how many leases have each format
   kubectl get leases -l gpu.scheduling/managed=true -o json |
     jq -r '[.items[].metadata.annotations["gpu.scheduling/format"]] | group_by(.) | map("\(length) of format \(.[0])") | join(", ")'
 }
 
-# Pods that are none of our business, one every half a second, until the file is there: none may be refused.
+# Pods that are none of our business, one every half a second, until the file is there: none may be refused. (An API server that is
+# too busy to answer refuses nobody; such a pod is tried again.)
 foreign_pods() {
-  local i
+  local i said again=0
   for ((i = 0; ; i++)); do
     [[ ! -f $CASE_DIR/no-more-foreign ]] || break
-    pod "foreign-$i" | sed 's/schedulerName: gpu-scheduler, //' | kubectl create -f - >/dev/null
-    if ((i >= 20)); then delete_pods "foreign-$((i - 20))"; fi
+    until said=$(pod "foreign-$i" | sed 's/schedulerName: gpu-scheduler, //' | kubectl create -f - 2>&1) || [[ $said == *AlreadyExists* ]]; do
+      if [[ $said =~ forbidden|'denied the request'|webhook ]]; then fail "a foreign pod: $said"; fi
+      again=$((again + 1))
+      sleep 1
+    done
+    if ((i >= 20)); then delete_pods --ignore-not-found "foreign-$((i - 20))" || again=$((again + 1)); fi
     sleep 0.5
   done
-  echo "$i foreign pods, none refused"
+  echo "$i foreign pods, none refused ($again calls without an answer)"
 }

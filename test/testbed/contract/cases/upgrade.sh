@@ -18,7 +18,7 @@ run_job follow "$TESTBED/load" follow --until "$CASE_DIR/judged"
 eventually_like "the judge" watching cat "$CASE_DIR/follow.log"
 run_job churn "$TESTBED/load" churn --count 300 --per-second 12 --alive 200 --stay 60 --until "$CASE_DIR/enough"
 run_job foreign foreign_pods
-expect "who leads" "$BEFORE" "$(leader_version)"
+eventually "who leads" "$BEFORE" leader_version
 placed_since "$(now)"
 note "$(formats)"
 
@@ -34,6 +34,7 @@ side_by_side() {
     lead "$version"
     at=$(now)
     placed_since "$at"
+    eventually_at_least "leases that $version made while it leads" 1 leases_since "$at" "$(format_of "$version")"
     note "led by $version: $(formats)"
   done
   release
@@ -69,6 +70,7 @@ step "every pod that stays is placed, no lease is left of another, and the claim
 : >"$CASE_DIR/enough"
 finish_job churn
 note "$(tail -n 1 "$CASE_DIR/churn.log")"
+eventually "pods that stay, bound" 60 bound_count -l testbed/stays
 "$TESTBED/load" judge --claims --within 90s >"$CASE_DIR/judge.log" 2>&1 || fail "the judge: $(<"$CASE_DIR/judge.log")"
 note "$(tail -n 1 "$CASE_DIR/judge.log")"
 note "$(formats)"
