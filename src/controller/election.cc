@@ -237,12 +237,12 @@ void Election::askAnswered(const kapi::Outcome& outcome, Now now, Output& out) {
     waitRetry({}, now, out);
     return;
   }
-  out.effects.emplace_back(
-      kapi::Log{kapi::Level::Info,
-                fmt::format("the leader {} has ended, as its kubelet says of container {} of pod {}: the lease {} "
-                            "is taken over",
-                            holder_, container->name, container->pod.text(), config_.lease.text()),
-                {}});
+  out.effects.emplace_back(kapi::Log{
+      kapi::Level::Info,
+      fmt::format("the leader {} has ended, as its kubelet says of container {} of pod {}: the lease {} "
+                  "is taken over",
+                  holder_, container->name, container->pod.text(), config_.lease.text()),
+      {}});
   write(&*known_, false, now, out);
 }
 

@@ -24,7 +24,7 @@ struct Rival {
     pod->uid = model::Uid{"u-1"};
     const Wall ended = one_.now().wall + std::chrono::duration_cast<Wall::duration>(after);
     pod->ended = {{"scheduler", one_.now().wall - seconds{200}, ended}};
-    one_.server.pod = std::move(pod);
+    one_.server.pods["rival-0"] = std::move(pod);
   }
   One& one_;
 };

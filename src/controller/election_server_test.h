@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,7 +58,7 @@ class LeaseServer {
     o.object = std::make_shared<const model::Lease>(*lease_);
     return o;
   }
-  std::shared_ptr<const HolderPod> pod;  // of whoever holds the lease
+  std::map<std::string, std::shared_ptr<const HolderPod>> pods;  // by name
   int pods_read = 0;
   int pods_forbidden = 0;  // so many more reads of it
   bool forbidden = false;  // our role says nothing of it
@@ -98,10 +99,11 @@ class LeaseServer {
     ++pods_read;
     kapi::Outcome o;
     o.token = call.token;
-    o.http = pods_forbidden > 0 ? 403 : pod == nullptr ? 404 : 200;
+    const auto pod = pods.find(call.key.name);
+    o.http = pods_forbidden > 0 ? 403 : pod == pods.end() ? 404 : 200;
     pods_forbidden = std::max(0, pods_forbidden - 1);
     o.result = o.http == 200 ? kapi::CallResult::Applied : kapi::CallResult::Refused;
-    if (o.http == 200) { o.object = pod; }
+    if (o.http == 200) { o.object = pod->second; }
     return o;
   }
 

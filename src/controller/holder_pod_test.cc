@@ -60,9 +60,12 @@ TEST(HolderPod, TheRunInWhichTheLeaseWasGotIsTheHolders) {
        "2026-01-01T10:05:00Z", "2026-01-01T10:05:00.2Z", "2026-01-01T10:05:00.2Z", false},
       {"renewed after that run finished: a clock was set", "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z",
        "2026-01-01T10:00:02Z", "2026-01-01T10:05:01Z", false},
-      {"a time that is none", "soon", "2026-01-01T10:05:00Z", "2026-01-01T10:00:02Z", "2026-01-01T10:04:59Z", false},
-      {"no time of acquiring", "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "", "2026-01-01T10:04:59Z", false},
-      {"no time of renewing", "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "2026-01-01T10:00:02Z", "", false},
+      {"a time that is none", "soon", "2026-01-01T10:05:00Z", "2026-01-01T10:00:02Z", "2026-01-01T10:04:59Z",
+       false},
+      {"no time of acquiring", "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "", "2026-01-01T10:04:59Z",
+       false},
+      {"no time of renewing", "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "2026-01-01T10:00:02Z", "",
+       false},
   };
   for (const Case& c : cases) {
     model::Lease::Record record;
@@ -81,8 +84,9 @@ model::Lease::Record record() {
 
 TEST(HolderPod, AContainerThatIsNotStartedAgainHasEndedToo) {
   EXPECT_TRUE(hasEnded(*podOf("2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "state"), us(), record()));
-  EXPECT_TRUE(hasEnded(
-      *podOf("2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "state", "initContainerStatuses"), us(), record()));
+  EXPECT_TRUE(
+      hasEnded(*podOf("2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", "state", "initContainerStatuses"), us(),
+               record()));
 }
 
 TEST(HolderPod, ANeighbourOrAnotherPodOfThatNameSaysNothing) {
