@@ -23,7 +23,7 @@ struct Rival {
     auto pod = std::make_shared<HolderPod>();
     pod->uid = model::Uid{"u-1"};
     const Wall ended = one_.now().wall + std::chrono::duration_cast<Wall::duration>(after);
-    pod->ended = {{"scheduler", one_.now().wall - seconds{200}, ended}};
+    pod->runs = {{"scheduler", one_.now().wall - seconds{200}, ended}};
     one_.server.pods["rival-0"] = std::move(pod);
   }
   One& one_;

@@ -104,7 +104,7 @@ class Parliament {
     const auto cut = [](Wall t) { return Wall{std::chrono::floor<seconds>(t.time_since_epoch())}; };
     HolderPod pod;
     pod.uid = model::Uid{"u"};
-    pod.ended = {{"scheduler", cut(s.began), cut(nowOf(s).wall)}};
+    pod.runs = {{"scheduler", cut(s.began), cut(nowOf(s).wall)}};
     reports_.push_back({Mono{clock_} + milliseconds{rng_.below(3000)}, nameOf(i), std::move(pod)});
   }
   void report() {

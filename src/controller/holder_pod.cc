@@ -18,7 +18,10 @@ using json::View;
 void addRun(const std::string& container, const View& state, HolderPod& pod) {
   const auto began = kapi::parseTime(state["terminated"]["startedAt"].str());
   const auto ended = kapi::parseTime(state["terminated"]["finishedAt"].str());
-  if (began && ended) { pod.ended.push_back({container, *began, *ended}); }
+  if (began && ended) { pod.runs.push_back({container, *began, ended}); }
+  if (const auto since = kapi::parseTime(state["running"]["startedAt"].str())) {
+    pod.runs.push_back({container, *since, std::nullopt});
+  }
 }
 
 HolderPod decodeHolderPod(const View& v) {
@@ -63,10 +66,14 @@ bool hasEnded(const HolderPod& pod, const HolderContainer& container, const mode
   const auto acquired = kapi::parseTime(record.acquire_time);
   const auto renewed = kapi::parseTime(record.renew_time);
   if (pod.uid != container.uid || !acquired || !renewed) { return false; }
-  return std::any_of(pod.ended.begin(), pod.ended.end(), [&](const HolderPod::Run& run) {
-    const bool covers = run.began <= *acquired && *acquired < run.ended;
-    return run.container == container.name && covers && *renewed < run.ended + std::chrono::seconds{1};
-  });
+  const auto may_be = [&](const HolderPod::Run& run) {
+    return run.container == container.name && run.began <= *acquired &&
+           (!run.ended || *acquired < *run.ended);
+  };
+  const auto first = std::find_if(pod.runs.begin(), pod.runs.end(), may_be);
+  return first != pod.runs.end() && std::all_of(first, pod.runs.end(), [&](const HolderPod::Run& run) {
+           return !may_be(run) || (run.ended && *renewed < *run.ended + std::chrono::seconds{1});
+         });
 }
 
 }  // namespace gs::controller

@@ -9,6 +9,7 @@
 // in the second in which it got the lease is not seen to have ended, and others wait.
 //
 // No proof: a pod that is gone, or another of that name (its container may run on after a deletion by force); a
+// run that goes on and could be the holder's too (a clock was set back); a
 // run that finished before the holder renewed (a clock was set); anything that cannot be read.
 // Pure.
 #pragma once
@@ -41,13 +42,13 @@ struct HolderPod {
   struct Run {
     std::string container;
     Wall began{};
-    Wall ended{};
+    std::optional<Wall> ended{};  // not there: it runs
     friend bool operator==(const Run&, const Run&) = default;
   };
   model::ObjectKey key;
   model::Uid uid;
   model::Revision revision = 0;
-  std::vector<Run> ended;  // the last run of each container that has finished
+  std::vector<Run> runs;  // of each container the last one, and the one before
   friend bool operator==(const HolderPod&, const HolderPod&) = default;
 };
 extern const kapi::Kind kHolderPod;

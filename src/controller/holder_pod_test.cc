@@ -4,6 +4,7 @@
 
 #include "json/document.h"
 #include "json/value.h"
+#include "kapi/time.h"
 
 namespace gs::controller {
 namespace {
@@ -25,10 +26,12 @@ TEST(HolderContainer, WhatLacksAPartOrHasOneMoreIsNone) {
 std::shared_ptr<const HolderPod> podOf(const std::string& began, const std::string& ended,
                                        const std::string& where = "lastState",
                                        const std::string& list = "containerStatuses",
-                                       const std::string& name = "scheduler") {
+                                       const std::string& name = "scheduler",
+                                       const std::string& runs_since = "") {
   json::Value terminated = json::Object{{"exitCode", 137}, {"startedAt", began}, {"finishedAt", ended}};
   json::Value status = json::Object{{"name", name}};
-  status.child(where).set("terminated", terminated);
+  if (runs_since.empty()) { status.child(where).set("terminated", terminated); }
+  if (!runs_since.empty()) { status.child(where).set("running", json::Object{{"startedAt", runs_since}}); }
   json::Value pod = json::Object{{"metadata", json::Object{{"uid", "u-1"}}}};
   pod.child("status").set(list, json::Array{status});
   const auto document = json::Document::read(json::print(pod));
@@ -80,6 +83,16 @@ model::Lease::Record record() {
   r.acquire_time = "2026-01-01T10:00:02.5Z";
   r.renew_time = "2026-01-01T10:04:59.9Z";
   return r;
+}
+
+TEST(HolderPod, OneThatRunsAndCouldBeTheHolderIsNoProof) {
+  HolderPod pod = *podOf("2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z");
+  pod.runs.push_back({"scheduler", *kapi::parseTime("2026-01-01T10:00:02Z"), std::nullopt});
+  EXPECT_FALSE(hasEnded(pod, us(), record()));
+  pod.runs.back().began = *kapi::parseTime("2026-01-01T10:05:01Z");
+  EXPECT_TRUE(hasEnded(pod, us(), record()));
+  const auto read = podOf("", "", "state", "containerStatuses", "scheduler", "2026-01-01T10:05:01Z");
+  EXPECT_EQ(read->runs, std::vector{pod.runs.back()});
 }
 
 TEST(HolderPod, AContainerThatIsNotStartedAgainHasEndedToo) {
