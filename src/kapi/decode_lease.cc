@@ -157,7 +157,8 @@ Lease decodeLease(const View& v) {
                   text(spec["acquireTime"]),
                   text(spec["renewTime"]),
                   text(meta["annotations"][model::kAddressKey]),
-                  text(meta["annotations"][model::kLeaseSchedulerKey])};
+                  text(meta["annotations"][model::kLeaseSchedulerKey]),
+                  text(meta["annotations"][model::kHolderContainerKey])};
   const Annotations annotations{meta};
   if (annotations.has("format")) {
     readGpuLease(annotations, lease);

@@ -208,7 +208,8 @@ Call writeElection(const model::Lease& lease, bool create) {
   call.body = bodyOf(kLease, lease.key);
   Value& metadata = call.body.child("metadata");
   for (const auto& [key, value] : {std::pair{model::kAddressKey, &lease.record.address},
-                                   {model::kLeaseSchedulerKey, &lease.record.scheduler}}) {
+                                   {model::kLeaseSchedulerKey, &lease.record.scheduler},
+                                   {model::kHolderContainerKey, &lease.record.container}}) {
     if (!value->empty()) { metadata.child("annotations").set(key, *value); }
   }
   if (!create) { setPreconditions(metadata, lease.uid, lease.revision); }

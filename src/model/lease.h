@@ -49,6 +49,7 @@ struct Lease {
     std::string renew_time;
     std::string address{};    // gpu.scheduling/address: where its holder listens, "" not said
     std::string scheduler{};  // gpu.scheduling/lease-namespace-scheduler: whose it is, "" not said
+    std::string container{};  // gpu.scheduling/holder-container: where its holder runs, "" not said
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid
