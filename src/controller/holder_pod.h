@@ -1,16 +1,17 @@
 // Whether the holder of a leader lease has ended, by what its kubelet says of the container that it runs in.
 //
-// A leader that is killed gives nothing back, and others would wait for a lease duration. But within a second
-// or two its kubelet reports that the container has terminated, and from when to when it ran. The holder wrote
-// acquireTime by the clock of its machine, which is the kubelet's too, so times of two machines are never
-// compared: the run of that container that covers acquireTime is the holder's. If it has finished, so has the
-// holder, and what it had sent meets fences and preconditions as after any takeover.
-// Kubelets cut times to whole seconds. So a run covers what lies before the second in which it finished; who
-// ended in the second in which it got the lease is not seen to have ended, and others wait.
+// A leader that is killed gives nothing back, and others would wait for a lease duration. But within a
+// second or two its kubelet reports that the container has terminated, and from when to when it ran. The
+// holder wrote acquireTime by the clock of its machine, which is the kubelet's too, so times of two
+// machines are never compared: the run of that container that covers acquireTime is the holder's. If it
+// has finished, so has the holder, and what it had sent meets fences and preconditions as after any
+// takeover.
+// Kubelets cut times to whole seconds. So a run covers what lies before the second in which it finished;
+// who ended in the second in which it got the lease is not seen to have ended, and others wait.
 //
-// No proof: a pod that is gone, or another of that name (its container may run on after a deletion by force); a
-// run that goes on and could be the holder's too (a clock was set back); a run that finished before the holder
-// renewed (a clock was set); anything that cannot be read.
+// No proof: a pod that is gone, or another of that name (its container may run on after a deletion by
+// force); a run that goes on and could be the holder's too (a clock was set back); a run that finished
+// before the holder renewed (a clock was set); anything that cannot be read.
 // Pure.
 #pragma once
 

@@ -1,9 +1,10 @@
-// The pods that our processes of a World run in, as far as the API server shows them: each start and each end of a
-// process stands in its pod's status, its kubelet reports an end up to two seconds late, and names of pods stay over
-// restarts as their containers do. So a standby can see that a leader has ended (controller/holder_pod.h).
+// The pods that our processes of a World run in, as far as the API server shows them: each start and each
+// end of a process stands in its pod's status, its kubelet reports an end up to two seconds late, and
+// names of pods stay over restarts as their containers do. So a standby can see that a leader has ended
+// (controller/holder_pod.h).
 //
-// Nobody places them or counts them: they are bound to no node and of no scheduler. `queue` and `api` must outlive it.
-// One thread.
+// Nobody places them or counts them: they are bound to no node and of no scheduler. `queue` and `api` must
+// outlive it. One thread.
 #pragma once
 
 #include <functional>

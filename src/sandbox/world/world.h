@@ -44,7 +44,7 @@ class World {
     bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
     bool crds = true;          // false: without the chart's CRDs
     bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)
-    bool own_pods = false;     // true: replicas run in pods, whose kubelets report that they ended (own_pods.h)
+    bool own_pods = false;     // true: replicas run in pods, so that it shows when they end (own_pods.h)
     bool controllers = false;  // of Deployments, ReplicaSets, StatefulSets and Jobs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
