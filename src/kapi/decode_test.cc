@@ -458,12 +458,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
   const model::Node node =
       decodeNode(parsed(R"({"metadata":{"name":"node-a","uid":"n-1","resourceVersion":"9",
-    "labels":{"gpu-type":"a100"}},"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},
+    "creationTimestamp":"2025-06-15T15:06:40Z","labels":{"gpu-type":"a100"}},"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},
     "status":{"allocatable":{"cpu":"63500m","memory":"500Gi","pods":"110","nvidia.com/gpu":"8","x":"bad"},
     "capacity":{"cpu":"64","tencent.com/vcuda-core":"800"},
     "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}]}})"));
   EXPECT_EQ(node.name, model::NodeName{"node-a"});
   EXPECT_EQ(node.revision, 9U);
+  EXPECT_EQ(node.created, parseTime("2025-06-15T15:06:40Z"));
   EXPECT_EQ(node.labels.at("gpu-type"), "a100");
   EXPECT_EQ(node.taints, (std::vector<model::Taint>{{"k", "v", "NoSchedule"}}));
   EXPECT_TRUE(node.unschedulable);

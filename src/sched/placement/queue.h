@@ -48,12 +48,9 @@ class Queue {
   void activate(EquivalenceClass pod_class);
   /// Unschedulable classes with at least one pod, ascending.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableClasses() const { return unschedulable_; }
-  /// The one after `id`, after the last one the first; nullopt: there is none.
-  [[nodiscard]] std::optional<EquivalenceClass> nextUnschedulable(EquivalenceClass id) const {
-    return nextOf(unschedulable_, id);
-  }
-  /// Of the unschedulable ones those that any node may take, ascending; the one after `id` as above.
+  /// Of these those that any node may take.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableAnywhere() const { return anywhere_; }
+  /// The one after `id`, after the last one the first; nullopt: there is none.
   [[nodiscard]] std::optional<EquivalenceClass> nextAnywhere(EquivalenceClass id) const {
     return nextOf(anywhere_, id);
   }

@@ -255,7 +255,7 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
       }
     }
     RC_ASSERT(q.unschedulableClasses() == unschedulable);
-    const auto next = q.nextUnschedulable(1);
+    const auto next = q.nextAnywhere(1);
     RC_ASSERT(next.has_value() == !unschedulable.empty());
     if (next) {
       RC_ASSERT(*next == (unschedulable.upper_bound(1) == unschedulable.end()

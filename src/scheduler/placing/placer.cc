@@ -33,7 +33,7 @@ void Placer::followQuotas() {
   }
   if (!other_table && !other_use) { return; }
   const auto room = [this](const std::string& ns) { return c_.engine.quotaRoom(ns); };
-  if (c_.engine.decider().followQuotas(room, other_table)) { b_.unschedulable.lookAtAll(); }
+  b_.unschedulable.lookAt(c_.engine.decider().followQuotas(room, other_table));
 }
 
 void Placer::placeSome(int& left) {
