@@ -81,6 +81,13 @@ TEST(ApplyCrds, ALaterSchemaStays) {
   EXPECT_EQ(client.asked.size(), 3) << "an equal one is applied: somebody may have edited it";
 }
 
+TEST(ApplyCrds, WhatItPrintsCountsOnlyThoseThatAreOfThisVersion) {
+  EXPECT_EQ(appliedText({}, "https://s"), "The CRDs of https://s are those of this version.\n");
+  EXPECT_EQ(appliedText({"One stays."}, "https://s"),
+            "One stays.\nThe other CRDs of https://s are those of this version.\n");
+  EXPECT_EQ(appliedText({"One stays.", "Two stays."}, "https://s"), "One stays.\nTwo stays.\n");
+}
+
 TEST(ApplyCrds, WhatTheServerDoesNotTakeIsSaidAndEndsIt) {
   struct Case {
     const char* name;
