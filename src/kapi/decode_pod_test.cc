@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kapi/json_text_test.h"
 #include "kapi/kinds.h"
-#include "kapi/parsed_test.h"
 #include "kapi/time.h"
 
 namespace gs::kapi {
@@ -262,16 +262,6 @@ TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
     ASSERT_EQ(few.keeps_away.size(), 1U);
     EXPECT_FALSE(few.keeps_away[0].namespaces.empty()) << field;
   }
-}
-
-/// So many of these, with "@" replaced by their number.
-std::string repeated(const std::string& entry, int n) {
-  std::string out;
-  for (int i = 0; i < n; ++i) {
-    out += i == 0 ? "" : ",";
-    for (const char c : entry) { out += c == '@' ? std::to_string(i) : std::string{c}; }
-  }
-  return out;
 }
 
 TEST(DecodePod, OneWithVeryLongListsIsNotPlacedByAPartOfThem) {

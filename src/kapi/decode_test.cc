@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kapi/json_text_test.h"
 #include "kapi/kinds.h"
-#include "kapi/parsed_test.h"
-#include "kapi/time.h"
 
 namespace gs::kapi {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kapi/paths.h"
+#include "model/crd.h"
 
 namespace gs::serve {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 #include "json/value.h"
@@ -14,6 +15,16 @@ namespace gs::kapi {
   auto v = json::parse(text);
   EXPECT_TRUE(v) << text << "\n" << (v ? "" : v.error().message);
   return v ? *v : json::Value{};
+}
+
+/// So many of these, with "@" replaced by their number.
+[[nodiscard]] inline std::string repeated(const std::string& entry, int n) {
+  std::string out;
+  for (int i = 0; i < n; ++i) {
+    out += i == 0 ? "" : ",";
+    for (const char c : entry) { out += c == '@' ? std::to_string(i) : std::string{c}; }
+  }
+  return out;
 }
 
 }  // namespace gs::kapi
