@@ -43,7 +43,7 @@ openssl x509 -req -in "$work/tls.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -
 echo "4/5 whom the API server is to trust: beside the new CA the one of what is shown now, until that is no longer shown"
 for kind in mutatingwebhookconfiguration validatingwebhookconfiguration; do
   if ! kubectl get "$kind" "$service" >/dev/null 2>&1; then
-    echo "    $kind/$service is not there yet; the webhook writes it there"
+    echo "    $kind/$service is not there, or not yours to read; the webhook writes it there"
     continue
   fi
   # The first one: those behind it are of certificates before.

@@ -47,7 +47,8 @@ TEST_F(EventRecorderTest, TheFirstIsACreate) {
       json::print(call->body),
       R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":")" + name +
           R"(","namespace":"team-a"},"eventTime":"2025-06-15T15:06:40.000000Z",)"
-          R"("reportingController":"gpu-scheduler","reportingInstance":"gpu-scheduler-host","action":"Scheduling",)"
+          R"("reportingController":"gpu-scheduler","reportingInstance":"gpu-scheduler-host",)"
+          R"("action":"Scheduling",)"
           R"("reason":"FailedScheduling","regarding":{"kind":"Pod","name":"p","uid":"u-p","apiVersion":"v1",)"
           R"("namespace":"team-a","resourceVersion":"42"},"note":"no GPUs","type":"Warning"})");
 }

@@ -85,7 +85,8 @@ TEST(DecodeLease, SortsHoldersByUid) {
 TEST(DecodeLease, AnAncestorsLeaseHasFormat0) {
   const auto v =
       json::parse(R"({"metadata":{"namespace":"team-a","name":"gpu-node-a-1","uid":"l","resourceVersion":"3",
-    "labels":{"gpu.scheduling/managed":"true","gpu.scheduling/pod":"train-0"}},"spec":{"holderIdentity":"u-1"}})");
+    "labels":{"gpu.scheduling/managed":"true","gpu.scheduling/pod":"train-0"}},
+    "spec":{"holderIdentity":"u-1"}})");
   const model::Lease lease = decodeLease(*v);
   EXPECT_EQ(lease.format, 0);
   EXPECT_TRUE(lease.managed);

@@ -254,7 +254,8 @@ constexpr const char* kDefaultFile = R"({"nodes": [
             "islands": [{"ids": [0, 1, 2, 3], "bandwidthGBps": 64}]}},
   {"name": "node-b", "labels": {"gpu-type": "a100", "topology": "nvlink"},
    "gpus": {"count": 8, "model": "NVIDIA-A100-SXM4-80GB", "memoryMiB": 81920,
-            "islands": [{"ids": [0, 1, 2, 3], "bandwidthGBps": 600}, {"ids": [4, 5, 6, 7], "bandwidthGBps": 600}]}}]})";
+            "islands": [{"ids": [0, 1, 2, 3], "bandwidthGBps": 600},
+                        {"ids": [4, 5, 6, 7], "bandwidthGBps": 600}]}}]})";
 
 }  // namespace
 

@@ -19,7 +19,8 @@ SimNode oneNode(std::string_view text) {
 
 TEST(NodeFile, ReadsEverything) {
   const SimNode n = oneNode(R"({"name":"node-a","labels":{"gpu-type":"l40s"},
-    "taints":[{"key":"k","value":"v","effect":"NoSchedule"}],"enforcement":"off","allocatable":{"cpu":"32","memory":"64Gi"},
+    "taints":[{"key":"k","value":"v","effect":"NoSchedule"}],"enforcement":"off","allocatable":{"cpu":"32",
+    "memory":"64Gi"},
     "gpus":{"count":4,"model":"NVIDIA-L40S","memoryMiB":46068,
       "islands":[{"ids":[0,1],"bandwidthGBps":64},{"ids":[2,3]}],
       "links":[{"from":0,"to":1,"gbps":600,"type":"nvlink"}],

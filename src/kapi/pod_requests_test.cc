@@ -77,7 +77,8 @@ TEST(PodRequests, OverheadIsAdded) {
 TEST(PodRequests, PodLevelResourcesReplaceTheSumOfThoseNames) {
   const auto r =
       requestsOf(R"({"containers":[{"resources":{"requests":{"cpu":"1","nvidia.com/gpu":"1","memory":"5"}}}],
-    "resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4","hugepages-2Mi":"2Mi"}},"overhead":{"cpu":"1"}})");
+    "resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4","hugepages-2Mi":"2Mi"}},
+    "overhead":{"cpu":"1"}})");
   EXPECT_EQ(r.cpu_milli, 4000);
   EXPECT_EQ(r.memory, 5);
   EXPECT_EQ(r.get("nvidia.com/gpu"), 1);
@@ -103,7 +104,8 @@ TEST(PodRequests, DuringAResizeTheLargerCounts) {
 TEST(PodRequests, WhatCannotBeReadIsNamedAndCountsAsZero) {
   std::set<std::string> unreadable;
   const auto r = podRequests(podJson(R"({"containers":[{"resources":{"requests":{"cpu":"lots","memory":"1"}}},
-    {"resources":{"limits":{"nvidia.com/gpu":"-1"}}}],"initContainers":[{"resources":{"requests":{"cpu":{}}}}],
+    {"resources":{"limits":{"nvidia.com/gpu":"-1"}}}],
+    "initContainers":[{"resources":{"requests":{"cpu":{}}}}],
     "overhead":{"cpu":"x"},"resources":{"requests":{"cpu":"y"}}})"),
                              unreadable);
   EXPECT_EQ(unreadable, (std::set<std::string>{"spec.containers[0].resources.requests.cpu",

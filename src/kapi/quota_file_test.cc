@@ -7,7 +7,8 @@ namespace {
 
 TEST(QuotaFile, TheAncestorsOwn) {
   const auto file = readQuotaFile(R"({"QuotaConfigMapName":"gpuquota","QuotaConfigMapNamespace":"kube-system",
-    "GPUModelLabel":"gaia.tencent.com/gpu-model","GPUPoolLabel":"gaia.tencent.com/gpu-pool","SkipBindTime":300000})");
+    "GPUModelLabel":"gaia.tencent.com/gpu-model","GPUPoolLabel":"gaia.tencent.com/gpu-pool",
+    "SkipBindTime":300000})");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->map, (model::ObjectKey{"kube-system", "gpuquota"}));
   EXPECT_EQ(file->labels, model::QuotaLabels{});

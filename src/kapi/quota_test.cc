@@ -16,7 +16,8 @@ using model::Quotas;
 
 TEST(Quotas, TheAncestorsSample) {
   const auto read = parseQuotas(
-      R"({"default":{"quota":{"M40":4,"P100":4},"pool":["public"]},"B":{"quota":{"M40":8,"P100":2},"pool":["wx"]}})");
+      R"({"default":{"quota":{"M40":4,"P100":4},"pool":["public"]},"B":{"quota":{"M40":8,"P100":2},)"
+      R"("pool":["wx"]}})");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, (Quotas{{"default", Quota{{{"M40", 4}, {"P100", 4}}, {"public"}}},
                            {"B", Quota{{{"M40", 8}, {"P100", 2}}, {"wx"}}}}));

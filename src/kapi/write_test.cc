@@ -82,7 +82,8 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
   EXPECT_EQ(c.verb, Verb::StrategicPatch);
   EXPECT_EQ(
       json::print(c.body),
-      R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"conditions":[{"type":"PodScheduled","status":"False",)"
+      R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"conditions":[{"type":"PodScheduled",)"
+      R"("status":"False",)"
       R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
       R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
   pod.scheduled.status = "False";
@@ -109,14 +110,16 @@ model::Lease gpuLease() {
 TEST(Write, CreateLeaseHasNoPreconditions) {
   const Call c = createLease(gpuLease());
   EXPECT_EQ(request(c), "POST /apis/coordination.k8s.io/v1/namespaces/gs/leases");
-  EXPECT_EQ(
-      json::print(c.body),
-      R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"gpu-node-a-1","namespace":"gs",)"
-      R"("labels":{"gpu.scheduling/managed":"true","gpu.scheduling/pod":"train-0"},"annotations":{)"
-      R"("gpu.scheduling/format":"1","gpu.scheduling/node":"node-a","gpu.scheduling/gpu":"1",)"
-      R"("gpu.scheduling/uuid":"GPU-1","gpu.scheduling/pod-namespace":"team-a","gpu.scheduling/pod-name":"train-0",)"
-      R"("gpu.scheduling/pod-uid":"u-1","gpu.scheduling/reservation":"r-1","gpu.scheduling/devices":"node-a:0,1"}},)"
-      R"("spec":{"holderIdentity":"u-1"}})");
+  EXPECT_EQ(json::print(c.body),
+            R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"gpu-node-a-1",)"
+            R"("namespace":"gs",)"
+            R"("labels":{"gpu.scheduling/managed":"true","gpu.scheduling/pod":"train-0"},"annotations":{)"
+            R"("gpu.scheduling/format":"1","gpu.scheduling/node":"node-a","gpu.scheduling/gpu":"1",)"
+            R"("gpu.scheduling/uuid":"GPU-1","gpu.scheduling/pod-namespace":"team-a",)"
+            R"("gpu.scheduling/pod-name":"train-0",)"
+            R"("gpu.scheduling/pod-uid":"u-1","gpu.scheduling/reservation":"r-1",)"
+            R"("gpu.scheduling/devices":"node-a:0,1"}},)"
+            R"("spec":{"holderIdentity":"u-1"}})");
 }
 
 TEST(Write, UpdateLeaseCarriesUidAndRevision) {
@@ -141,10 +144,11 @@ TEST(Write, ASharedLeaseIsLabelledWithItsFirstHolder) {
                {model::Uid{"a"}, {"n", "pod-a"}, 0, 0, model::ReservationId{"q"}, "node-a:1"}};
   const Call c = createLease(l);
   EXPECT_EQ(c.body["metadata"]["labels"]["gpu.scheduling/pod"].str(), "pod-a");
-  EXPECT_EQ(
-      c.body["metadata"]["annotations"]["gpu.scheduling/holders"].str(),
-      R"([{"uid":"a","namespace":"n","name":"pod-a","milli":0,"mib":0,"reservation":"q","devices":"node-a:1"},)"
-      R"({"uid":"b","namespace":"n","name":"pod-b","milli":500,"mib":1024,"reservation":"r","devices":"node-a:1"}])");
+  EXPECT_EQ(c.body["metadata"]["annotations"]["gpu.scheduling/holders"].str(),
+            R"([{"uid":"a","namespace":"n","name":"pod-a","milli":0,"mib":0,"reservation":"q",)"
+            R"("devices":"node-a:1"},)"
+            R"({"uid":"b","namespace":"n","name":"pod-b","milli":500,"mib":1024,"reservation":"r",)"
+            R"("devices":"node-a:1"}])");
   EXPECT_EQ(c.body["metadata"]["annotations"].find("gpu.scheduling/pod-uid"), nullptr);
 }
 

@@ -27,6 +27,12 @@ Fault absent(const std::string& why) {
                       why)};
 }
 
+/// By its UUID; where one of the two has none, by its address.
+bool isSame(const agent::Gpu& a, const agent::Gpu& b) {
+  if (!a.uuid.empty() && !b.uuid.empty()) { return a.uuid == b.uuid; }
+  return !a.pci_bus_id.empty() && a.pci_bus_id == b.pci_bus_id;
+}
+
 }  // namespace
 
 Nvml::Nvml(Options options) : options_{std::move(options)} {}
@@ -39,7 +45,9 @@ tl::expected<void, Fault> Nvml::open() {
   if (!loaded) {
     const std::string& why = loaded.error().message;
     if (loaded.error().code == Code::NotFound) { return tl::unexpected(absent(why)); }
-    return tl::unexpected(Fault{Fault::Kind::Failing, fmt::format("{}: {}", options_.library, why)});
+    return tl::unexpected(
+        Fault{Fault::Kind::Failing,
+              fmt::format("{}: {}; name the driver's library by --nvml-library", options_.library, why)});
   }
   auto calls = *std::move(loaded);
   if (const int answer = calls->init(); answer != kNvmlOk) {
@@ -95,21 +103,21 @@ void Nvml::takeErrors() {
   }
 }
 
-/// A GPU that is lost may not even be named: it is then who had its index before.
-const NvmlGpu* Nvml::knownAs(unsigned index, const agent::Gpu& gpu) const {
-  const auto has = [&](const auto& name) {
-    return std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) { return name(one.second.gpu); });
-  };
-  auto it = seen_.find(index);
-  if (!gpu.uuid.empty()) {
-    it = has([&](const agent::Gpu& known) { return known.uuid == gpu.uuid; });
-  } else if (!gpu.pci_bus_id.empty()) {
-    it = has([&](const agent::Gpu& known) { return known.pci_bus_id == gpu.pci_bus_id; });
-  }
-  return it == seen_.end() ? nullptr : &it->second;
+/// A GPU that is lost may not even be named: it is then who had its index before, unless that one has another
+/// index now.
+const NvmlGpu* Nvml::knownAs(unsigned index, const std::vector<NvmlGpu>& now) const {
+  const agent::Gpu& gpu = now[index].gpu;
+  const auto is_it = [&](const auto& known) { return isSame(known.second.gpu, gpu); };
+  const bool is_named = !gpu.uuid.empty() || !gpu.pci_bus_id.empty();
+  const auto it = is_named ? std::find_if(seen_.begin(), seen_.end(), is_it) : seen_.find(index);
+  if (it == seen_.end()) { return nullptr; }
+  const agent::Gpu& known = it->second.gpu;
+  const bool is_elsewhere =
+      std::any_of(now.begin(), now.end(), [&](const NvmlGpu& other) { return isSame(known, other.gpu); });
+  return !is_named && is_elsewhere ? nullptr : &it->second;
 }
 
-tl::expected<NvmlGpu, Fault> Nvml::read(unsigned index) {
+NvmlGpu Nvml::read(unsigned index) {
   NvmlDevice handle = nullptr;
   const int answer = calls_->by_index(index, &handle);
   NvmlGpu out;
@@ -120,19 +128,24 @@ tl::expected<NvmlGpu, Fault> Nvml::read(unsigned index) {
     out.facts.lost = answer == kNvmlLost;
     out.facts.needs_reset = answer == kNvmlResetRequired;
     out.facts.unreadable = fmt::format("the driver does not give it: {}", calls_->text(answer));
+    out.fabric_unread = out.links_unread = out.partitions_unread = true;
   }
-  if (answer != kNvmlOk) { out.fabric_unread = out.links_unread = out.partitions_unread = true; }
-  if (const NvmlGpu* before = knownAs(index, out.gpu)) { fillIn(out, *before); }
-  const bool is_out = out.facts.lost || out.facts.needs_reset;  // CUDA counts without it, so it comes last
-  if (out.gpu.pci_bus_id.empty() && !is_out) {
+  return out;
+}
+
+tl::expected<void, Fault> Nvml::remember(unsigned index, std::vector<NvmlGpu>& now) {
+  NvmlGpu& one = now[index];
+  if (const NvmlGpu* before = knownAs(index, now)) { fillIn(one, *before); }
+  const bool is_out = one.facts.lost || one.facts.needs_reset;  // CUDA counts without it, so it comes last
+  if (one.gpu.pci_bus_id.empty() && !is_out) {
     return tl::unexpected(Fault{
         Fault::Kind::Failing,
         fmt::format(
             "the GPU driver cannot tell where its GPU {} is on the bus, so that ids cannot be counted: {}",
-            index, out.facts.unreadable.empty() ? "it says nothing" : out.facts.unreadable)});
+            index, one.facts.unreadable.empty() ? "it says nothing" : one.facts.unreadable)});
   }
-  if (!out.gpu.uuid.empty() && !out.gpu.pci_bus_id.empty()) { seen_[index] = out; }
-  return out;
+  if (!one.gpu.uuid.empty() && !one.gpu.pci_bus_id.empty()) { seen_[index] = one; }
+  return {};
 }
 
 agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
@@ -160,10 +173,9 @@ agent::Look Nvml::look() {
     return failed("how many GPUs there are", answer);
   }
   std::vector<NvmlGpu> gpus;
-  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) {
-    auto gpu = read(index);
-    if (!gpu) { return tl::unexpected(std::move(gpu.error())); }
-    gpus.push_back(*std::move(gpu));
+  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) { gpus.push_back(read(index)); }
+  for (unsigned index = 0; index < gpus.size(); ++index) {
+    if (const auto known = remember(index, gpus); !known) { return tl::unexpected(known.error()); }
   }
   takeErrors();
   return hardwareOf(std::move(gpus));

@@ -41,9 +41,12 @@ class Nvml final : public GpuSource {
   void close();
   /// Of the driver as a whole: it is loaded into anew at the next look.
   [[nodiscard]] tl::unexpected<agent::Fault> failed(const char* what, int code);
-  /// Error: it has not been seen before, and nobody can say where it is.
-  [[nodiscard]] tl::expected<NvmlGpu, agent::Fault> read(unsigned index);
-  [[nodiscard]] const NvmlGpu* knownAs(unsigned index, const agent::Gpu& gpu) const;
+  [[nodiscard]] NvmlGpu read(unsigned index);
+  /// Adds to what was read of it what it was before, and keeps both for the next look. Error: it has not been
+  /// seen before, and nobody can say where it is.
+  [[nodiscard]] tl::expected<void, agent::Fault> remember(unsigned index, std::vector<NvmlGpu>& now);
+  /// Who it was at the looks before; nullptr: nobody knows.
+  [[nodiscard]] const NvmlGpu* knownAs(unsigned index, const std::vector<NvmlGpu>& now) const;
   void watch(void* handle, const std::string& uuid);
   void takeErrors();
   [[nodiscard]] agent::Hardware hardwareOf(std::vector<NvmlGpu> gpus) const;

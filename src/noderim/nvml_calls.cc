@@ -62,7 +62,7 @@ Result<std::unique_ptr<NvmlCalls>> NvmlCalls::load(const std::string& library) {
   find(opened, c.event_wait.function, {"nvmlEventSetWait_v2"});
   const bool is_nvml = c.init.function != nullptr && c.count.function != nullptr &&
                        c.by_index.function != nullptr && c.uuid.function != nullptr;
-  if (!is_nvml) { return fail(Code::Invalid, "it has not the functions of NVML"); }
+  if (!is_nvml) { return fail(Code::Invalid, "it lacks the functions of NVML"); }
   return out;
 }
 

@@ -80,9 +80,7 @@ std::optional<std::uint64_t> fieldOf(const NvmlCalls& nvml, NvmlDevice handle, u
 /// "00000000:1B:00.0" -> what sysfs says of "0000:1b:00.0"; -1: nothing.
 int numaOf(const std::string& bus_id, const std::string& sysfs) {
   if (bus_id.size() < 12) { return -1; }
-  std::string name = bus_id.substr(bus_id.size() - 12);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string name = inLowerCase(bus_id.substr(bus_id.size() - 12));
   const auto text = readFile(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs, name), 64);
   if (!text) { return -1; }
   const std::string_view digits = trim(*text);

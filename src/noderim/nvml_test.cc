@@ -54,7 +54,7 @@ std::string islandsIn(const std::vector<Device>& devices) {
   return out;
 }
 
-TEST_F(NvmlTest, ADgxH100) {
+TEST_F(NvmlTest, ADgxH100IsOneIslandOfItsNvLinks) {
   play("dgx-h100");
   const auto all = devices();
   ASSERT_EQ(all.size(), 8U);
@@ -72,7 +72,7 @@ TEST_F(NvmlTest, ADgxH100) {
   EXPECT_EQ(d.links[0], (agent::DeviceLink{0, agent::LinkType::NvLink, 956}));
 }
 
-TEST_F(NvmlTest, AnHgxA100) {
+TEST_F(NvmlTest, AnHgxA100IsOneIslandOf600GBps) {
   play("hgx-a100");
   const auto all = devices();
   EXPECT_EQ(islandsIn(all), "00000000");
@@ -129,6 +129,19 @@ TEST_F(NvmlTest, OneThatCanNotBeNamedAnyMoreIsWhoHadItsPlace) {
   EXPECT_EQ(all.at(0).gpu.uuid, "GPU-1");
   EXPECT_EQ(all.at(0).gpu.pci_bus_id, "00000000:01:00.0");
   EXPECT_EQ(all.at(0).gpu.health, Health::Unhealthy);
+}
+
+/// As after a driver was loaded into anew.
+TEST_F(NvmlTest, OneThatCanNotBeNamedIsNotWhoHasAnotherPlaceNow) {
+  const std::string second = "gpu uuid=GPU-2 name=X mib=1 pci=00000000:02:00.0\n";
+  write(one("") + second);
+  (void)devices();
+  write(second + one("lost=handle"));
+  const auto all = devices();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].gpu.uuid, "GPU-2");
+  EXPECT_EQ(all[0].gpu.health, Health::Healthy);
+  EXPECT_EQ(all[1].gpu.uuid, "");
 }
 
 struct HealthCase {
@@ -394,7 +407,8 @@ TEST_F(NvmlTest, AnotherLibraryIsNotNvml) {
   Nvml other{{.library = "libm.so.6"}};
   const auto look = other.look();
   ASSERT_FALSE(look);
-  EXPECT_EQ(look.error().text, "libm.so.6: it has not the functions of NVML");
+  EXPECT_EQ(look.error().text,
+            "libm.so.6: it lacks the functions of NVML; name the driver's library by --nvml-library");
 }
 
 TEST_F(NvmlTest, WhatTheDriverSaysAtTheStartIsTold) {

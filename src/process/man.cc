@@ -16,7 +16,8 @@ It did what it was told to do, until it was told to end.
 It could not go on: an address could not be served, or what it played came out wrong.
 .TP
 2
-It could not begin: a flag is wrong, or no cluster can be reached with what it was given. The message says which and what to do.
+It could not begin: a flag is wrong, or no cluster can be reached with what it was given. The message says
+which and what to do.
 )";
 
 /// Text that the formatter takes for nothing else: backslashes, hyphens that are no breaks, dots and quotes

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/utf8.h"
 
 namespace gs::rpc {
 namespace cri = ::runtime::v1;
@@ -59,8 +60,8 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
   for (const cri::PodSandbox& sandbox : sandboxes.items()) {
     listed.insert(sandbox.id());
     const bool has_container = in_use.contains(sandbox.id());
-    if (sandbox.state() != cri::SANDBOX_READY && !has_container) { continue; }
     const cri::PodSandboxMetadata& who = sandbox.metadata();
+    if (who.uid().empty() || (sandbox.state() != cri::SANDBOX_READY && !has_container)) { continue; }
     RuntimePod& pod = out[who.uid()];
     pod.has_container |= has_container;
     const auto [attempt, is_first] = attempts.emplace(who.uid(), who.attempt());
@@ -71,7 +72,8 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
     pod.annotations.clear();
     for (const auto& key : keys) {
       const auto it = sandbox.annotations().find(key);
-      if (it != sandbox.annotations().end()) { pod.annotations.emplace(it->first, it->second); }
+      const bool is_text = it != sandbox.annotations().end() && isUtf8(it->second);
+      if (is_text) { pod.annotations.emplace(it->first, it->second); }
     }
   }
   for (const cri::Container& container : containers.containers()) {

@@ -3,7 +3,8 @@
 //
 // A pod is listed while something of it may use a GPU: a container that is created, running or of unknown
 // state, or a sandbox that is ready, so that a container may come. Containers that have exited hold nothing.
-// A container whose sandbox is not listed is known by the label that the kubelet gave it.
+// A container whose sandbox is not listed is known by the label that the kubelet gave it. What has no pod's
+// uid is left out: no kubelet made it.
 // One call at a time; any thread. gRPC is behind this header.
 #pragma once
 
@@ -22,7 +23,7 @@ namespace gs::rpc {
 struct RuntimePod {
   std::string ns;
   std::string name;
-  std::map<std::string, std::string> annotations;  // of those that were asked for
+  std::map<std::string, std::string> annotations;  // of those that were asked for, if it is UTF-8
   bool has_container = false;                      // one that has not exited
   friend bool operator==(const RuntimePod&, const RuntimePod&) = default;
 };

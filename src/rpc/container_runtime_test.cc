@@ -121,6 +121,7 @@ TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
   }
   fake_.container("s-over", cri::CONTAINER_EXITED);
   fake_.container("s-nobody's", cri::CONTAINER_RUNNING);
+  fake_.sandbox("s-of-crictl", "", cri::SANDBOX_READY, 0, "node-a:0");
   fake_.container("s-that-went", cri::CONTAINER_RUNNING, "left");
   fake_.container("s-that-went-too", cri::CONTAINER_EXITED, "left over");
   fake_.container("s-over", cri::CONTAINER_EXITED, "over");
@@ -163,6 +164,18 @@ TEST_F(ContainerRuntimeTest, AnAnswerMayBeLarge) {
   ASSERT_TRUE(pods) << pods.error().message;
   EXPECT_EQ(pods->size(), 100U);
   EXPECT_EQ(pods->at("99").annotations, (std::map<std::string, std::string>{{"gpu", "n:99"}}));
+}
+
+/// An API server takes such annotations when they come as protobuf, and passes them on.
+TEST_F(ContainerRuntimeTest, AnAnnotationThatIsNoUtf8SaysNothingAndHarmsNoOther) {
+  fake_.sandbox("s-1", "author", cri::SANDBOX_READY, 0, "node-a:\xff");
+  fake_.other = "\xc3(";
+  fake_.sandbox("s-2", "other", cri::SANDBOX_READY, 0, "node-a:1");
+  begin();
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_EQ(pods->at("author"), (RuntimePod{"ml", "pod-author", {}, false}));
+  EXPECT_EQ(pods->at("other").annotations.at("gpu"), "node-a:1");
 }
 
 TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {

@@ -21,8 +21,10 @@ Value responseOf(const Handler::Served& served) {
 
 std::string podReview(const std::string& version) {
   return R"({"apiVersion":"admission.k8s.io/)" + version +
-         R"(","kind":"AdmissionReview","request":{"uid":"r-9","kind":{"group":"","version":"v1","kind":"Pod"},)"
-         R"("operation":"CREATE","namespace":"default","object":{"metadata":{"annotations":{"gpu.scheduling/claim":"c"}},)"
+         R"(","kind":"AdmissionReview","request":{"uid":"r-9","kind":{"group":"","version":"v1",)"
+         R"("kind":"Pod"},)"
+         R"("operation":"CREATE","namespace":"default",)"
+         R"("object":{"metadata":{"annotations":{"gpu.scheduling/claim":"c"}},)"
          R"("spec":{"schedulerName":"gpu-scheduler","containers":[{"name":"a"}]}}}})";
 }
 
@@ -58,8 +60,10 @@ TEST(WebhookHandler, AnswersInTheVersionThatItIsAskedIn) {
 TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
   // The map scheduler's worked example, byte for byte.
   const std::string asked =
-      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"r-9","object":{"metadata":)"
-      R"({"name":"sts-2","generateName":"sts-","annotations":{"gpu-scheduling-map":"0=node1:0,1\n2=node3:0,1,2"}},)"
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"r-9",)"
+      R"("object":{"metadata":)"
+      R"({"name":"sts-2","generateName":"sts-",)"
+      R"("annotations":{"gpu-scheduling-map":"0=node1:0,1\n2=node3:0,1,2"}},)"
       R"("spec":{"schedulerName":"gpu-scheduler","containers":[{"name":"a"},{"name":"b","env":[{"name":"X",)"
       R"("value":"1"}]},{"name":"c","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"9"}]}]}}}})";
   const auto answer = [](const std::string& body) {
@@ -70,11 +74,12 @@ TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
   EXPECT_EQ(response["uid"].str(), "r-9");
   EXPECT_TRUE(response["allowed"].boolOr(false));
   EXPECT_EQ(response["patchType"].str(), "JSONPatch");
-  EXPECT_EQ(
-      decodeBase64(response["patch"].str()),
-      R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}]},)"
-      R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}},)"
-      R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
+  EXPECT_EQ(decodeBase64(response["patch"].str()),
+            R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}]},)"
+            R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}},)"
+            R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
   const auto with = [&](const std::string& old, const std::string& text) {
     std::string body = asked;
     return answer(body.replace(body.find(old), old.size(), text));
@@ -88,6 +93,7 @@ TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
 }
 
 TEST(WebhookHandler, WhatIsNoReviewIsRefusedWithItsReason) {
+  const std::string long_kind = R"({"kind":")" + std::string(99, 'x') + "\u20ac\"}";  // cut before the last
   const struct {
     const char* body;
     const char* why;
@@ -96,10 +102,7 @@ TEST(WebhookHandler, WhatIsNoReviewIsRefusedWithItsReason) {
       {"{", "no JSON"},
       {"[]", "send an AdmissionReview"},
       {R"({"apiVersion":"v1","kind":"Pod"})", "apiVersion 'v1', kind 'Pod'"},
-      {"{\"kind\":"
-       "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-       "xxxxxxxxx\u20ac\"}",
-       "xxxxxxxxx'; send"},
+      {long_kind.c_str(), "xxxxxxxxx'; send"},
       {R"({"apiVersion":"admission.k8s.io/v2","kind":"AdmissionReview"})", "admission.k8s.io/v2"},
       {R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})", "empty request"},
       {R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":7})", "empty request"},

@@ -42,11 +42,12 @@ TEST(PodMutation, AMapPodGetsWhatItsMapSays) {
   const Value pod =
       podOf(kByMap, R"("containers":[{"name":"a"},{"name":"b","env":[{"name":"X","value":"1"}]},)"
                     R"({"name":"c","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"9"}]}])");
-  EXPECT_EQ(
-      patchOf(pod, kNoOrder),
-      R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}]},)"
-      R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}},)"
-      R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
+  EXPECT_EQ(patchOf(pod, kNoOrder),
+            R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}]},)"
+            R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}},)"
+            R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
 }
 
 TEST(PodMutation, AClaimPodReadsItsAnnotation) {
@@ -78,14 +79,16 @@ TEST(PodMutation, OfTheEntriesOfAContainerOnlyOursChange) {
        R"({"op":"replace","path":"/spec/containers/0/env/0","value":)" REFERENCE
        R"(},{"op":"add","path":"/spec/containers/0/env/-","value":)" ORDER "}"},
       {"three times",
-       R"([{"name":"CUDA_VISIBLE_DEVICES","value":"0"},{"name":"A"},{"name":"CUDA_VISIBLE_DEVICES","value":"1"},)"
+       R"([{"name":"CUDA_VISIBLE_DEVICES","value":"0"},{"name":"A"},{"name":"CUDA_VISIBLE_DEVICES",)"
+       R"("value":"1"},)"
        R"({"name":"B"},{"name":"CUDA_VISIBLE_DEVICES"},)" ORDER "]",
        R"({"op":"replace","path":"/spec/containers/0/env/0","value":)" REFERENCE
-       R"(},{"op":"remove","path":"/spec/containers/0/env/4"},{"op":"remove","path":"/spec/containers/0/env/2"})"},
+       R"(},{"op":"remove","path":"/spec/containers/0/env/4"},{"op":"remove",)"
+       R"("path":"/spec/containers/0/env/2"})"},
       {"all there", "[" ORDER "," REFERENCE "]", ""},
       {"all there, as a server writes it",
-       R"([{"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}}},)" ORDER
-       "]",
+       R"([{"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"
+       R"("fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}}},)" ORDER "]",
        ""},
       {"ours, and again behind it", "[" REFERENCE "," ORDER R"(,{"name":"CUDA_VISIBLE_DEVICES","value":""}])",
        R"({"op":"remove","path":"/spec/containers/0/env/2"})"},
@@ -103,10 +106,11 @@ TEST(PodMutation, OfAMapOnlyAPlainValueIsReplacedInItsPlace) {
   const Value pod = podOf(kByMap, R"("containers":[{"env":[{"name":"CUDA_VISIBLE_DEVICES"}]},)"
                                   R"({"env":[{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}]},)"
                                   R"({"env":[{"name":"CUDA_VISIBLE_DEVICES","value":"","valueFrom":{}}]}])");
-  EXPECT_EQ(
-      patchOf(pod, kNoOrder),
-      R"([{"op":"replace","path":"/spec/containers/0/env/0","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}},)"
-      R"({"op":"replace","path":"/spec/containers/2/env/0","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}}])");
+  EXPECT_EQ(patchOf(pod, kNoOrder),
+            R"([{"op":"replace","path":"/spec/containers/0/env/0","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}},)"
+            R"({"op":"replace","path":"/spec/containers/2/env/0","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"0,1,2"}}])");
 }
 
 TEST(PodMutation, AnEmptyValueThatAServerLeftOutIsWhatTheMapSays) {
@@ -258,9 +262,9 @@ TEST(PodMutation, TheOrdinalMayFollowWhatTheNameIsGeneratedFrom) {
   const Value pod = parsed(R"({"metadata":{"name":"sts7","generateName":"sts","annotations":)"
                            R"({"gpu-scheduling-map":"7=n:3"}},"spec":{"schedulerName":"gpu-scheduler",)"
                            R"("containers":[{}]}})");
-  EXPECT_EQ(
-      patchOf(pod, kNoOrder),
-      R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES","value":"3"}]}])");
+  EXPECT_EQ(patchOf(pod, kNoOrder),
+            R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"("value":"3"}]}])");
 }
 
 TEST(PodMutation, WarningsEndBetweenCharacters) {

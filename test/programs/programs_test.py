@@ -276,7 +276,7 @@ class Image(unittest.TestCase):
         enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot"]
         done = subprocess.run([*enter, self.root, "/usr/bin/gpu-scheduler-agent", "look", "--node-name=n", "--nvml-library=/libnvidia-ml.so.1"],
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
-        self.assertEqual(done.stderr, "/libnvidia-ml.so.1: it has not the functions of NVML\n")
+        self.assertEqual(done.stderr, "/libnvidia-ml.so.1: it lacks the functions of NVML; name the driver's library by --nvml-library\n")
 
     def test_a_library_that_is_not_there_is_named(self):
         """A machine without it: an ldd that does not find it."""

@@ -13,7 +13,8 @@ class ScaleTest : public ApiTest {
   void SetUp() override {
     Value set = *json::parse(
         R"({"metadata":{"name":"r"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},
-            "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+            "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c",
+            "image":"i"}]}}}})");
     ASSERT_EQ(send("POST", kSets, std::move(set)).code, 201);
   }
   Response scale(Value spec, const char* query = "") {

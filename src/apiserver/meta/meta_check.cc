@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace gs::apiserver {
 namespace {
 
@@ -227,10 +229,7 @@ FieldErrors checkAnnotations(const json::Value& annotations, const std::string& 
   FieldErrors errors;
   std::size_t size = 0;
   for (const auto& [key, value] : annotations.members()) {
-    std::string lower = key;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    addInvalid(errors, field, json::Value{key}, qualifiedNameErrors(lower));
+    addInvalid(errors, field, json::Value{key}, qualifiedNameErrors(inLowerCase(key)));
     size += key.size() + value.str().size();
   }
   if (size > 256U * 1024) {

@@ -6,6 +6,7 @@
 
 #include "apiserver/present/age.h"
 #include "apiserver/present/table.h"
+#include "base/ascii.h"
 
 namespace gs::apiserver {
 namespace {
@@ -237,9 +238,7 @@ json::Array eventCells(const json::Value& event, Wall now) {
     count = event["series"]["count"].intOr(1);
   }
   const Value& about = either(event, "involvedObject", "regarding");
-  std::string target = text(about["kind"]);
-  std::transform(target.begin(), target.end(), target.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::string target = inLowerCase(about["kind"].str());
   if (!about["name"].str().empty()) { target += "/" + text(about["name"]); }
   return {Value{last},
           Value{text(event["type"])},

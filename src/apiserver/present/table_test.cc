@@ -74,8 +74,8 @@ struct PodCase {
 };
 class PodCells : public testing::TestWithParam<PodCase> {};
 TEST_P(PodCells, Say) {
-  Value pod = read(
-      R"({"metadata":{"name":"p","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":{"containers":[{"name":"a"},{"name":"b"}]}})");
+  Value pod = read(R"({"metadata":{"name":"p","creationTimestamp":"2025-06-15T11:59:58Z"},)"
+                   R"("spec":{"containers":[{"name":"a"},{"name":"b"}]}})");
   pod.set("status", read(GetParam().status));
   const auto cells = podCells(pod, kNow);
   ASSERT_EQ(cells.size(), 9U);
@@ -88,22 +88,23 @@ INSTANTIATE_TEST_SUITE_P(
     Table, PodCells,
     testing::Values(
         PodCase{"New", R"({"phase":"Pending"})", "0/2 Pending 0"},
-        PodCase{
-            "Gated",
-            R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]})",
-            "0/2 SchedulingGated 0"},
-        PodCase{
-            "Runs",
-            R"({"phase":"Running","containerStatuses":[{"ready":true,"restartCount":0,"state":{"running":{}}},{"ready":true,"restartCount":0,"state":{"running":{}}}]})",
-            "2/2 Running 0"},
-        PodCase{
-            "Crashes",
-            R"({"phase":"Running","containerStatuses":[{"ready":false,"restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"finishedAt":"2025-06-15T11:46:00Z"}}}]})",
-            "0/2 CrashLoopBackOff 3 (14m ago)"},
-        PodCase{
-            "Completed",
-            R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]})",
-            "0/2 Completed 0"},
+        PodCase{"Gated",
+                R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",)"
+                R"("reason":"SchedulingGated"}]})",
+                "0/2 SchedulingGated 0"},
+        PodCase{"Runs",
+                R"({"phase":"Running","containerStatuses":[{"ready":true,"restartCount":0,)"
+                R"("state":{"running":{}}},{"ready":true,"restartCount":0,"state":{"running":{}}}]})",
+                "2/2 Running 0"},
+        PodCase{"Crashes",
+                R"({"phase":"Running","containerStatuses":[{"ready":false,"restartCount":3,)"
+                R"("state":{"waiting":{"reason":"CrashLoopBackOff"}},)"
+                R"("lastState":{"terminated":{"finishedAt":"2025-06-15T11:46:00Z"}}}]})",
+                "0/2 CrashLoopBackOff 3 (14m ago)"},
+        PodCase{"Completed",
+                R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0,)"
+                R"("reason":"Completed"}}}]})",
+                "0/2 Completed 0"},
         PodCase{"Failed",
                 R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":3}}}]})",
                 "0/2 ExitCode:3 0"},
@@ -117,13 +118,17 @@ TEST(Table, OfACustomResourceHasItsColumns) {
   r.kind = "GpuClaim";
   r.custom = true;
   r.columns = read(
-      R"([{"name":"Req","type":"integer","jsonPath":".spec.devices.count"},{"name":"Policy","type":"string","jsonPath":".spec.devices.policy"},
-                       {"name":"Topology","type":"string","jsonPath":".spec.topology.mode"},{"name":"Allocated","type":"string","jsonPath":".status.allocated"},
+      R"([{"name":"Req","type":"integer","jsonPath":".spec.devices.count"},{"name":"Policy","type":"string",
+       "jsonPath":".spec.devices.policy"},
+                       {"name":"Topology","type":"string","jsonPath":".spec.topology.mode"},
+                       {"name":"Allocated","type":"string","jsonPath":".status.allocated"},
                        {"name":"Wide","type":"string","jsonPath":".spec.devices","priority":1}])");
-  const Value single = read(
-      R"({"metadata":{"name":"single-gpu","namespace":"default"},"spec":{"devices":{"count":1,"policy":"contiguous"}},"status":{"allocated":"node-a:0"}})");
+  const Value single =
+      read(R"({"metadata":{"name":"single-gpu","namespace":"default"},"spec":{"devices":{"count":1,)"
+           R"("policy":"contiguous"}},"status":{"allocated":"node-a:0"}})");
   const Value multi = read(
-      R"({"metadata":{"name":"multi-gpu","namespace":"ml"},"spec":{"devices":{"count":4,"policy":"contiguous"},"topology":{"mode":"Preferred"}},"status":{"allocated":"node-b:0,1,2,3"}})");
+      R"({"metadata":{"name":"multi-gpu","namespace":"ml"},"spec":{"devices":{"count":4,)"
+      R"("policy":"contiguous"},"topology":{"mode":"Preferred"}},"status":{"allocated":"node-b:0,1,2,3"}})");
   const Value table = makeTable(r, {&single, &multi}, Object{{"resourceVersion", "7"}}, kNow);
   EXPECT_EQ(printTable(table),
             "NAME         REQ   POLICY       TOPOLOGY    ALLOCATED\n"
@@ -146,11 +151,17 @@ TEST(Table, WithoutRowsSaysNothing) {
 
 TEST(Table, EventsOfBothFormsHaveTheSameCells) {
   const Value core = read(
-      R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p"},"reason":"Scheduled","message":" m\n","type":"Normal",
-                              "eventTime":"2025-06-15T11:59:00.000001Z","reportingComponent":"s","reportingInstance":"s-0","firstTimestamp":null,"lastTimestamp":null,"source":{}})");
+      R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p"},"reason":"Scheduled",
+       "message":" m\n","type":"Normal",
+                              "eventTime":"2025-06-15T11:59:00.000001Z","reportingComponent":"s",
+                              "reportingInstance":"s-0","firstTimestamp":null,"lastTimestamp":null,
+                              "source":{}})");
   const Value regarding = read(
-      R"({"metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p"},"reason":"Scheduled","note":" m\n","type":"Normal",
-                              "eventTime":"2025-06-15T11:59:00.000001Z","reportingController":"s","reportingInstance":"s-0","deprecatedFirstTimestamp":null,"deprecatedSource":{}})");
+      R"({"metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p"},"reason":"Scheduled","note":" m\n",
+       "type":"Normal",
+                              "eventTime":"2025-06-15T11:59:00.000001Z","reportingController":"s",
+                              "reportingInstance":"s-0","deprecatedFirstTimestamp":null,
+                              "deprecatedSource":{}})");
   EXPECT_EQ(eventCells(core, kNow), eventCells(regarding, kNow));
   EXPECT_EQ(json::print(Value{eventCells(core, kNow)}),
             R"(["59s","Normal","Scheduled","pod/p","","s, s-0","m","59s",1,"e"])");
@@ -187,11 +198,13 @@ INSTANTIATE_TEST_SUITE_P(
         JobCase{"OneWorker", R"({"parallelism":1})", "{}", "Running|0/1|"},
         JobCase{
             "Complete", R"({"completions":1})",
-            R"({"startTime":"2025-06-15T11:00:00Z","completionTime":"2025-06-15T11:00:05Z","succeeded":1,"conditions":[{"type":"Complete","status":"True"}]})",
+            R"({"startTime":"2025-06-15T11:00:00Z","completionTime":"2025-06-15T11:00:05Z","succeeded":1,)"
+            R"("conditions":[{"type":"Complete","status":"True"}]})",
             "Complete|1/1|5s"},
         JobCase{
             "Failed", R"({"completions":1})",
-            R"({"startTime":"2025-06-15T11:59:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]})",
+            R"({"startTime":"2025-06-15T11:59:00Z","conditions":[{"type":"FailureTarget","status":"True"},)"
+            R"({"type":"Failed","status":"True"}]})",
             "Failed|0/1|60s"},
         JobCase{"Fails", R"({"completions":1})",
                 R"({"conditions":[{"type":"FailureTarget","status":"True"}]})", "FailureTarget|0/1|"},

@@ -6,6 +6,7 @@
 #include "apiserver/meta/label_selector.h"
 #include "apiserver/present/age.h"
 #include "apiserver/present/table.h"
+#include "base/ascii.h"
 #include "kapi/time.h"
 
 namespace gs::apiserver {
@@ -66,12 +67,9 @@ std::string controllerOf(const Value& object) {
     if (!owner["controller"].boolOr(false)) { continue; }
     const auto version = owner["apiVersion"].str();
     const auto slash = version.find('/');
-    std::string kind{owner["kind"].str()};
-    std::transform(kind.begin(), kind.end(), kind.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return fmt::format("{}{}{}/{}", kind, slash == std::string_view::npos ? "" : ".",
-                       slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash),
-                       owner["name"].str());
+    const bool has_group = slash != std::string_view::npos;
+    return fmt::format("{}{}{}/{}", inLowerCase(owner["kind"].str()), has_group ? "." : "",
+                       has_group ? version.substr(0, slash) : std::string_view{}, owner["name"].str());
   }
   return "<none>";
 }

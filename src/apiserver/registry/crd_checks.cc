@@ -6,6 +6,7 @@
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/kind_checks.h"
 #include "apiserver/schema/crd_schema.h"
+#include "base/ascii.h"
 #include "kapi/time.h"
 
 namespace gs::apiserver {
@@ -16,13 +17,6 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kApproval = "api-approved.kubernetes.io";
-
-std::string lower(std::string_view text) {
-  std::string out{text};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
 
 void checkGroup(std::string_view group, FieldErrors& errors) {
   if (group.empty()) {
@@ -128,9 +122,9 @@ void defaultCrd(json::Value& crd) {
   Value& spec = crd.child("spec");
   if (spec["conversion"].isNull()) { spec.set("conversion", Object{{"strategy", "None"}}); }
   Value& names = spec.child("names");
-  const auto kind = names["kind"].str();
-  if (names["listKind"].str().empty() && !kind.empty()) { names.set("listKind", std::string{kind} + "List"); }
-  if (names["singular"].str().empty() && !kind.empty()) { names.set("singular", lower(names["kind"].str())); }
+  const std::string kind{names["kind"].str()};
+  if (names["listKind"].str().empty() && !kind.empty()) { names.set("listKind", kind + "List"); }
+  if (names["singular"].str().empty() && !kind.empty()) { names.set("singular", inLowerCase(kind)); }
 }
 
 void beginCrd(json::Value& crd) {

@@ -8,12 +8,14 @@
 #include "apiserver/meta/event_form.h"
 #include "apiserver/schema/builtin_types.h"
 #include "apiserver/schema/crd_schema.h"
+#include "base/ascii.h"
 #include "base/percent.h"
 
 namespace gs::apiserver {
 namespace {
 
-// group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
+// group version plural Kind flags [short,names [categories]]; "-" stands for nothing; a line that begins with
+// a space goes on with the one before.
 // Flags: c cluster-scoped, s status subresource, r scale subresource, u upsert, p POST only. The type is
 // called as the Kind in builtin_types.cc, unless another name follows it.
 constexpr const char* kBuiltins = R"(
@@ -33,7 +35,8 @@ scheduling.k8s.io v1 priorityclasses PriorityClass c pc
 policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
 discovery.k8s.io v1 endpointslices EndpointSlice -
 admissionregistration.k8s.io v1 mutatingwebhookconfigurations MutatingWebhookConfiguration c - api-extensions
-admissionregistration.k8s.io v1 validatingwebhookconfigurations ValidatingWebhookConfiguration c - api-extensions
+admissionregistration.k8s.io v1 validatingwebhookconfigurations ValidatingWebhookConfiguration c -
+  api-extensions
 apps v1 controllerrevisions ControllerRevision -
 apps v1 deployments Deployment sr deploy all
 apps v1 replicasets ReplicaSet sr rs all
@@ -47,19 +50,6 @@ authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview cp
 authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview cp
 authentication.k8s.io v1 selfsubjectreviews SelfSubjectReview cp
 )";
-
-std::vector<std::string> splitCommas(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream parts{text};
-  for (std::string part; std::getline(parts, part, ',');) { out.push_back(part); }
-  return out;
-}
-
-std::string lowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
 
 Resource builtinOf(const std::string& line) {
   std::istringstream words{line};
@@ -79,10 +69,10 @@ Resource builtinOf(const std::string& line) {
   const auto other = r.kind.find('=');
   r.schema = builtinType(other == std::string::npos ? r.kind : r.kind.substr(other + 1));
   r.kind = r.kind.substr(0, other);
-  r.singular = lowerCase(r.kind);
+  r.singular = inLowerCase(r.kind);
   r.list_kind = r.kind + "List";
-  r.short_names = splitCommas(shorts == "-" ? "" : shorts);
-  r.categories = splitCommas(categories);
+  r.short_names = commaList(shorts == "-" ? "" : shorts);
+  r.categories = commaList(categories);
   return r;
 }
 
@@ -118,7 +108,7 @@ Query readQuery(std::string_view target) {
 
 bool isTrue(const Query& query, const std::string& flag) {
   const auto it = query.find(flag);
-  return it != query.end() && it->second != "0" && lowerCase(it->second) != "false";
+  return it != query.end() && it->second != "0" && inLowerCase(it->second) != "false";
 }
 
 std::string valueOf(const Query& query, const std::string& key) {
@@ -131,9 +121,7 @@ bool isWatch(const Route& route) {
 }
 
 Resources::Resources() {
-  std::istringstream lines{kBuiltins};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) { continue; }
+  for (const auto& line : foldedLines(kBuiltins)) {
     Resource r = builtinOf(line);
     std::pair key{r.group, r.plural};
     all_.emplace(std::move(key), std::move(r));

@@ -4,146 +4,255 @@
 #include <map>
 #include <sstream>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace gs::apiserver {
 namespace {
 
-// One type per line: `Name go-name field:type ...`; `go-name@`: its fields are owned as one. Types: string
-// uid bytes (base64) bool int32 int64 float any quantity intstr time microtime, another type's name,
-// [T] list, {T} map. Before the type `*` = pointer (kept as given), `!` = always written. After a list
-// `@a,b` = merged by these keys, `@` alone = a set.
+// One type per line (one that begins with a space goes on with the type before): `Name go-name field:type
+// ...`; `go-name@`: its fields are owned as one. Types: string uid bytes (base64) bool int32 int64 float any
+// quantity intstr time microtime, another type's name, [T] list, {T} map. Before the type `*` = pointer (kept
+// as given), `!` = always written. After a list `@a,b` = merged by these keys, `@` alone = a set.
 constexpr const char* kTypes = R"(
-OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool blockOwnerDeletion:*bool
-ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:uid resourceVersion:string generation:int64 creationTimestamp:time deletionTimestamp:*time deletionGracePeriodSeconds:*int64 labels:{string} annotations:{string} ownerReferences:[OwnerReference]@uid finalizers:[string]@ managedFields:[any]
-ObjectReference v1.ObjectReference kind:string namespace:string name:string uid:uid apiVersion:string resourceVersion:string fieldPath:string
+OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool
+  blockOwnerDeletion:*bool
+ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:uid
+  resourceVersion:string generation:int64 creationTimestamp:time deletionTimestamp:*time
+  deletionGracePeriodSeconds:*int64 labels:{string} annotations:{string} ownerReferences:[OwnerReference]@uid
+  finalizers:[string]@ managedFields:[any]
+ObjectReference v1.ObjectReference kind:string namespace:string name:string uid:uid apiVersion:string
+  resourceVersion:string fieldPath:string
 LocalObjectReference v1.LocalObjectReference name:string
 FieldSelector v1.ObjectFieldSelector apiVersion:string fieldPath:!string
 ResourceFieldSelector v1.ResourceFieldSelector containerName:string resource:!string divisor:any
-EnvVarSource v1.EnvVarSource fieldRef:*FieldSelector resourceFieldRef:*ResourceFieldSelector configMapKeyRef:*any secretKeyRef:*any
+EnvVarSource v1.EnvVarSource fieldRef:*FieldSelector resourceFieldRef:*ResourceFieldSelector
+  configMapKeyRef:*any secretKeyRef:*any
 EnvVar v1.EnvVar name:!string value:string valueFrom:*EnvVarSource
 ContainerPort v1.ContainerPort name:string hostPort:int32 containerPort:!int32 protocol:string hostIP:string
 ResourceClaim v1.ResourceClaim name:!string request:string
 Resources v1.ResourceRequirements limits:{quantity} requests:{quantity} claims:[ResourceClaim]@name
-VolumeMount v1.VolumeMount name:!string readOnly:bool recursiveReadOnly:*string mountPath:!string subPath:string mountPropagation:*string subPathExpr:string
+VolumeMount v1.VolumeMount name:!string readOnly:bool recursiveReadOnly:*string mountPath:!string
+  subPath:string mountPropagation:*string subPathExpr:string
 HttpGet v1.HTTPGetAction path:string port:!intstr host:string scheme:string httpHeaders:[any]
-Probe v1.Probe exec:*any httpGet:*HttpGet tcpSocket:*any grpc:*any initialDelaySeconds:int32 timeoutSeconds:int32 periodSeconds:int32 successThreshold:int32 failureThreshold:int32 terminationGracePeriodSeconds:*int64
-Container v1.Container name:!string image:string command:[string] args:[string] workingDir:string ports:[ContainerPort]@containerPort,protocol envFrom:[any] env:[EnvVar]@name resources:Resources resizePolicy:[any] restartPolicy:*string volumeMounts:[VolumeMount]@mountPath volumeDevices:[any] livenessProbe:*Probe readinessProbe:*Probe startupProbe:*Probe lifecycle:*any terminationMessagePath:string terminationMessagePolicy:string imagePullPolicy:string securityContext:*any stdin:bool stdinOnce:bool tty:bool
+Probe v1.Probe exec:*any httpGet:*HttpGet tcpSocket:*any grpc:*any initialDelaySeconds:int32
+  timeoutSeconds:int32 periodSeconds:int32 successThreshold:int32 failureThreshold:int32
+  terminationGracePeriodSeconds:*int64
+Container v1.Container name:!string image:string command:[string] args:[string] workingDir:string
+  ports:[ContainerPort]@containerPort,protocol envFrom:[any] env:[EnvVar]@name resources:Resources
+  resizePolicy:[any] restartPolicy:*string volumeMounts:[VolumeMount]@mountPath volumeDevices:[any]
+  livenessProbe:*Probe readinessProbe:*Probe startupProbe:*Probe lifecycle:*any terminationMessagePath:string
+  terminationMessagePolicy:string imagePullPolicy:string securityContext:*any stdin:bool stdinOnce:bool
+  tty:bool
 Toleration v1.Toleration key:string operator:string value:string effect:string tolerationSeconds:*int64
 SchedulingGate v1.PodSchedulingGate name:!string
-PodSpec v1.PodSpec volumes:[any]@name initContainers:[Container]@name containers:![Container]@name ephemeralContainers:[any]@name restartPolicy:string terminationGracePeriodSeconds:*int64 activeDeadlineSeconds:*int64 dnsPolicy:string nodeSelector:{string} serviceAccountName:string serviceAccount:string automountServiceAccountToken:*bool nodeName:string hostNetwork:bool hostPID:bool hostIPC:bool shareProcessNamespace:*bool securityContext:*any imagePullSecrets:[LocalObjectReference]@name hostname:string subdomain:string affinity:*any schedulerName:string tolerations:[Toleration] hostAliases:[any]@ip priorityClassName:string priority:*int32 dnsConfig:*any readinessGates:[any] runtimeClassName:*string enableServiceLinks:*bool preemptionPolicy:*string overhead:{quantity} topologySpreadConstraints:[any]@topologyKey,whenUnsatisfiable setHostnameAsFQDN:*bool os:*any hostUsers:*bool schedulingGates:[SchedulingGate]@name resourceClaims:[any]@name resources:*Resources
-PodCondition v1.PodCondition type:!string observedGeneration:int64 status:!string lastProbeTime:time lastTransitionTime:time reason:string message:string
+PodSpec v1.PodSpec volumes:[any]@name initContainers:[Container]@name containers:![Container]@name
+  ephemeralContainers:[any]@name restartPolicy:string terminationGracePeriodSeconds:*int64
+  activeDeadlineSeconds:*int64 dnsPolicy:string nodeSelector:{string} serviceAccountName:string
+  serviceAccount:string automountServiceAccountToken:*bool nodeName:string hostNetwork:bool hostPID:bool
+  hostIPC:bool shareProcessNamespace:*bool securityContext:*any imagePullSecrets:[LocalObjectReference]@name
+  hostname:string subdomain:string affinity:*any schedulerName:string tolerations:[Toleration]
+  hostAliases:[any]@ip priorityClassName:string priority:*int32 dnsConfig:*any readinessGates:[any]
+  runtimeClassName:*string enableServiceLinks:*bool preemptionPolicy:*string overhead:{quantity}
+  topologySpreadConstraints:[any]@topologyKey,whenUnsatisfiable setHostnameAsFQDN:*bool os:*any
+  hostUsers:*bool schedulingGates:[SchedulingGate]@name resourceClaims:[any]@name resources:*Resources
+PodCondition v1.PodCondition type:!string observedGeneration:int64 status:!string lastProbeTime:time
+  lastTransitionTime:time reason:string message:string
 Ip v1.PodIP ip:!string
 Waiting v1.ContainerStateWaiting reason:string message:string
 Running v1.ContainerStateRunning startedAt:time
-Terminated v1.ContainerStateTerminated exitCode:!int32 signal:int32 reason:string message:string startedAt:time finishedAt:time containerID:string
+Terminated v1.ContainerStateTerminated exitCode:!int32 signal:int32 reason:string message:string
+  startedAt:time finishedAt:time containerID:string
 ContainerState v1.ContainerState waiting:*Waiting running:*Running terminated:*Terminated
-ContainerStatus v1.ContainerStatus name:!string state:ContainerState lastState:ContainerState ready:!bool restartCount:!int32 image:!string imageID:!string containerID:string started:*bool allocatedResources:{quantity} resources:*Resources volumeMounts:[any]@mountPath user:*any allocatedResourcesStatus:[any]@name stopSignal:*string
-PodStatus v1.PodStatus observedGeneration:int64 phase:string conditions:[PodCondition]@type message:string reason:string nominatedNodeName:string hostIP:string hostIPs:[Ip] podIP:string podIPs:[Ip]@ip startTime:*time initContainerStatuses:[ContainerStatus] containerStatuses:[ContainerStatus] qosClass:string ephemeralContainerStatuses:[ContainerStatus] resize:string resourceClaimStatuses:[any]@name
+ContainerStatus v1.ContainerStatus name:!string state:ContainerState lastState:ContainerState ready:!bool
+  restartCount:!int32 image:!string imageID:!string containerID:string started:*bool
+  allocatedResources:{quantity} resources:*Resources volumeMounts:[any]@mountPath user:*any
+  allocatedResourcesStatus:[any]@name stopSignal:*string
+PodStatus v1.PodStatus observedGeneration:int64 phase:string conditions:[PodCondition]@type message:string
+  reason:string nominatedNodeName:string hostIP:string hostIPs:[Ip] podIP:string podIPs:[Ip]@ip
+  startTime:*time initContainerStatuses:[ContainerStatus] containerStatuses:[ContainerStatus] qosClass:string
+  ephemeralContainerStatuses:[ContainerStatus] resize:string resourceClaimStatuses:[any]@name
 Pod v1.Pod kind:string apiVersion:string metadata:ObjectMeta spec:PodSpec status:PodStatus
 Binding v1.Binding kind:string apiVersion:string metadata:ObjectMeta target:!ObjectReference
 Taint v1.Taint key:!string value:string effect:!string timeAdded:*time
-NodeSpec v1.NodeSpec podCIDR:string podCIDRs:[string]@ providerID:string unschedulable:bool taints:[Taint] configSource:*any externalID:string
-NodeCondition v1.NodeCondition type:!string status:!string lastHeartbeatTime:time lastTransitionTime:time reason:string message:string
+NodeSpec v1.NodeSpec podCIDR:string podCIDRs:[string]@ providerID:string unschedulable:bool taints:[Taint]
+  configSource:*any externalID:string
+NodeCondition v1.NodeCondition type:!string status:!string lastHeartbeatTime:time lastTransitionTime:time
+  reason:string message:string
 NodeAddress v1.NodeAddress type:!string address:!string
 DaemonEndpoint v1.DaemonEndpoint Port:!int32
 DaemonEndpoints v1.NodeDaemonEndpoints kubeletEndpoint:DaemonEndpoint
-NodeInfo v1.NodeSystemInfo machineID:!string systemUUID:!string bootID:!string kernelVersion:!string osImage:!string containerRuntimeVersion:!string kubeletVersion:!string kubeProxyVersion:!string operatingSystem:!string architecture:!string swap:*any
-NodeStatus v1.NodeStatus capacity:{quantity} allocatable:{quantity} phase:string conditions:[NodeCondition]@type addresses:[NodeAddress]@type daemonEndpoints:DaemonEndpoints nodeInfo:NodeInfo images:[any] volumesInUse:[string] volumesAttached:[any] config:*any runtimeHandlers:[any] features:*any
+NodeInfo v1.NodeSystemInfo machineID:!string systemUUID:!string bootID:!string kernelVersion:!string
+  osImage:!string containerRuntimeVersion:!string kubeletVersion:!string kubeProxyVersion:!string
+  operatingSystem:!string architecture:!string swap:*any
+NodeStatus v1.NodeStatus capacity:{quantity} allocatable:{quantity} phase:string
+  conditions:[NodeCondition]@type addresses:[NodeAddress]@type daemonEndpoints:DaemonEndpoints
+  nodeInfo:NodeInfo images:[any] volumesInUse:[string] volumesAttached:[any] config:*any runtimeHandlers:[any]
+  features:*any
 Node v1.Node kind:string apiVersion:string metadata:ObjectMeta spec:NodeSpec status:NodeStatus
 NamespaceSpec v1.NamespaceSpec finalizers:[string]
 NamespaceStatus v1.NamespaceStatus phase:string conditions:[any]@type
-Namespace v1.Namespace kind:string apiVersion:string metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus
-ConfigMap v1.ConfigMap kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{string} binaryData:{string}
-ServiceAccount v1.ServiceAccount kind:string apiVersion:string metadata:ObjectMeta secrets:[ObjectReference]@name imagePullSecrets:[LocalObjectReference] automountServiceAccountToken:*bool
-PolicyRule v1.PolicyRule verbs:![string] apiGroups:[string] resources:[string] resourceNames:[string] nonResourceURLs:[string]
+Namespace v1.Namespace kind:string apiVersion:string metadata:ObjectMeta spec:NamespaceSpec
+  status:NamespaceStatus
+ConfigMap v1.ConfigMap kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{string}
+  binaryData:{string}
+ServiceAccount v1.ServiceAccount kind:string apiVersion:string metadata:ObjectMeta
+  secrets:[ObjectReference]@name imagePullSecrets:[LocalObjectReference] automountServiceAccountToken:*bool
+PolicyRule v1.PolicyRule verbs:![string] apiGroups:[string] resources:[string] resourceNames:[string]
+  nonResourceURLs:[string]
 RbacSubject v1.Subject kind:!string apiGroup:string name:!string namespace:string
 RoleRef v1.RoleRef apiGroup:!string kind:!string name:!string
-ClusterRole v1.ClusterRole kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule] aggregationRule:*any
+ClusterRole v1.ClusterRole kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule]
+  aggregationRule:*any
 Role v1.Role kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule]
-ClusterRoleBinding v1.ClusterRoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject] roleRef:!RoleRef
-RoleBinding v1.RoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject] roleRef:!RoleRef
-PdbSpec v1.PodDisruptionBudgetSpec minAvailable:*intstr selector:*any maxUnavailable:*intstr unhealthyPodEvictionPolicy:*string
-PdbCondition v1.Condition type:!string status:!string observedGeneration:int64 lastTransitionTime:time reason:!string message:!string
-PdbStatus v1.PodDisruptionBudgetStatus observedGeneration:int64 disruptedPods:{time} disruptionsAllowed:!int32 currentHealthy:!int32 desiredHealthy:!int32 expectedPods:!int32 conditions:[PdbCondition]@type
-PodDisruptionBudget v1.PodDisruptionBudget kind:string apiVersion:string metadata:ObjectMeta spec:PdbSpec status:PdbStatus
-SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
-SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
+ClusterRoleBinding v1.ClusterRoleBinding kind:string apiVersion:string metadata:ObjectMeta
+  subjects:[RbacSubject] roleRef:!RoleRef
+RoleBinding v1.RoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject]
+  roleRef:!RoleRef
+PdbSpec v1.PodDisruptionBudgetSpec minAvailable:*intstr selector:*any maxUnavailable:*intstr
+  unhealthyPodEvictionPolicy:*string
+PdbCondition v1.Condition type:!string status:!string observedGeneration:int64 lastTransitionTime:time
+  reason:!string message:!string
+PdbStatus v1.PodDisruptionBudgetStatus observedGeneration:int64 disruptedPods:{time} disruptionsAllowed:!int32
+  currentHealthy:!int32 desiredHealthy:!int32 expectedPods:!int32 conditions:[PdbCondition]@type
+PodDisruptionBudget v1.PodDisruptionBudget kind:string apiVersion:string metadata:ObjectMeta spec:PdbSpec
+  status:PdbStatus
+SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string metadata:ObjectMeta spec:!any
+  status:any
+SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any
+  status:any
 SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
-PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32 globalDefault:bool description:string preemptionPolicy:*string
+PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32
+  globalDefault:bool description:string preemptionPolicy:*string
 LabelSelectorRequirement v1.LabelSelectorRequirement key:!string operator:!string values:[string]
 LabelSelector v1.LabelSelector@ matchLabels:{string} matchExpressions:[LabelSelectorRequirement]
 PodTemplateSpec v1.PodTemplateSpec metadata:ObjectMeta spec:PodSpec
 RollingUpdateDeployment v1.RollingUpdateDeployment maxUnavailable:*intstr maxSurge:*intstr
 DeploymentStrategy v1.DeploymentStrategy type:string rollingUpdate:*RollingUpdateDeployment
-DeploymentSpec v1.DeploymentSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec strategy:DeploymentStrategy minReadySeconds:int32 revisionHistoryLimit:*int32 paused:bool progressDeadlineSeconds:*int32
-DeploymentCondition v1.DeploymentCondition type:!string status:!string lastUpdateTime:time lastTransitionTime:time reason:string message:string
-DeploymentStatus v1.DeploymentStatus observedGeneration:int64 replicas:int32 updatedReplicas:int32 readyReplicas:int32 availableReplicas:int32 unavailableReplicas:int32 terminatingReplicas:*int32 conditions:[DeploymentCondition]@type collisionCount:*int32
-Deployment v1.Deployment kind:string apiVersion:string metadata:ObjectMeta spec:DeploymentSpec status:DeploymentStatus
-WorkloadCondition v1.WorkloadCondition type:!string status:!string lastTransitionTime:time reason:string message:string
-ReplicaSetSpec v1.ReplicaSetSpec replicas:*int32 minReadySeconds:int32 selector:*LabelSelector template:PodTemplateSpec
-ReplicaSetStatus v1.ReplicaSetStatus replicas:!int32 fullyLabeledReplicas:int32 readyReplicas:int32 availableReplicas:int32 terminatingReplicas:*int32 observedGeneration:int64 conditions:[WorkloadCondition]@type
-ReplicaSet v1.ReplicaSet kind:string apiVersion:string metadata:ObjectMeta spec:ReplicaSetSpec status:ReplicaSetStatus
+DeploymentSpec v1.DeploymentSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec
+  strategy:DeploymentStrategy minReadySeconds:int32 revisionHistoryLimit:*int32 paused:bool
+  progressDeadlineSeconds:*int32
+DeploymentCondition v1.DeploymentCondition type:!string status:!string lastUpdateTime:time
+  lastTransitionTime:time reason:string message:string
+DeploymentStatus v1.DeploymentStatus observedGeneration:int64 replicas:int32 updatedReplicas:int32
+  readyReplicas:int32 availableReplicas:int32 unavailableReplicas:int32 terminatingReplicas:*int32
+  conditions:[DeploymentCondition]@type collisionCount:*int32
+Deployment v1.Deployment kind:string apiVersion:string metadata:ObjectMeta spec:DeploymentSpec
+  status:DeploymentStatus
+WorkloadCondition v1.WorkloadCondition type:!string status:!string lastTransitionTime:time reason:string
+  message:string
+ReplicaSetSpec v1.ReplicaSetSpec replicas:*int32 minReadySeconds:int32 selector:*LabelSelector
+  template:PodTemplateSpec
+ReplicaSetStatus v1.ReplicaSetStatus replicas:!int32 fullyLabeledReplicas:int32 readyReplicas:int32
+  availableReplicas:int32 terminatingReplicas:*int32 observedGeneration:int64
+  conditions:[WorkloadCondition]@type
+ReplicaSet v1.ReplicaSet kind:string apiVersion:string metadata:ObjectMeta spec:ReplicaSetSpec
+  status:ReplicaSetStatus
 RollingUpdateStatefulSet v1.RollingUpdateStatefulSetStrategy partition:*int32 maxUnavailable:*intstr
 StatefulSetStrategy v1.StatefulSetUpdateStrategy type:string rollingUpdate:*RollingUpdateStatefulSet
 ClaimRetention v1.StatefulSetPersistentVolumeClaimRetentionPolicy whenDeleted:string whenScaled:string
 Ordinals v1.StatefulSetOrdinals start:!int32
 VolumeClaim v1.PersistentVolumeClaim kind:string apiVersion:string metadata:ObjectMeta spec:any status:any
-StatefulSetSpec v1.StatefulSetSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec volumeClaimTemplates:[VolumeClaim] serviceName:!string podManagementPolicy:string updateStrategy:StatefulSetStrategy revisionHistoryLimit:*int32 minReadySeconds:int32 persistentVolumeClaimRetentionPolicy:*ClaimRetention ordinals:*Ordinals
-StatefulSetStatus v1.StatefulSetStatus observedGeneration:int64 replicas:!int32 readyReplicas:int32 currentReplicas:int32 updatedReplicas:int32 currentRevision:string updateRevision:string collisionCount:*int32 conditions:[WorkloadCondition]@type availableReplicas:!int32
-StatefulSet v1.StatefulSet kind:string apiVersion:string metadata:ObjectMeta spec:StatefulSetSpec status:StatefulSetStatus
-ControllerRevision v1.ControllerRevision kind:string apiVersion:string metadata:ObjectMeta data:any revision:!int64
-JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64 podFailurePolicy:*any successPolicy:*any backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32 selector:*LabelSelector manualSelector:*bool template:PodTemplateSpec ttlSecondsAfterFinished:*int32 completionMode:*string suspend:*bool podReplacementPolicy:*string managedBy:*string
-JobCondition v1.JobCondition type:!string status:!string lastProbeTime:time lastTransitionTime:time reason:string message:string
+StatefulSetSpec v1.StatefulSetSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec
+  volumeClaimTemplates:[VolumeClaim] serviceName:!string podManagementPolicy:string
+  updateStrategy:StatefulSetStrategy revisionHistoryLimit:*int32 minReadySeconds:int32
+  persistentVolumeClaimRetentionPolicy:*ClaimRetention ordinals:*Ordinals
+StatefulSetStatus v1.StatefulSetStatus observedGeneration:int64 replicas:!int32 readyReplicas:int32
+  currentReplicas:int32 updatedReplicas:int32 currentRevision:string updateRevision:string
+  collisionCount:*int32 conditions:[WorkloadCondition]@type availableReplicas:!int32
+StatefulSet v1.StatefulSet kind:string apiVersion:string metadata:ObjectMeta spec:StatefulSetSpec
+  status:StatefulSetStatus
+ControllerRevision v1.ControllerRevision kind:string apiVersion:string metadata:ObjectMeta data:any
+  revision:!int64
+JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64 podFailurePolicy:*any
+  successPolicy:*any backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32
+  selector:*LabelSelector manualSelector:*bool template:PodTemplateSpec ttlSecondsAfterFinished:*int32
+  completionMode:*string suspend:*bool podReplacementPolicy:*string managedBy:*string
+JobCondition v1.JobCondition type:!string status:!string lastProbeTime:time lastTransitionTime:time
+  reason:string message:string
 UncountedPods v1.UncountedTerminatedPods succeeded:[uid]@ failed:[uid]@
-JobStatus v1.JobStatus conditions:[JobCondition]@type startTime:*time completionTime:*time active:int32 succeeded:int32 failed:int32 terminating:*int32 completedIndexes:string failedIndexes:*string uncountedTerminatedPods:*UncountedPods ready:*int32
+JobStatus v1.JobStatus conditions:[JobCondition]@type startTime:*time completionTime:*time active:int32
+  succeeded:int32 failed:int32 terminating:*int32 completedIndexes:string failedIndexes:*string
+  uncountedTerminatedPods:*UncountedPods ready:*int32
 Job v1.Job kind:string apiVersion:string metadata:ObjectMeta spec:JobSpec status:JobStatus
 ScaleSpec v1.ScaleSpec replicas:int32
 ScaleStatus v1.ScaleStatus replicas:!int32 selector:string
 Scale v1.Scale kind:string apiVersion:string metadata:ObjectMeta spec:ScaleSpec status:ScaleStatus
 Preconditions v1.Preconditions uid:*uid resourceVersion:*string
-DeleteOptions v1.DeleteOptions kind:string apiVersion:string gracePeriodSeconds:*int64 preconditions:*Preconditions orphanDependents:*bool propagationPolicy:*string dryRun:[string] ignoreStoreReadErrorWithClusterBreakingPotential:*bool
+DeleteOptions v1.DeleteOptions kind:string apiVersion:string gracePeriodSeconds:*int64
+  preconditions:*Preconditions orphanDependents:*bool propagationPolicy:*string dryRun:[string]
+  ignoreStoreReadErrorWithClusterBreakingPotential:*bool
 Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*DeleteOptions
-LeaseSpec v1.LeaseSpec holderIdentity:*string leaseDurationSeconds:*int32 acquireTime:*microtime renewTime:*microtime leaseTransitions:*int32 strategy:*string preferredHolder:*string
+LeaseSpec v1.LeaseSpec holderIdentity:*string leaseDurationSeconds:*int32 acquireTime:*microtime
+  renewTime:*microtime leaseTransitions:*int32 strategy:*string preferredHolder:*string
 Lease v1.Lease kind:string apiVersion:string metadata:ObjectMeta spec:LeaseSpec
 EventSource v1.EventSource component:string host:string
 EventSeries v1.EventSeries count:int32 lastObservedTime:microtime
-CoreEvent v1.Event kind:string apiVersion:string metadata:ObjectMeta involvedObject:!ObjectReference reason:string message:string source:EventSource firstTimestamp:time lastTimestamp:time count:int32 type:string eventTime:microtime series:*EventSeries action:string related:*ObjectReference reportingComponent:!string reportingInstance:!string
-Event v1.Event kind:string apiVersion:string metadata:ObjectMeta eventTime:microtime series:*EventSeries reportingController:string reportingInstance:string action:string reason:string regarding:ObjectReference related:*ObjectReference note:string type:string deprecatedSource:EventSource deprecatedFirstTimestamp:time deprecatedLastTimestamp:time deprecatedCount:int32
-CrdNames v1.CustomResourceDefinitionNames plural:!string singular:string shortNames:[string] kind:!string listKind:string categories:[string]
-CrdColumn v1.CustomResourceColumnDefinition name:!string type:!string format:string description:string priority:int32 jsonPath:!string
-CrdVersion v1.CustomResourceDefinitionVersion name:!string served:!bool storage:!bool deprecated:bool deprecationWarning:*string schema:*any subresources:*any additionalPrinterColumns:[CrdColumn] selectableFields:[any]
-CrdSpec v1.CustomResourceDefinitionSpec group:!string names:!CrdNames scope:!string versions:![CrdVersion] conversion:*any preserveUnknownFields:bool
-CrdCondition v1.CustomResourceDefinitionCondition type:!string status:!string lastTransitionTime:time reason:string message:string
-CrdStatus v1.CustomResourceDefinitionStatus conditions:![CrdCondition]@type acceptedNames:!CrdNames storedVersions:![string]
-Crd v1.CustomResourceDefinition kind:string apiVersion:string metadata:ObjectMeta spec:!CrdSpec status:CrdStatus
-Secret v1.Secret kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{bytes} stringData:{string} type:string
-ServicePort v1.ServicePort name:string protocol:string appProtocol:*string port:!int32 targetPort:intstr nodePort:int32
-ServiceSpec v1.ServiceSpec ports:[ServicePort]@port,protocol selector:{string} clusterIP:string clusterIPs:[string] type:string externalIPs:[string] sessionAffinity:string loadBalancerIP:string loadBalancerSourceRanges:[string] externalName:string externalTrafficPolicy:string healthCheckNodePort:int32 publishNotReadyAddresses:bool sessionAffinityConfig:*any ipFamilies:[string] ipFamilyPolicy:*string allocateLoadBalancerNodePorts:*bool loadBalancerClass:*string internalTrafficPolicy:*string trafficDistribution:*string
+CoreEvent v1.Event kind:string apiVersion:string metadata:ObjectMeta involvedObject:!ObjectReference
+  reason:string message:string source:EventSource firstTimestamp:time lastTimestamp:time count:int32
+  type:string eventTime:microtime series:*EventSeries action:string related:*ObjectReference
+  reportingComponent:!string reportingInstance:!string
+Event v1.Event kind:string apiVersion:string metadata:ObjectMeta eventTime:microtime series:*EventSeries
+  reportingController:string reportingInstance:string action:string reason:string regarding:ObjectReference
+  related:*ObjectReference note:string type:string deprecatedSource:EventSource deprecatedFirstTimestamp:time
+  deprecatedLastTimestamp:time deprecatedCount:int32
+CrdNames v1.CustomResourceDefinitionNames plural:!string singular:string shortNames:[string] kind:!string
+  listKind:string categories:[string]
+CrdColumn v1.CustomResourceColumnDefinition name:!string type:!string format:string description:string
+  priority:int32 jsonPath:!string
+CrdVersion v1.CustomResourceDefinitionVersion name:!string served:!bool storage:!bool deprecated:bool
+  deprecationWarning:*string schema:*any subresources:*any additionalPrinterColumns:[CrdColumn]
+  selectableFields:[any]
+CrdSpec v1.CustomResourceDefinitionSpec group:!string names:!CrdNames scope:!string versions:![CrdVersion]
+  conversion:*any preserveUnknownFields:bool
+CrdCondition v1.CustomResourceDefinitionCondition type:!string status:!string lastTransitionTime:time
+  reason:string message:string
+CrdStatus v1.CustomResourceDefinitionStatus conditions:![CrdCondition]@type acceptedNames:!CrdNames
+  storedVersions:![string]
+Crd v1.CustomResourceDefinition kind:string apiVersion:string metadata:ObjectMeta spec:!CrdSpec
+  status:CrdStatus
+Secret v1.Secret kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{bytes}
+  stringData:{string} type:string
+ServicePort v1.ServicePort name:string protocol:string appProtocol:*string port:!int32 targetPort:intstr
+  nodePort:int32
+ServiceSpec v1.ServiceSpec ports:[ServicePort]@port,protocol selector:{string} clusterIP:string
+  clusterIPs:[string] type:string externalIPs:[string] sessionAffinity:string loadBalancerIP:string
+  loadBalancerSourceRanges:[string] externalName:string externalTrafficPolicy:string healthCheckNodePort:int32
+  publishNotReadyAddresses:bool sessionAffinityConfig:*any ipFamilies:[string] ipFamilyPolicy:*string
+  allocateLoadBalancerNodePorts:*bool loadBalancerClass:*string internalTrafficPolicy:*string
+  trafficDistribution:*string
 LoadBalancerStatus v1.LoadBalancerStatus ingress:[any]
 ServiceStatus v1.ServiceStatus loadBalancer:LoadBalancerStatus conditions:[PdbCondition]@type
 Service v1.Service kind:string apiVersion:string metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
 EndpointPort v1.EndpointPort name:*string protocol:*string port:*int32 appProtocol:*string
 EndpointConditions v1.EndpointConditions ready:*bool serving:*bool terminating:*bool
-Endpoint v1.Endpoint addresses:![string]@ conditions:EndpointConditions hostname:*string targetRef:*ObjectReference deprecatedTopology:{string} nodeName:*string zone:*string hints:*any
-EndpointSlice v1.EndpointSlice kind:string apiVersion:string metadata:ObjectMeta addressType:!string endpoints:![Endpoint] ports:![EndpointPort]
+Endpoint v1.Endpoint addresses:![string]@ conditions:EndpointConditions hostname:*string
+  targetRef:*ObjectReference deprecatedTopology:{string} nodeName:*string zone:*string hints:*any
+EndpointSlice v1.EndpointSlice kind:string apiVersion:string metadata:ObjectMeta addressType:!string
+  endpoints:![Endpoint] ports:![EndpointPort]
 ServiceReference v1.ServiceReference namespace:!string name:!string path:*string port:*int32
 WebhookClientConfig v1.WebhookClientConfig url:*string service:*ServiceReference caBundle:bytes
-WebhookRule v1.RuleWithOperations operations:[string] apiGroups:[string] apiVersions:[string] resources:[string] scope:*string
+WebhookRule v1.RuleWithOperations operations:[string] apiGroups:[string] apiVersions:[string]
+  resources:[string] scope:*string
 MatchCondition v1.MatchCondition name:!string expression:!string
-MutatingWebhook v1.MutatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule] failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string] reinvocationPolicy:*string matchConditions:[MatchCondition]@name
-ValidatingWebhook v1.ValidatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule] failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string] matchConditions:[MatchCondition]@name
-MutatingWebhookConfiguration v1.MutatingWebhookConfiguration kind:string apiVersion:string metadata:ObjectMeta webhooks:[MutatingWebhook]@name
-ValidatingWebhookConfiguration v1.ValidatingWebhookConfiguration kind:string apiVersion:string metadata:ObjectMeta webhooks:[ValidatingWebhook]@name
+MutatingWebhook v1.MutatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule]
+  failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector
+  sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string] reinvocationPolicy:*string
+  matchConditions:[MatchCondition]@name
+ValidatingWebhook v1.ValidatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule]
+  failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector
+  sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string]
+  matchConditions:[MatchCondition]@name
+MutatingWebhookConfiguration v1.MutatingWebhookConfiguration kind:string apiVersion:string metadata:ObjectMeta
+  webhooks:[MutatingWebhook]@name
+ValidatingWebhookConfiguration v1.ValidatingWebhookConfiguration kind:string apiVersion:string
+  metadata:ObjectMeta webhooks:[ValidatingWebhook]@name
 )";
 
 class Compiler {
  public:
   Compiler() {
-    std::istringstream lines{kTypes};
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.empty()) { addType(line); }
-    }
+    for (const auto& line : foldedLines(kTypes)) { addType(line); }
   }
   [[nodiscard]] SchemaPtr type(std::string_view name) const {
     const auto at = types_.find(name);

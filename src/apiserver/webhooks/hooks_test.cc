@@ -83,14 +83,15 @@ INSTANTIATE_TEST_SUITE_P(
         Match{"NoRules", R"("name":"x")", {}, kPlain, "null", false},
         Match{"OtherOperation", PODS(R"("UPDATE","DELETE")"), {}, kPlain, "null", false},
         Match{"EveryOperation", PODS(R"("*")"), {Operation::Delete}, "null", kPlain, true},
-        Match{
-            "ASecondRule",
-            R"("rules":[{"operations":["CREATE"],"apiGroups":["x"],"apiVersions":["*"],"resources":["*"],"scope":"*"},
-               {"operations":["CREATE"],"apiGroups":[""],"apiVersions":["*"],"resources":["*"],"scope":"*"}])",
-            {},
-            kPlain,
-            "null",
-            true},
+        Match{"ASecondRule",
+              R"("rules":[{"operations":["CREATE"],"apiGroups":["x"],"apiVersions":["*"],"resources":["*"],
+             "scope":"*"},
+               {"operations":["CREATE"],"apiGroups":[""],"apiVersions":["*"],"resources":["*"],
+               "scope":"*"}])",
+              {},
+              kPlain,
+              "null",
+              true},
         Match{
             "OtherGroup", RULE(R"("*")", R"("apps")", R"("*")", R"("pods")", "*"), {}, kPlain, "null", false},
         Match{
@@ -209,9 +210,9 @@ class Hooks : public ApiTest {
   static std::string configuration(const std::string& name, const std::string& webhooks) {
     std::string all;
     for (const char letter : webhooks) {
-      all +=
-          std::string{all.empty() ? "" : ","} + R"({"name":")" + letter +
-          R"(.ex.io","clientConfig":{"url":"https://x"},"sideEffects":"None","admissionReviewVersions":["v1"]})";
+      all += std::string{all.empty() ? "" : ","} + R"({"name":")" + letter +
+             R"(.ex.io","clientConfig":{"url":"https://x"},"sideEffects":"None",)"
+             R"("admissionReviewVersions":["v1"]})";
     }
     return R"({"metadata":{"name":")" + name + R"("},"webhooks":[)" + all + "]}";
   }

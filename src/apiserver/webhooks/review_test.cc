@@ -141,17 +141,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "failed failed to call webhook: the server responded with the status code 302 but did not "
                 "return more "
                 "information"},
-        Reading{
-            "AnError", kV, 500, "boom",
-            R"(failed failed to call webhook: an error on the server ("boom") has prevented the request from succeeding)"},
+        Reading{"AnError", kV, 500, "boom",
+                R"(failed failed to call webhook: an error on the server ("boom") has prevented the request )"
+                R"(from succeeding)"},
         Reading{"NoResponse", kV, 200, R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})",
                 "failed received invalid webhook response: webhook response was absent"},
         Reading{"AnArray", kV, 200, "[]",
                 "failed received invalid webhook response: webhook response was absent"},
-        Reading{
-            "OtherUid", kV, 200,
-            R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u-2","allowed":true}})",
-            R"(failed received invalid webhook response: expected response.uid="u-1", got "u-2")"},
+        Reading{"OtherUid", kV, 200,
+                R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u-2",)"
+                R"("allowed":true}})",
+                R"(failed received invalid webhook response: expected response.uid="u-1", got "u-2")"},
         Reading{"OtherKind", kV, 200,
                 R"({"apiVersion":"v1","kind":"Pod","response":{"uid":"u-1","allowed":true}})",
                 "failed received invalid webhook response: expected webhook response of admission.k8s.io/v1, "
@@ -185,7 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
             "APatchThatDoesNotFit", kM, 200,
             answerWith(R"("allowed":true,"patchType":"JSONPatch","patch":")" +
                        encodeBase64(R"([{"op":"remove","path":"/none"}])") + "\""),
-            R"(refused 500 InternalError: Internal error occurred: the patch of webhook "h.ex.io" does not fit the object: )"
+            R"(refused 500 InternalError: Internal error occurred: the patch of webhook "h.ex.io" does not )"
+            R"(fit the object: )"
             R"([{"op":"remove","path":"/none"}])"}),
     [](const auto& info) { return std::string{info.param.name}; });
 
@@ -206,10 +207,10 @@ TEST(ReadAnswer, OfBrokenPatchesIsAnError) {
   EXPECT_TRUE(with("no json", Object{}).starts_with("refused 500 InternalError: "))
       << with("no json", Object{});
   EXPECT_TRUE(with(R"({"op":"add"})", Object{}).starts_with("refused 500 InternalError: "));
-  EXPECT_EQ(
-      with(R"([{"op":"add","path":"/a","value":1}])", Value{}),
-      R"(refused 500 InternalError: Internal error occurred: admission webhook "h.ex.io" attempted to modify the )"
-      "object, which is not supported for this operation");
+  EXPECT_EQ(with(R"([{"op":"add","path":"/a","value":1}])", Value{}),
+            R"(refused 500 InternalError: Internal error occurred: admission webhook "h.ex.io" attempted to )"
+            R"(modify the )"
+            "object, which is not supported for this operation");
 }
 
 /// Of v1beta1 a real server checks neither the uid nor the kind, and takes a patch for a JSON patch.

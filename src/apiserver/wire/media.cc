@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "apiserver/wire/go_json.h"
 #include "apiserver/wire/protobuf_body.h"
+#include "base/ascii.h"
 #include "yaml/yaml.h"
 
 namespace gs::apiserver {
@@ -17,10 +16,7 @@ constexpr std::size_t kMaxShown = 1024;  // bytes of a bad body that a message s
 std::string lowerTrim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) { text.remove_prefix(1); }
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) { text.remove_suffix(1); }
-  std::string out{text};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
+  return inLowerCase(text);
 }
 
 template <class Each>

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 
 namespace gs::apiserver {
@@ -17,9 +18,10 @@ namespace {
 
 constexpr std::string_view kMagic{"k8s\0", 4};
 
-// One message per line: its name, then its fields as NUMBER:FORM:NAME, with :MESSAGE for those that are
-// messages. Forms: text texts int bool intstr map (of texts) bytes (a map of them) one many. Fields that are
-// not here are passed over. The first are kinds.
+// One message per line (one that begins with a space goes on with the message before): its name, then its
+// fields as NUMBER:FORM:NAME, with :MESSAGE for those that are messages. Forms: text texts int bool intstr
+// map (of texts) bytes (a map of them) one many. Fields that are not here are passed over. The first are
+// kinds.
 constexpr const char* kMessages = R"(
 v1/Namespace 1:one:metadata:Meta
 v1/ConfigMap 1:one:metadata:Meta 2:map:data 4:bool:immutable
@@ -29,21 +31,28 @@ v1/Service 1:one:metadata:Meta 2:one:spec:ServiceSpec
 rbac.authorization.k8s.io/v1/Role 1:one:metadata:Meta 2:many:rules:Rule
 rbac.authorization.k8s.io/v1/ClusterRole 1:one:metadata:Meta 2:many:rules:Rule
 rbac.authorization.k8s.io/v1/RoleBinding 1:one:metadata:Meta 2:many:subjects:Subject 3:one:roleRef:RoleRef
-rbac.authorization.k8s.io/v1/ClusterRoleBinding 1:one:metadata:Meta 2:many:subjects:Subject 3:one:roleRef:RoleRef
-scheduling.k8s.io/v1/PriorityClass 1:one:metadata:Meta 2:int:value 3:bool:globalDefault 4:text:description 5:text:preemptionPolicy
+rbac.authorization.k8s.io/v1/ClusterRoleBinding 1:one:metadata:Meta 2:many:subjects:Subject
+  3:one:roleRef:RoleRef
+scheduling.k8s.io/v1/PriorityClass 1:one:metadata:Meta 2:int:value 3:bool:globalDefault 4:text:description
+  5:text:preemptionPolicy
 authorization.k8s.io/v1/SelfSubjectAccessReview 1:one:metadata:Meta 2:one:spec:AccessSpec
 authorization.k8s.io/v1/SelfSubjectRulesReview 1:one:metadata:Meta 2:one:spec:RulesSpec
 authentication.k8s.io/v1/SelfSubjectReview 1:one:metadata:Meta
 apps/v1/Deployment 1:one:metadata:Meta 2:one:spec:DeploymentSpec
 batch/v1/Job 1:one:metadata:Meta 2:one:spec:JobSpec
-DeploymentSpec 1:int:replicas 2:one:selector:LabelSelector 3:one:template:PodTemplate 5:int:minReadySeconds 6:int:revisionHistoryLimit 7:bool:paused 9:int:progressDeadlineSeconds
-JobSpec 1:int:parallelism 2:int:completions 3:int:activeDeadlineSeconds 4:one:selector:LabelSelector 5:bool:manualSelector 6:one:template:PodTemplate 7:int:backoffLimit 8:int:ttlSecondsAfterFinished 9:text:completionMode 10:bool:suspend
+DeploymentSpec 1:int:replicas 2:one:selector:LabelSelector 3:one:template:PodTemplate 5:int:minReadySeconds
+  6:int:revisionHistoryLimit 7:bool:paused 9:int:progressDeadlineSeconds
+JobSpec 1:int:parallelism 2:int:completions 3:int:activeDeadlineSeconds 4:one:selector:LabelSelector
+  5:bool:manualSelector 6:one:template:PodTemplate 7:int:backoffLimit 8:int:ttlSecondsAfterFinished
+  9:text:completionMode 10:bool:suspend
 ServiceSpec 1:many:ports:ServicePort 2:map:selector 3:text:clusterIP 4:text:type 10:text:externalName
 ServicePort 1:text:name 2:text:protocol 3:int:port 4:intstr:targetPort 5:int:nodePort
 LabelSelector 1:map:matchLabels
 PodTemplate 1:one:metadata:Meta 2:one:spec:PodSpec
-PodSpec 2:many:containers:Container 3:text:restartPolicy 4:int:terminationGracePeriodSeconds 5:int:activeDeadlineSeconds 7:map:nodeSelector 8:text:serviceAccountName 19:text:schedulerName
-Container 1:text:name 2:text:image 3:texts:command 4:texts:args 5:text:workingDir 6:many:ports:Port 7:many:env:Variable
+PodSpec 2:many:containers:Container 3:text:restartPolicy 4:int:terminationGracePeriodSeconds
+  5:int:activeDeadlineSeconds 7:map:nodeSelector 8:text:serviceAccountName 19:text:schedulerName
+Container 1:text:name 2:text:image 3:texts:command 4:texts:args 5:text:workingDir 6:many:ports:Port
+  7:many:env:Variable
 Port 1:text:name 2:int:hostPort 3:int:containerPort 4:text:protocol 5:text:hostIP
 Variable 1:text:name 2:text:value
 Meta 1:text:name 2:text:generateName 3:text:namespace 11:map:labels 12:map:annotations
@@ -51,7 +60,8 @@ Rule 1:texts:verbs 2:texts:apiGroups 3:texts:resources 4:texts:resourceNames 5:t
 Subject 1:text:kind 2:text:apiGroup 3:text:name 4:text:namespace
 RoleRef 1:text:apiGroup 2:text:kind 3:text:name
 AccessSpec 1:one:resourceAttributes:Resource 2:one:nonResourceAttributes:Path
-Resource 1:text:namespace 2:text:verb 3:text:group 4:text:version 5:text:resource 6:text:subresource 7:text:name
+Resource 1:text:namespace 2:text:verb 3:text:group 4:text:version 5:text:resource 6:text:subresource
+  7:text:name
 Path 1:text:path 2:text:verb
 RulesSpec 1:text:namespace
 )";
@@ -137,8 +147,7 @@ MessageField fieldOf(const std::string& word, std::uint64_t& number) {
 const Messages& messages() {
   static const Messages kAll = [] {
     Messages out;
-    std::istringstream lines{kMessages};
-    for (std::string line; std::getline(lines, line);) {
+    for (const auto& line : foldedLines(kMessages)) {
       std::istringstream words{line};
       std::string name;
       words >> name;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "kapi/time.h"
 #include "sandbox/controllers/objects.h"
@@ -24,12 +25,7 @@ std::string collectionOf(const apiserver::Resource& r, const std::string& ns) {
 }
 
 /// "replicaset-controller"
-std::string componentOf(const Value& object) {
-  std::string kind{object["kind"].str()};
-  std::transform(kind.begin(), kind.end(), kind.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return kind + "-controller";
-}
+std::string componentOf(const Value& object) { return inLowerCase(object["kind"].str()) + "-controller"; }
 
 }  // namespace
 

@@ -80,11 +80,13 @@ TEST(IsAvailable, AfterItsTime) {
 TEST(PodOf, TakesTheTemplateAndNamesItsOwner) {
   const Value owner = *json::parse(
       R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r","uid":"u"},"spec":{"template":{
-          "metadata":{"name":"ignored","labels":{"a":"b"},"annotations":{"c":"d"}},"spec":{"containers":[{"name":"x"}]}}}})");
+          "metadata":{"name":"ignored","labels":{"a":"b"},"annotations":{"c":"d"}},
+          "spec":{"containers":[{"name":"x"}]}}}})");
   EXPECT_EQ(podOf(owner),
             *json::parse(
                 R"({"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"a":"b"},"annotations":{"c":"d"},
-      "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"u","controller":true,"blockOwnerDeletion":true}]},
+      "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"u","controller":true,
+      "blockOwnerDeletion":true}]},
       "spec":{"containers":[{"name":"x"}]}})"));
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "apiserver/handlers/api.h"
+#include "base/ascii.h"
 #include "kapi/time.h"
 
 namespace gs::sandbox {
@@ -17,12 +17,10 @@ using json::Value;
 
 constexpr std::size_t kMaxPodName = 200;  // of the Event's name, which ends with the pod's uid anyway
 
-std::string eventName(const Value& pod, std::string reason) {
-  std::transform(reason.begin(), reason.end(), reason.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+std::string eventName(const Value& pod, std::string_view reason) {
   std::string name{pod["metadata"]["name"].str().substr(0, kMaxPodName)};
   while (!name.empty() && (name.back() == '.' || name.back() == '-')) { name.pop_back(); }
-  return fmt::format("{}.{}.{}", name, reason, pod["metadata"]["uid"].str().substr(0, 8));
+  return fmt::format("{}.{}.{}", name, inLowerCase(reason), pod["metadata"]["uid"].str().substr(0, 8));
 }
 
 bool waitsForAnotherThan(const std::string& scheduler, const Value& pod) {

@@ -67,11 +67,11 @@ TEST(Program, OfAPodThatNoJobHasIsInItsAnnotationsOnly) {
 }
 
 TEST(Program, AnnotationsCountBeforeAJobsCommand) {
-  const Program noted = programOf(podWith(
-      std::string{
-          R"("annotations":{"sandbox.gpu.scheduling/run-for":"1s","sandbox.gpu.scheduling/exit-code":"0"},)"} +
-          kOfJob,
-      R"({"command":["sh","-c","sleep 60; exit 1"]})"));
+  const Program noted =
+      programOf(podWith(std::string{R"("annotations":{"sandbox.gpu.scheduling/run-for":"1s",)"
+                                    R"("sandbox.gpu.scheduling/exit-code":"0"},)"} +
+                            kOfJob,
+                        R"({"command":["sh","-c","sleep 60; exit 1"]})"));
   EXPECT_EQ(noted.runs, Duration{1s});
   EXPECT_EQ(noted.exit_code, 0);
 }

@@ -131,10 +131,10 @@ Reply changeGpu(World& world, const std::string& node, const std::string& gpu, c
   const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
   const bool number = error == std::errc{} && end == gpu.data() + gpu.size();
   const std::vector<int> there = gpusOf(world, node);
-  world.agents().lookNow(node);
   if (!number || !std::binary_search(there.begin(), there.end(), id)) { return noSuchGpu(node, gpu, there); }
   if (what == "repair") {
     world.machines().setHealth(node, id, model::Health::Healthy);
+    world.agents().lookNow(node);
     return done();
   }
   const std::int64_t xid = request.body["xid"].intOr(-1);
@@ -143,6 +143,7 @@ Reply changeGpu(World& world, const std::string& node, const std::string& gpu, c
                                              json::print(request.body["xid"]), kMaxXid));
   }
   world.machines().failGpu(node, id, static_cast<int>(xid));
+  world.agents().lookNow(node);
   return done();
 }
 

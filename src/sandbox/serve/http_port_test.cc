@@ -165,7 +165,8 @@ TEST_F(HttpPortTest, ADeclaredScaleIsNotServed) {
     "metadata":{"name":"gears.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
     "names":{"plural":"gears","singular":"gear","kind":"Gear","listKind":"GearList"},
     "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
-    "x-kubernetes-preserve-unknown-fields":true}},"subresources":{"scale":{"specReplicasPath":".spec.replicas",
+    "x-kubernetes-preserve-unknown-fields":true}},
+    "subresources":{"scale":{"specReplicasPath":".spec.replicas",
     "statusReplicasPath":".status.replicas"}}}]}})";
   const auto made = send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
   ASSERT_EQ(made.status, 201) << made.body;

@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
                     mapped("p-0", "0=node1\n1=n:1").value(),
                     {},
                     "MapNoEntry",
-                    "annotation gpu-scheduling-map, line \"0=node1\": it has no ':'; write 0=<node>:<GPU ids>"},
+                    "annotation gpu-scheduling-map, line \"0=node1\": it has no ':'; write 0=<node>:"
+                    "<GPU ids>"},
         BlockedCase{"MapNoName",
                     mapped("p-0", "0=node 1:1").value(),
                     {},
@@ -124,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
                     mapped("p-0", "0=" + std::string(122, 'n') + "\u20acn:1").value(),
                     {},
                     "MapNoNode",
-                    "line \"0=" + std::string(122, 'n') + "\u20acn...\": \"" + std::string(122, 'n') + "\u20acn\" can"},
+                    "line \"0=" + std::string(122, 'n') + "\u20acn...\": \"" + std::string(122, 'n') +
+                        "\u20acn\" can"},
         BlockedCase{"MapCutBeforeACharacter",
                     mapped("p-0", "0=" + std::string(125, 'n') + "\u20acn:1").value(),
                     {},

@@ -36,18 +36,23 @@ TestNode fasterSecond() { return testNode("a").gpus(4, "x", 200).gpus(4, "y", 40
 INSTANTIATE_TEST_SUITE_P(Table, Contiguous, ::testing::Values(
     //             name                              node                     held          count required min
     //   expect
-    ContiguousCase{"GuideExampleTwo",                testNode("b").gpus(4, "p").gpus(4, "q"), {}, {4, false, 0}, {0, 1, 2, 3}},
-    ContiguousCase{"WireD3TwoOfFour",                testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {}, {2, false, 0}, {0, 1}},
-    ContiguousCase{"WireD3ThreeHaveNoWindow",        testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {}, {3, false, 0}, {0, 1, 2}},
+    ContiguousCase{"GuideExampleTwo",                testNode("b").gpus(4, "p").gpus(4, "q"), {},
+                   {4, false, 0}, {0, 1, 2, 3}},
+    ContiguousCase{"WireD3TwoOfFour",                testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {},
+                   {2, false, 0}, {0, 1}},
+    ContiguousCase{"WireD3ThreeHaveNoWindow",        testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {},
+                   {3, false, 0}, {0, 1, 2}},
     ContiguousCase{"EarliestWindowWins",             testNode("a").gpus(8), {}, {2, false, 0}, {0, 1}},
     ContiguousCase{"EarliestEvenIfItBreaksALargerOne", testNode("a").gpus(8), {6}, {1, false, 0}, {0}},
     ContiguousCase{"FasterIslandWins",               fasterSecond(), {}, {2, false, 0}, {4, 5}},
-    ContiguousCase{"WindowInASlowIslandBeatsAScatteredFastOne", fasterSecond(), {5, 7}, {2, false, 0}, {0, 1}},
+    ContiguousCase{"WindowInASlowIslandBeatsAScatteredFastOne", fasterSecond(), {5, 7}, {2, false, 0},
+                   {0, 1}},
     ContiguousCase{"NotAcrossIslands",               twoIslands(), {0, 1, 2, 5}, {2, false, 0}, {6, 7}},
     ContiguousCase{"OneIslandWithoutAWindow",        twoIslands(), {1, 4, 6}, {3, false, 0}, {0, 2, 3}},
     ContiguousCase{"BestIslandWithoutAWindow",       fasterSecond(), {1, 5}, {3, false, 0}, {4, 6, 7}},
     ContiguousCase{"AnywhereTakesTheFastPairs",      twoIslands(), {0, 4}, {4, false, 0}, {1, 2, 3, 5}},
-    ContiguousCase{"AllOfThem",                      twoIslands(), {}, {8, false, 0}, {0, 1, 2, 3, 4, 5, 6, 7}},
+    ContiguousCase{"AllOfThem",                      twoIslands(), {}, {8, false, 0},
+                   {0, 1, 2, 3, 4, 5, 6, 7}},
     ContiguousCase{"TooMany",                        twoIslands(), {0}, {8, false, 0}, {}},
     ContiguousCase{"RequiredStaysInOneIsland",       twoIslands(), {0, 4}, {4, true, 0}, {}},
     ContiguousCase{"RequiredTakesAnIslandWithoutAWindow", twoIslands(), {1, 5}, {3, true, 0}, {0, 2, 3}},
@@ -56,8 +61,9 @@ INSTANTIATE_TEST_SUITE_P(Table, Contiguous, ::testing::Values(
     ContiguousCase{"RequiredOfOneHasNoPairs",        fasterSecond(), {}, {1, true, 600}, {0}},
     ContiguousCase{"WishedBandwidthBeatsTheWindow",  fasterSecond(), {5, 7}, {2, false, 300}, {4, 6}},
     ContiguousCase{"WishedInVain",                   fasterSecond(), {5, 7}, {2, false, 900}, {0, 1}},
-    ContiguousCase{"LinksDecideInsideAnIsland",      testNode("a").gpus(4, "x").link(0, 1, 100).link(1, 2, 300).link(2, 3, 300),
-                                                     {}, {2, false, 0}, {1, 2}}),
+    ContiguousCase{"LinksDecideInsideAnIsland",
+                   testNode("a").gpus(4, "x").link(0, 1, 100).link(1, 2, 300).link(2, 3, 300),
+                   {}, {2, false, 0}, {1, 2}}),
     [](const auto& info) { return std::string{info.param.name}; });
 // clang-format on
 

@@ -33,8 +33,8 @@ class Looks {
   agent::Agent& machine_;
   k8s::Host& host_;
   const Options options_;
-  noderim::Poller gpus_;
   std::unique_ptr<noderim::ContainerPoller> containers_;
+  noderim::Poller gpus_;  // last: its thread reads containers_
 };
 
 /// What `gpu-scheduler-agent look` prints: the status that would be written, as JSON. Error Unavailable: what

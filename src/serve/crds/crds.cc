@@ -45,26 +45,24 @@ int apply(const process::ClusterFlags& cluster, const process::Program& program)
   if (!access) { return process::ended(tl::unexpected(access.error())); }
   const SystemClock clock;
   k8s::Api api{*std::move(access), process::userAgentOf(program.name()), clock};
-  const auto later = applyCrds(*api.connect());
-  if (!later) { return process::ended(tl::unexpected(later.error())); }
-  for (const std::string& one : *later) { std::printf("%s\n", one.c_str()); }
-  std::printf("The %sCRDs of %s are those of this version.\n", later->empty() ? "" : "other ",
-              api.access().server.c_str());
+  const auto kept = applyCrds(*api.connect());
+  if (!kept) { return process::ended(tl::unexpected(kept.error())); }
+  std::fputs(appliedText(*kept, api.access().server).c_str(), stdout);
   return 0;
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> applyCrds(k8s::Client& client) {
-  std::vector<std::string> later;
+  std::vector<std::string> kept;
   for (const json::Value& crd : crds::all()) {
     const kapi::Call call = applyOf(crd);
     kapi::Outcome outcome = client.run(kapi::getObject(kapi::kCrd, call.key), {});
     const int there = schemaOf(outcome);
     const int ours = kapi::decodeCrd(json::View{crd}).schema;
     if (there > ours) {
-      later.push_back(fmt::format("CRD {} stays as it is: its schema {} is later than this version's, {}.",
-                                  call.key.name, there, ours));
+      kept.push_back(fmt::format("CRD {} stays as it is: its schema {} is later than this version's, {}.",
+                                 call.key.name, there, ours));
       continue;
     }
     if (outcome.result == kapi::CallResult::Applied || outcome.notFound()) { outcome = client.run(call, {}); }
@@ -73,7 +71,15 @@ Result<std::vector<std::string>> applyCrds(k8s::Client& client) {
                   fmt::format("CRD {} was not applied: {}", call.key.name, whyNot(outcome)));
     }
   }
-  return later;
+  return kept;
+}
+
+std::string appliedText(const std::vector<std::string>& kept, const std::string& server) {
+  std::string out;
+  for (const std::string& one : kept) { out += one + "\n"; }
+  if (kept.size() == crds::all().size()) { return out; }
+  const char* which = kept.empty() ? "" : "other ";
+  return out + fmt::format("The {}CRDs of {} are those of this version.\n", which, server);
 }
 
 void addCrds(process::Program& program) {

@@ -12,10 +12,13 @@
 namespace gs::serve {
 
 /// Brings the server's CRDs to this version, by server-side apply: what others wrote on them stays. One whose
-/// schema is of a later version stays as it is, for its objects may have what this version's would drop; such
-/// are told. One try each, in the file's order. Error: which CRD, and what the server said; those before it
-/// are applied.
+/// schema is of a later version stays as it is, for its objects may have what this version's would drop: a
+/// sentence for each of those. One try each, in the file's order. Error: which CRD, and what the server said;
+/// those before it are applied.
 [[nodiscard]] Result<std::vector<std::string>> applyCrds(k8s::Client& client);
+
+/// What `crds apply` prints; `kept` is what applyCrds() gave.
+[[nodiscard]] std::string appliedText(const std::vector<std::string>& kept, const std::string& server);
 
 /// The commands `crds print` and `crds apply`. `program` must outlive its run.
 void addCrds(process::Program& program);

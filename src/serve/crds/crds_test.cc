@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kapi/paths.h"
+#include "model/crd.h"
 
 namespace gs::serve {
 namespace {
@@ -79,6 +80,13 @@ TEST(ApplyCrds, ALaterSchemaStays) {
             (std::vector<std::string>{"CRD gpunodestatuses.gpu.scheduling stays as it is: its schema 1000 "
                                       "is later than this version's, 2."}));
   EXPECT_EQ(client.asked.size(), 3) << "an equal one is applied: somebody may have edited it";
+}
+
+TEST(ApplyCrds, WhatItPrintsCountsOnlyThoseThatAreOfThisVersion) {
+  EXPECT_EQ(appliedText({}, "https://s"), "The CRDs of https://s are those of this version.\n");
+  EXPECT_EQ(appliedText({"One stays."}, "https://s"),
+            "One stays.\nThe other CRDs of https://s are those of this version.\n");
+  EXPECT_EQ(appliedText({"One stays.", "Two stays."}, "https://s"), "One stays.\nTwo stays.\n");
 }
 
 TEST(ApplyCrds, WhatTheServerDoesNotTakeIsSaidAndEndsIt) {

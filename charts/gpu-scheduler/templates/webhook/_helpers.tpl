@@ -9,7 +9,7 @@
 {{- define "gpu-scheduler.webhook.certsMode" -}}
 {{- $mode := .Values.webhook.certs.mode | default (ternary "secret" "auto" (not (empty .Values.webhook.caBundle))) }}
 {{- if and (eq $mode "secret") (empty .Values.webhook.caBundle) }}
-{{- fail "webhook.certs.mode=secret needs webhook.caBundle, base64 of the CA of that certificate: or leave the mode at auto, which reads ca.crt of the Secret webhook.certs.secretName" }}
+{{- fail "webhook.certs.mode=secret needs webhook.caBundle, base64 of the CA of that certificate: or leave the mode at auto, which reads the Secret webhook.certs.secretName and sees to the trust itself" }}
 {{- end }}
 {{- if and (ne $mode "secret") .Values.webhook.caBundle }}
 {{- fail (printf "webhook.caBundle is for a certificate of yours, and webhook.certs.mode is %s: leave one of the two out" $mode) }}

@@ -1,0 +1,470 @@
+#include "kapi/decode.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kapi/json_text_test.h"
+#include "kapi/kinds.h"
+#include "kapi/time.h"
+
+namespace gs::kapi {
+namespace {
+
+constexpr const char* kPodText = R"({
+  "apiVersion":"v1","kind":"Pod",
+  "metadata":{"namespace":"team-a","name":"train-0","uid":"u-1","resourceVersion":"42",
+    "creationTimestamp":"2025-06-15T15:06:40Z","labels":{"app":"train"},
+    "annotations":{"gpu.scheduling/claim":"four","tencent.com/vcuda-core-limit":"50",
+    "gpu-scheduling-map":"0=n:1",
+      "kubectl.kubernetes.io/last-applied-configuration":"{}","gpu-scheduling-mapx":"no"}},
+  "spec":{"schedulerName":"gpu-scheduler","nodeName":"node-a","priority":7,"nodeSelector":{"disk":"ssd"},
+    "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoSchedule"},{"operator":"Exists"},
+      {"key":"n","value":"5","operator":"Gt"}],
+    "schedulingGates":[{"name":"quota"}],
+    "containers":[{"name":"c","resources":{"limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]},
+  "status":{"phase":"Running","conditions":[
+    {"type":"PodScheduled","status":"True","lastTransitionTime":"2025-06-15T15:06:41Z"},
+    {"type":"Ready","status":"True"}],
+    "containerStatuses":[{"name":"c","state":{"running":{}},"started":true}]}})";
+
+/// The same before it was bound.
+std::string unboundPod() {
+  std::string text = kPodText;
+  const std::string node = R"("nodeName":"node-a",)";
+  return text.erase(text.find(node), node.size());
+}
+
+TEST(DecodePod, ReadsTheFieldsThatWeUse) {
+  const model::Pod pod = decodePod(parsed(kPodText));
+  EXPECT_EQ(pod.key, (model::ObjectKey{"team-a", "train-0"}));
+  EXPECT_EQ(pod.uid, model::Uid{"u-1"});
+  EXPECT_EQ(pod.revision, 42U);
+  EXPECT_EQ(pod.created, parseTime("2025-06-15T15:06:40Z"));
+  EXPECT_EQ(pod.scheduler_name, "gpu-scheduler");
+  EXPECT_EQ(pod.node, model::NodeName{"node-a"});
+  EXPECT_EQ(pod.phase, model::PodPhase::Running);
+  EXPECT_FALSE(pod.deleting);
+  EXPECT_FALSE(pod.containers_terminated);
+  EXPECT_TRUE(pod.ready);
+  EXPECT_FALSE(pod.is_agent);
+  EXPECT_EQ(pod.priority, 7);
+  EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
+  EXPECT_EQ(pod.requests.cpu_milli, 2000);
+  EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
+  EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
+  EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
+  const model::Pod pod = decodePod(parsed(unboundPod()));
+  EXPECT_EQ(pod.node_selector, (std::map<std::string, std::string>{{"disk", "ssd"}}));
+  EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
+  EXPECT_EQ(pod.labels, (model::Labels{{"app", "train"}}));
+  const model::Pod bound = decodePod(parsed(kPodText));
+  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.labels.empty() &&
+              bound.tolerations.empty());
+}
+
+TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
+  EXPECT_EQ(decodePod(parsed(kPodText)).annotations,
+            (std::map<std::string, std::string>{{"gpu.scheduling/claim", "four"},
+                                                {"tencent.com/vcuda-core-limit", "50"},
+                                                {"gpu-scheduling-map", ""}}));
+}
+
+TEST(DecodePod, SaysFromWhichCharactersItsNameWasGenerated) {
+  const auto generated = [](const std::string& meta) {
+    return static_cast<int>(decodePod(*json::parse(R"({"metadata":{)" + meta + "}}")).generated);
+  };
+  EXPECT_EQ(generated(R"("name":"sts-2","generateName":"sts-")"), 4);
+  EXPECT_EQ(generated(R"("name":"sts-2")"), 0);
+  EXPECT_EQ(generated(R"("name":"other-2","generateName":"sts-")"), 0) << "whoever made it wrote the name";
+  EXPECT_EQ(generated(R"("name":")" + std::string(300, 'n') + R"(-2","generateName":")" +
+                      std::string(300, 'n') + "\""),
+            0)
+      << "no name is so long";
+}
+
+TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
+  const std::string reference =
+      R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"
+      R"("fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}}})";
+  const auto untold = [](const std::string& annotations, const std::string& spec) {
+    const auto pod =
+        json::parse(R"({"metadata":{"annotations":)" + annotations + R"(},"spec":)" + spec + "}");
+    EXPECT_TRUE(pod.has_value()) << spec;
+    return decodePod(*pod).untold;
+  };
+  const std::string asks = R"({"gpu.scheduling/claim":"c"})";
+  const std::string told = R"({"name":"a","env":[{"name":"X"},)" + reference + "]}";
+  EXPECT_EQ(untold(asks, R"({"containers":[)" + told + "]}"), "");
+  EXPECT_EQ(untold(asks, R"({"containers":[)" + told + R"(,{"name":"b"}]})"), "b");
+  EXPECT_EQ(untold(asks, R"({"initContainers":[{"name":"i"}],"containers":[)" + told +
+                             R"(,{"name":"b"},{"name":"c"}]})"),
+            "i and 2 more");
+  EXPECT_EQ(
+      untold(asks, R"({"containers":[{"name":"a","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"0"}]}]})"),
+      "a");
+  EXPECT_EQ(untold(asks, R"({"containers":[{"name":"a","env":[)" + reference +
+                             R"(,{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2,3"}]}]})"),
+            "a")
+      << "the last entry is what the container sees";
+  EXPECT_EQ(untold("{}", R"({"containers":[{"name":"a"}]})"), "") << "it asks for nothing of ours";
+  EXPECT_EQ(untold(asks, R"({"containers":7})"), "");
+}
+
+model::Pod podWithMap(const std::string& map, const std::string& spec, const std::string& name = "p-1") {
+  const auto pod =
+      json::parse(R"({"metadata":{"name":")" + name + R"(","annotations":{"gpu-scheduling-map":)" +
+                  json::print(map) + R"(}},"spec":)" + spec + "}");
+  EXPECT_TRUE(pod.has_value());
+  return decodePod(*pod);
+}
+
+TEST(DecodePod, KeepsOfAMapWhatItSaysOfThePod) {
+  std::string map;
+  for (int i = 0; i < 20'000; ++i) { map += std::to_string(i) + "=node:0,1\n"; }
+  const auto kept = [&](const std::string& spec, const std::string& name) {
+    return podWithMap(map, spec, name).annotations;
+  };
+  using Kept = std::map<std::string, std::string>;
+  EXPECT_EQ(kept("{}", "p-7"), (Kept{{"gpu-scheduling-map", "7=node:0,1"}}));
+  EXPECT_EQ(kept("{}", "p-20000"), (Kept{{"gpu-scheduling-map", ""}}));
+  EXPECT_EQ(kept("{}", "p"), (Kept{{"gpu-scheduling-map", ""}}));
+  EXPECT_EQ(kept(R"({"nodeName":"n"})", "p-7"), (Kept{{"gpu-scheduling-map", ""}})) << "that it has one";
+  EXPECT_TRUE(podWithMap("", R"({"nodeName":"n"})").annotation("gpu-scheduling-map") != nullptr);
+}
+
+TEST(DecodePod, SeesWhatItsContainersWereToldOfItsMap) {
+  const auto env = [](const std::string& entries) { return R"({"name":"a","env":[)" + entries + "]}"; };
+  const auto literal = [](const std::string& value) {
+    return R"({"name":"CUDA_VISIBLE_DEVICES","value":")" + value + R"("})";
+  };
+  const auto containers = [](const std::string& list) { return R"({"containers":[)" + list + "]}"; };
+  const auto told = [&](const std::string& spec, const std::string& map = "1=n:0, 1") {
+    return podWithMap(map, spec).told_otherwise;
+  };
+  EXPECT_EQ(told(containers(env(literal("0, 1")))), "");
+  EXPECT_EQ(told(containers(env(literal("1,0")))), "") << "the same two";
+  EXPECT_EQ(told(containers(env(literal("2")))), "container a was told CUDA_VISIBLE_DEVICES=\"2\"");
+  EXPECT_EQ(told(containers(env(literal("2") + "," + literal("0, 1")))), "") << "the last one counts";
+  EXPECT_EQ(told(containers(env(R"({"name":"CUDA_VISIBLE_DEVICES"})"))),
+            "container a was told CUDA_VISIBLE_DEVICES=\"\"");
+  EXPECT_EQ(told(containers(env(R"({"name":"CUDA_VISIBLE_DEVICES"})")), "1=n:"), "");
+  EXPECT_EQ(told(containers(env(""))), "") << "nothing at all: see untold";
+  EXPECT_EQ(told(R"({"initContainers":[)" + env(literal("7")) + R"(],"containers":[)" + env(literal("0, 1")) +
+                 "]}"),
+            "container a was told CUDA_VISIBLE_DEVICES=\"7\"");
+  EXPECT_EQ(told(R"({"nodeName":"n","containers":[)" + env(literal("7")) + "]}"), "") << "it is bound";
+  EXPECT_EQ(told(containers(env(literal(std::string(62, 'x') + "\u20ac")))),
+            "container a was told CUDA_VISIBLE_DEVICES=\"" + std::string(62, 'x') + "\"");
+
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(literal("0")))).untold, "");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(""))).untold, "a");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(
+                                    R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"fieldPath":)"
+                                    R"("metadata.annotations['gpu.scheduling/visible-devices']"}}})")))
+                .untold,
+            "");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{}})"))).untold,
+            "a");
+}
+
+TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
+  EXPECT_EQ(decodePod(parsed(unboundPod())).tolerations,
+            (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false}, {"", "", "", true}}));
+}
+
+TEST(DecodePod, AnEmptyObjectHasDefaults) {
+  const model::Pod pod = decodePod(parsed("{}"));
+  EXPECT_EQ(pod.scheduler_name, "default-scheduler");
+  EXPECT_EQ(pod.phase, model::PodPhase::Pending);
+  EXPECT_FALSE(pod.bound());
+  EXPECT_EQ(pod.revision, 0U);
+  EXPECT_EQ(decodePod(parsed("[1]")), pod);
+  EXPECT_EQ(decodePod(parsed(R"({"metadata":5,"spec":"x","status":[]})")), pod);
+}
+
+TEST(DecodePod, AWrongTypeReadsAsAbsent) {
+  const model::Pod pod = decodePod(parsed(R"({"metadata":{"name":7,"resourceVersion":"-3","annotations":
+    {"gpu.scheduling/claim":5},"deletionTimestamp":null},"spec":{"priority":99999999999,"tolerations":{},
+    "nodeName":[]}})"));
+  EXPECT_EQ(pod.key.name, "");
+  EXPECT_EQ(pod.revision, 0U);
+  EXPECT_TRUE(pod.annotations.empty());
+  EXPECT_FALSE(pod.deleting);
+  EXPECT_EQ(pod.priority, INT32_MAX);
+}
+
+TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
+  const std::string spec =
+      R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+    {"topologyKey":"zone","namespaces":["b","a","b"],"labelSelector":{"matchLabels":{"app":"web"},
+    "matchExpressions":[
+      {"key":"old","operator":"DoesNotExist"},{"key":"tier","operator":"NotIn","values":["y","x"]},
+      {"key":"z","operator":"Like"}]}},
+    {"topologyKey":"host","labelSelector":{}},
+    {"topologyKey":"rack","namespaceSelector":{"matchLabels":{"team":"t"}},"namespaces":["a"],
+    "labelSelector":{}},
+    {"topologyKey":"nobody"},{"topologyKey":"host","labelSelector":{}}]}})";
+  const std::string meta = R"("metadata":{"namespace":"team","labels":{"app":"db"}})";
+  const model::Pod bound = decodePod(parsed("{" + meta + R"(,"spec":{"nodeName":"n",)" + spec + "}}"));
+  std::vector<std::string> terms;
+  for (const auto& term : bound.keeps_away) { terms.push_back(model::print(term)); }
+  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in *: ",
+                                             "zone in a,b: app in (web), !old, tier notin (x,y)"}));
+  EXPECT_TRUE(bound.labels.empty());
+  const model::Pod unbound = decodePod(parsed("{" + meta + R"(,"spec":{)" + spec + "}}"));
+  EXPECT_TRUE(unbound.keeps_away.empty());
+  EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
+}
+
+TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyOfTheirNamespacesAwayFromWhatTheyName) {
+  const auto saying = [](const std::string& host_means) {
+    std::string terms;
+    for (int i = 0; i < 66; ++i) {
+      const std::string key = i % 3 == 0 ? R"("zone")" : R"("host")" + (i % 3 == 2 ? host_means : "");
+      terms += fmt::format(R"({}{{"topologyKey":{},"labelSelector":{{"matchLabels":{{"n":"{}"}}}}}})",
+                           i == 0 ? "" : ",", key, i);
+    }
+    return decodePod(parsed(fmt::format(
+        R"({{"metadata":{{"name":"p","namespace":"own"}},"spec":{{"nodeName":"n",)"
+        R"("affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}}}}}}})",
+        terms)));
+  };
+  using Terms = std::vector<model::AntiAffinityTerm>;
+  const model::AntiAffinityTerm zone{"zone", {"own"}, {}};
+  EXPECT_EQ(saying("").keeps_away, (Terms{{"host", {"own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaces":["b","a"])").keeps_away, (Terms{{"host", {"a", "b", "own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaceSelector":{})").keeps_away, (Terms{{"host", {}, {}}, zone}));
+}
+
+TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
+  const auto decoded = [](const std::string& field, int names) {
+    std::string list;
+    for (int i = 0; i < names; ++i) { list += (i == 0 ? "\"n" : ",\"n") + std::to_string(i) + "\""; }
+    const std::string selector =
+        field == "values" ? R"({"matchExpressions":[{"key":"k","operator":"In","values":[)" + list + "]}]}"
+                          : "{}";
+    return decodePod(parsed(
+        R"({"spec":{"nodeName":"n",
+         "affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+        {"topologyKey":"zone","namespaces":[)" +
+        (field == "values" ? R"("ns")" : list) + R"(],"labelSelector":)" + selector + "}]}}}}"));
+  };
+  for (const char* field : {"namespaces", "values"}) {
+    const model::Pod many = decoded(field, 5'000);
+    const bool few_namespaces = std::string{field} == "values";
+    const std::vector<std::string> kept =
+        few_namespaces ? std::vector<std::string>{"ns"} : std::vector<std::string>{};
+    EXPECT_EQ(many.keeps_away, (std::vector<model::AntiAffinityTerm>{{"zone", kept, {}}})) << field;
+    const model::Pod few = decoded(field, 4'000);
+    ASSERT_EQ(few.keeps_away.size(), 1U);
+    EXPECT_FALSE(few.keeps_away[0].namespaces.empty()) << field;
+  }
+}
+
+TEST(DecodePod, OneWithVeryLongListsIsNotPlacedByAPartOfThem) {
+  const auto unsupported = [](const std::string& before, const char* entry, const char* after, int n) {
+    return decodePod(parsed(R"({"spec":{)" + before + repeated(entry, n) + after + "}}")).unsupported;
+  };
+  const std::string requests = R"("containers":[{"resources":{"requests":{)";
+  EXPECT_TRUE(unsupported(R"("tolerations":[)", R"({"key":"k@"})", "]", 256).empty());
+  EXPECT_EQ(unsupported(R"("tolerations":[)", R"({"key":"k@"})", "]", 257),
+            std::vector<std::string>{"spec.tolerations with more than 256 entries (257)"});
+  EXPECT_EQ(unsupported(R"("nodeSelector":{)", R"("k@":"v")", "}", 300),
+            std::vector<std::string>{"spec.nodeSelector with more than 256 entries (300)"});
+  EXPECT_EQ(unsupported(requests, R"("a.b/k@":"1")", "}}}]", 257),
+            std::vector<std::string>{"spec.containers[].resources with more than 256 entries (257)"});
+  EXPECT_EQ(unsupported(requests, R"("a.b/k@":"x")", "}}}]", 100).size(), 16U) << "enough to know";
+}
+
+TEST(DecodePod, OneThatRunsKeepsOthersAwayByNoMoreLabelsThanANodeCanHave) {
+  const std::string terms = repeated(R"({"topologyKey":"a.b/k@","labelSelector":{}})", 300);
+  const model::Pod pod = decodePod(
+      parsed(R"({"spec":{"nodeName":"n",)"
+             R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+             terms + "]}}}}"));
+  EXPECT_EQ(pod.keeps_away.size(), 256U);
+}
+
+TEST(DecodePod, OneThatRunsCountsNoMoreKindsThanANodeCanOfferButItsGpusAlways) {
+  const std::string many = repeated(R"("a.b/k@":"1")", 300) + R"(,"nvidia.com/gpu":"2")";
+  const model::Pod pod = decodePod(
+      parsed(R"({"spec":{"nodeName":"n","containers":[{"resources":{"requests":{)" + many + "}}}]}}"));
+  EXPECT_EQ(pod.requests.extended.size(), 257U);
+  EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 2);
+  EXPECT_EQ(pod.requests.get("a.b/k0"), 1);
+}
+
+TEST(DecodePod, DeletingAgentAndUnschedulable) {
+  const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
+    "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",
+    "reason":"Unschedulable","message":"no","lastTransitionTime":"2025-06-15T15:06:40Z"}]}})"));
+  EXPECT_TRUE(pod.deleting);
+  EXPECT_TRUE(pod.is_agent);
+  EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"False", "Unschedulable", "no"}));
+  EXPECT_EQ(pod.bound_at, Wall{});
+}
+
+struct UnsupportedCase {
+  const char* name;
+  const char* spec;
+  std::vector<std::string> paths;
+};
+class PodUnsupported : public testing::TestWithParam<UnsupportedCase> {};
+TEST_P(PodUnsupported, NamesTheField) {
+  EXPECT_EQ(decodePod(parsed("{\"spec\":" + std::string{GetParam().spec} + "}")).unsupported,
+            GetParam().paths);
+}
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+INSTANTIATE_TEST_SUITE_P(
+    Table, PodUnsupported,
+    testing::Values(
+        UnsupportedCase{"NodeAffinity",
+                        R"({"affinity":{"nodeAffinity":{")" REQUIRED R"(":{"nodeSelectorTerms":[{}]}}}})",
+                        {"spec.affinity.nodeAffinity"}},
+        UnsupportedCase{"PodAffinity",
+                        R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})",
+                        {"spec.affinity.podAffinity"}},
+        UnsupportedCase{"PodAntiAffinity",
+                        R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})",
+                        {"spec.affinity.podAntiAffinity"}},
+        UnsupportedCase{"PreferencesOnly",
+                        R"({"affinity":{"nodeAffinity":{")" PREFERRED R"(":[{}]},"podAffinity":{")" PREFERRED
+                        R"(":[{}]},"podAntiAffinity":{")" PREFERRED R"(":[{}],")" REQUIRED R"(":[]}}})",
+                        {}},
+        UnsupportedCase{"Spread",
+                        R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
+                        {"spec.topologySpreadConstraints"}},
+        UnsupportedCase{
+            "SoftSpread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}]})", {}},
+        UnsupportedCase{
+            "Volumes",
+            R"({"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"x"}},{"ephemeral":{}},
+                        {"configMap":{}},{"emptyDir":{}},{"projected":{}},{"hostPath":{}},{"iscsi":{}}]})",
+            {"spec.volumes[].ephemeral", "spec.volumes[].iscsi", "spec.volumes[].persistentVolumeClaim"}},
+        UnsupportedCase{"HostPort",
+                        R"({"containers":[{"ports":[{"containerPort":80}]},{"ports":[{"hostPort":80}]}],
+                        "initContainers":[{"ports":[{"hostPort":81}]}]})",
+                        {"spec.containers[].ports[].hostPort", "spec.initContainers[].ports[].hostPort"}},
+        UnsupportedCase{
+            "NoHostPort", R"({"containers":[{"ports":[{"containerPort":80,"hostPort":0}]}]})", {}},
+        UnsupportedCase{"ResourceClaims", R"({"resourceClaims":[{"name":"x"}]})", {"spec.resourceClaims"}},
+        UnsupportedCase{"PodLevel", R"({"resources":{"requests":{"cpu":"1"}}})", {"spec.resources"}},
+        UnsupportedCase{"NodeName", R"({"nodeName":"n"})", {}},
+        UnsupportedCase{"Quantity",
+                        R"({"containers":[{"resources":{"requests":{"cpu":"lots"}}}]})",
+                        {"spec.containers[0].resources.requests.cpu"}}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+struct TerminatedCase {
+  const char* name;
+  const char* spec;
+  const char* status;
+  bool terminated;  // of a pod that finished
+  bool reported;    // of one that went without an end
+};
+class PodContainers : public testing::TestWithParam<TerminatedCase> {};
+TEST_P(PodContainers, AreAllTerminated) {
+  const auto& c = GetParam();
+  const model::Pod pod =
+      decodePod(parsed(std::string{R"({"spec":)"} + c.spec + R"(,"status":)" + c.status + "}"));
+  EXPECT_EQ(pod.containers_terminated, c.terminated);
+  EXPECT_EQ(pod.containers_reported_terminated, c.reported);
+}
+
+constexpr const char* kOne = R"({"restartPolicy":"Never","containers":[{"name":"a"}]})";
+constexpr const char* kTwo = R"({"restartPolicy":"Never","containers":[{"name":"a"},{"name":"b"}]})";
+constexpr const char* kSidecar =
+    R"({"restartPolicy":"Never","containers":[{"name":"a"}],"initContainers":[{"name":"s",)"
+    R"("restartPolicy":"Always"}]})";
+constexpr const char* kStartedAgain = R"({"restartPolicy":"OnFailure","containers":[{"name":"a"}]})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Nothing, PodContainers,
+    testing::Values(
+        TerminatedCase{"NewPod", kOne, R"({"phase":"Pending"})", false, false},
+        TerminatedCase{"RunningWithoutStatuses", kOne, R"({"phase":"Running"})", false, false},
+        TerminatedCase{"UnknownWithoutStatuses", kOne, R"({"phase":"Unknown"})", false, false},
+        TerminatedCase{"RefusedByTheKubelet", kOne, R"({"phase":"Failed","reason":"OutOfcpu"})", true, false},
+        TerminatedCase{"FailedByNobodyWhoKnows", kOne, R"({"phase":"Failed"})", false, false},
+        TerminatedCase{"ItsNodeWasLost", kOne, R"({"phase":"Failed","reason":"NodeLost"})", false, false},
+        TerminatedCase{"FailedByTheGarbageCollector", kOne,
+                       R"({"phase":"Failed","reason":"Gone","conditions":[
+                       {"type":"DisruptionTarget","status":"True","reason":"DeletionByPodGC"}]})",
+                       false, false},
+        TerminatedCase{
+            "FailedAfterItsContainersBegan", kOne,
+            R"({"phase":"Failed","reason":"X","conditions":[{"type":"Initialized","status":"True"}]})", false,
+            false},
+        TerminatedCase{"SucceededWithoutStatuses", kOne, R"({"phase":"Succeeded"})", true, false}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Some, PodContainers,
+    testing::Values(
+        TerminatedCase{"All", kSidecar,
+                       R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0}}}],
+                       "initContainerStatuses":[{"state":{"terminated":{}}}]})",
+                       true, true},
+        TerminatedCase{"AllOfAPodWhoseContainersAreStartedAgain", kStartedAgain,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":1}}}]})",
+                       true, false},
+        TerminatedCase{"OneRuns", kTwo,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}},
+                       {"state":{"running":{}}}]})",
+                       false, false},
+        TerminatedCase{"OneIsNotReported", kTwo,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}]})", false,
+                       false},
+        TerminatedCase{"ASidecarRuns", kSidecar,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}],
+                       "initContainerStatuses":[{"state":{"running":{}}}]})",
+                       false, false},
+        TerminatedCase{"ASidecarIsNotReported", kSidecar,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}]})", false,
+                       false},
+        TerminatedCase{"AnEphemeralOneRuns", kOne,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}],
+                       "ephemeralContainerStatuses":[{"state":{"running":{}}}]})",
+                       false, false},
+        // Its node was lost then: it may have been started since.
+        TerminatedCase{"OneIsStillCreated", kOne,
+                       R"({"phase":"Failed","reason":"NodeLost","containerStatuses":[
+                       {"state":{"waiting":{"reason":"ContainerCreating"}},"lastState":{},"started":false,
+                       "restartCount":0}]})",
+                       false, false},
+        TerminatedCase{
+            "WaitsAfterACrash", kOne,
+            R"({"phase":"Running","containerStatuses":[{"state":{"waiting":{"reason":"CrashLoopBackOff"}},
+                       "lastState":{"terminated":{}},"started":false}]})",
+            false, false},
+        TerminatedCase{"StartedAndUnclear", kOne,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{},"started":true}]})", false,
+                       false}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+/// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin;
+/// of pods with shares.
+TEST(DecodePod, TheGangIsThePodGroupThatItNames) {
+  const auto gangOf = [](const std::string& meta, const char* resource, const char* node) {
+    return decodePod(parsed(R"({"metadata":{"name":"p","uid":"u",)" + meta +
+                            R"(},"spec":{"containers":[{"name":"c","resources":{"limits":{")" + resource +
+                            R"(":"50"}}}],"nodeName":")" + node + R"("}})"))
+        .gang;
+  };
+  constexpr const char* kCore = "tencent.com/vcuda-core";
+  const std::string first =
+      R"("annotations":{"scheduling.volcano.sh/group-name":"b","scheduling.k8s.io/group-name":"a"})";
+  EXPECT_EQ(gangOf(first, kCore, ""), "a");
+  EXPECT_EQ(gangOf(R"("annotations":{"scheduling.volcano.sh/group-name":"b"})", kCore, ""), "b");
+  EXPECT_EQ(gangOf(R"("labels":{"scheduling.x-k8s.io/pod-group":"c"})", kCore, ""), "c");
+  EXPECT_EQ(gangOf(R"("labels":{"app":"x"})", kCore, ""), "");
+  EXPECT_EQ(gangOf(first, kCore, "n"), "a") << "so Volcano asks to allocate";
+  EXPECT_EQ(gangOf(first, "cpu", ""), "");
+}
+
+}  // namespace
+}  // namespace gs::kapi
