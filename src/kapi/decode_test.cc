@@ -174,6 +174,19 @@ TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
   EXPECT_EQ(model::Object{}.revision(), 0U);
 }
 
+TEST(DecodeCrd, ASchemaThatCannotBeReadIsLaterThanAllThatIsKnown) {
+  const auto schema = [](const char* number) {
+    return decodeCrd(parsed(R"({"metadata":{"annotations":{"gpu.scheduling/schema-version":")" +
+                            std::string{number} + "\"}}}"))
+        .schema;
+  };
+  EXPECT_EQ(schema("3"), 3);
+  EXPECT_EQ(schema(""), 0);
+  for (const char* number : {"1000001", "3b", "-1", "99999999999999999999"}) {
+    EXPECT_EQ(schema(number), 1'000'000) << number;
+  }
+}
+
 TEST(ObjectRevision, IsADecimalNumberOrNone) {
   EXPECT_EQ(objectRevision(parsed(R"({"metadata":{"resourceVersion":"18446744073709551615"}})")), UINT64_MAX);
   for (const char* text : {"\"\"", "\"-1\"", "\"1x\"", "\"18446744073709551616\"", "5", "null"}) {

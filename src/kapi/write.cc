@@ -20,6 +20,7 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kFieldManager = "gpu-scheduler";
+constexpr const char* kHoldersKey = "gpu.scheduling/holders";
 constexpr std::size_t kMaxAllocatedText = 8;
 
 Call callTo(Verb verb, Kind kind, model::ObjectKey key, std::string subresource = {}) {
@@ -196,6 +197,23 @@ Call updateLease(const model::Lease& lease) {
   Call call = callTo(Verb::Update, kLease, lease.key);
   call.body = gpuLeaseBody(lease);
   setPreconditions(call.body.child("metadata"), lease.uid, lease.revision);
+  return call;
+}
+
+Call leaveLease(const model::Lease& lease, const std::set<model::Uid>& who) {
+  Call call = callTo(Verb::Update, kLease, lease.key);
+  call.body = json::parse(lease.as_written).value_or(Value{});
+  const Value head = headOf(kLease);  // in a list objects do not say their kind
+  for (const auto& [name, value] : head.members()) { call.body.set(name, value); }
+  Value& metadata = call.body.child("metadata");
+  const auto holders = json::parse(metadata["annotations"][kHoldersKey].str()).value_or(Value{});
+  Array left;
+  for (const Value& one : holders.items()) {
+    if (!who.contains(model::Uid{one["uid"].str()})) { left.push_back(one); }
+  }
+  if (left.empty()) { return deleteLease(lease.key, lease.uid, lease.revision); }
+  metadata.child("annotations").set(kHoldersKey, json::print(left));
+  setPreconditions(metadata, lease.uid, lease.revision);
   return call;
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ namespace gs::kapi {
 [[nodiscard]] Call createLease(const model::Lease& lease);
 /// PUT with uid and resourceVersion of `lease`.
 [[nodiscard]] Call updateLease(const model::Lease& lease);
+/// These leave a shared lease that was not read in full (`lease.as_written`), and all else in it stays as it
+/// was written. PUT with its uid and resourceVersion; DELETE when nobody is left in it.
+[[nodiscard]] Call leaveLease(const model::Lease& lease, const std::set<model::Uid>& who);
 /// DELETE with preconditions uid and resourceVersion.
 [[nodiscard]] Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision);
 
