@@ -165,7 +165,7 @@ class Scheduler {
   sched::Queue::Sizes queue_sizes_{};
   Mono next_sweep_{};
   std::map<model::ObjectKey, std::string> unreadable_;  // leases that were complained about, and why
-  std::string trouble_;                           // why we do not decide yet, as last logged
+  std::string trouble_;                                 // why we do not decide yet, as last logged
 };
 
 }  // namespace gs::scheduler

@@ -196,8 +196,9 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const auto key = c_.leaseKey(pod.node, id);
     const model::Lease* lease = c_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
-    const bool written = part && lease->isOurs() &&  // an ancestor's has no annotations
-                         (!says_reservation || part->reservation == *reservation || doesNotSay(*lease, *part));
+    const bool written =
+        part && lease->isOurs() &&  // an ancestor's has no annotations
+        (!says_reservation || part->reservation == *reservation || doesNotSay(*lease, *part));
     if (written) {
       if (desk_.isGiving(key, pod.uid)) { desk_.forget(key, pod.uid); }  // its device has moved back
       continue;
