@@ -58,8 +58,9 @@ class Queue {
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableOn(const std::string& name) const;
   [[nodiscard]] std::vector<model::Uid> unschedulablePods(
       EquivalenceClass pod_class) const;  // in queue order
-  void tick(
-      std::int64_t now_ns);  // backed-off pods that are due become ready, or unschedulable with their class
+  /// Backed-off pods that are due become ready, or unschedulable with their class. Returns those classes:
+  /// nobody may have looked at them while nobody waited in them.
+  std::vector<EquivalenceClass> tick(std::int64_t now_ns);
   [[nodiscard]] std::optional<std::int64_t> nextDueNs() const;
   [[nodiscard]] bool ready() const { return !fronts_.empty(); }
   struct Sizes {

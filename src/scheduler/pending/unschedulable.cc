@@ -81,6 +81,11 @@ void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_cl
   if (words != words_.end()) { pending_.tell(pod, words->second); }
 }
 
+void Unschedulable::rejoined(const std::vector<sched::EquivalenceClass>& classes) {
+  for (const auto pod_class : classes) { tellSoon(pod_class, markUnschedulable(pod_class)); }
+  lookAt(classes);
+}
+
 void Unschedulable::lookAt(const std::vector<sched::EquivalenceClass>& classes) {
   const auto& unschedulable = c_.engine.queue().unschedulableClasses();
   for (const auto pod_class : classes) {

@@ -37,6 +37,8 @@ class Unschedulable : public controller::Part {
   void reject(sched::EquivalenceClass pod_class);
   /// It joins a class, and is told what the class is.
   void joined(const model::Pod& pod, sched::EquivalenceClass pod_class);
+  /// Pods whose backoff is over wait in these classes again: they are told, and the classes are looked at.
+  void rejoined(const std::vector<sched::EquivalenceClass>& classes);
   void activateFitting();
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);

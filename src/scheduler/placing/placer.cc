@@ -39,7 +39,7 @@ void Placer::followQuotas() {
 void Placer::placeSome(int& left) {
   ran_out_ = left == 0;
   if (ran_out_) { return; }
-  c_.engine.queue().tick(c_.now.mono.time_since_epoch().count());
+  b_.unschedulable.rejoined(c_.engine.queue().tick(c_.now.mono.time_since_epoch().count()));
   b_.unschedulable.activateFitting();
   bringBack();
   const sched::Decider& decider = c_.engine.decider();
