@@ -66,8 +66,12 @@ check_generators() {
     "$work/secret" | none argocd/local-cluster-secret.yaml
   jq -r --arg example $EXAMPLE '.metadata.annotations["gpu.scheduling/repository"] // "" | select(. == "" or contains($example))
     | "annotation gpu.scheduling/repository is \"\(.)\"; set the URL of your repository there"' "$work/secret" | none argocd/local-cluster-secret.yaml
-  [[ -n $(kubectl get secrets -n argocd -l argocd.argoproj.io/secret-type=cluster,environment=gpu-enabled -o name) ]] ||
-    fail "no cluster has the label environment=gpu-enabled; kubectl apply -f argocd/local-cluster-secret.yaml"
+  # Of the Secrets nothing else is looked at.
+  kubectl get secrets -n argocd -l argocd.argoproj.io/secret-type=cluster,environment=gpu-enabled \
+    -o jsonpath='{range .items[*]}{.metadata.name} {.metadata.annotations.gpu\.scheduling/repository}{"\n"}{end}' >"$work/clusters"
+  [[ -s $work/clusters ]] || fail "no cluster has the label environment=gpu-enabled; kubectl apply -f argocd/local-cluster-secret.yaml"
+  awk 'NF < 2 { print $1 " has no annotation gpu.scheduling/repository; kubectl annotate secret -n argocd " $1 " gpu.scheduling/repository=URL" }' \
+    "$work/clusters" | none "Secret argocd"
   local deployed chart
   while read -r deployed; do
     chart=$(jq -r .chart <<<"$deployed")
@@ -88,7 +92,8 @@ check_project() {
       then "does not permit \($kind) of \(if $group == "" then "the core group" else $group end); add it to \($list)"
       elif $namespace != null and (any($allowed.destinations[]; .namespace == $namespace) | not)
       then "has no destination \($namespace); add it" else empty end' "$work/objects" | none "project gpu-scheduler"
-  kubectl api-resources --no-headers | awk '{ print $(NF - 2), $NF }' | sed -E 's|^([^/ ]+)/[^ ]+|\1|; s|^v1 | |' >"$work/kinds"
+  # (It fails where an API server of others, such as one for metrics, does not answer, and lists the rest.)
+  { kubectl api-resources --no-headers 2>/dev/null || true; } | awk '{ print $(NF - 2), $NF }' | sed -E 's|^([^/ ]+)/[^ ]+|\1|; s|^v1 | |' >"$work/kinds"
   # Of groups that the server knows: others may be installed later.
   jq -r '.spec | .clusterResourceWhitelist[], .namespaceResourceWhitelist[] | "\(.group) \(.kind)"' "$work/project" |
     awk 'NR == FNR { group = $0; sub(/ .*/, "", group); groups[group]; kinds[$0]; next }

@@ -71,7 +71,7 @@ LAYERS = {
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
     "serve/webhook": ("webhook process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),
-    "serve/crds": ("crds process k8s kapi json base",                             "fmt expected",  ["random", "clock"]),
+    "serve/crds": ("crds process k8s kapi json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),

@@ -73,6 +73,8 @@ Election::Output Election::handle(const kapi::Outcome& outcome, Now now) {
   }
   if (state_ == State::Reading) {
     readAnswered(outcome, now, out);
+  } else if (state_ == State::Asking) {
+    askAnswered(outcome, now, out);
   } else {
     writeAnswered(outcome, now, out);
   }
@@ -192,7 +194,11 @@ void Election::consider(const model::Lease* lease, Now now, Output& out) {
   const Duration theirs = lifeOf(*lease);
   if (!free && leadership_.leading) { lose(out); }
   if (!free && now.mono - changed_ < theirs) {
-    waitRetry({}, now, out);
+    if (const auto container = suspect(*lease, now)) {
+      askAfter(*container, now, out);
+    } else {
+      waitRetry({}, now, out);
+    }
     return;
   }
   if (silent_) {
@@ -202,12 +208,51 @@ void Election::consider(const model::Lease* lease, Now now, Output& out) {
   write(lease, false, now, out);
 }
 
+/// Where the holder runs, when it is late and its kubelet may know more.
+std::optional<HolderContainer> Election::suspect(const model::Lease& lease, Now now) const {
+  const bool late = now.mono - changed_ >= 2 * config_.retry_period;
+  return late && may_ask_ && !silent_ ? parseHolderContainer(lease.record.container) : std::nullopt;
+}
+
+void Election::askAfter(const HolderContainer& container, Now now, Output& out) {
+  if (!said_soon_ || now.mono - *said_soon_ >= config_.lease_duration) { saySoon(now, out); }
+  kapi::Call call = kapi::getObject(kHolderPod, container.pod);
+  call.token = call_ = kapi::makeToken(config_.owner, next_++);
+  call.timeout = config_.retry_period;
+  state_ = State::Asking;
+  due_.reset();
+  out.effects.emplace_back(std::move(call));
+}
+
+void Election::askAnswered(const kapi::Outcome& outcome, Now now, Output& out) {
+  if (stopping_) {
+    finish(out);
+    return;
+  }
+  may_ask_ = may_ask_ && outcome.http != 403;
+  const auto pod = outcome.object.as<HolderPod>();
+  const auto container = parseHolderContainer(known_->record.container);
+  if (outcome.result != kapi::CallResult::Applied || pod == nullptr || !container || silent_ ||
+      !hasEnded(*pod, *container, known_->record)) {
+    waitRetry({}, now, out);
+    return;
+  }
+  out.effects.emplace_back(kapi::Log{
+      kapi::Level::Info,
+      fmt::format("the leader {} has ended, as its kubelet says of container {} of pod {}: the lease {} "
+                  "is taken over",
+                  holder_, container->name, container->pod.text(), config_.lease.text()),
+      {}});
+  write(&*known_, false, now, out);
+}
+
 void Election::write(const model::Lease* lease, bool release, Now now, Output& out) {
   model::Lease next = lease == nullptr ? model::Lease{} : *lease;
   const bool takes_over = lease != nullptr && lease->holder != config_.identity;
   next.key = config_.lease;
   next.record.address = config_.address;
   next.record.scheduler = config_.scheduler;
+  next.record.container = config_.container;
   next.record.renew_time = kapi::microTimeText(now.wall);
   if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
   if (takes_over) { ++next.record.transitions; }
@@ -295,7 +340,12 @@ Mono Election::forewarnAt(Mono silent_at) const {
 void Election::forewarn(Now now, Output& out) {
   const auto silent_at = holderSilentAt();
   if (stopping_ || silent_ || forewarned_ || !silent_at || now.mono < forewarnAt(*silent_at)) { return; }
+  saySoon(now, out);
+}
+
+void Election::saySoon(Now now, Output& out) {
   forewarned_ = true;
+  said_soon_ = now.mono;
   out.leadership = leadership_;
   out.leadership->soon = true;
 }

@@ -11,6 +11,9 @@
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading;
 // without pong() for renew_deadline it stops renewing and says lost, and does not try again before a pong().
 // stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
+// A holder that says in which container it runs, and missed two retry periods, is asked after: a standby
+// reads its pod, once per retry period, and takes the lease over at once when the holder has ended
+// (holder_pod.h). `soon` is said before the first such read, at most once per lease duration.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the
 // lease waits a lease duration first (one that starts just then cannot know).
 // standalone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing
@@ -26,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "controller/holder_pod.h"
 #include "controller/parts.h"
 #include "kapi/call.h"
 #include "model/lease.h"
@@ -50,6 +54,8 @@ class Election {
     std::string scheduler{};
     /// For who may run as one replica without a right to the lease: see above.
     bool standalone_when_forbidden = false;
+    /// Written on the lease: the container that this process runs in (printHolderContainer); "" not known.
+    std::string container{};
   };
   struct Output {
     kapi::Effects effects;
@@ -83,11 +89,14 @@ class Election {
   std::string holder_;
   std::string trouble_;
 
-  enum class State : std::uint8_t { Idle, Reading, Writing, Waiting, Stopped };
+  enum class State : std::uint8_t { Idle, Reading, Asking, Writing, Waiting, Stopped };
   void read(Output& out);
   void readAnswered(const kapi::Outcome& outcome, Now now, Output& out);
   void writeAnswered(const kapi::Outcome& outcome, Now now, Output& out);
   void consider(const model::Lease* lease, Now now, Output& out);
+  [[nodiscard]] std::optional<HolderContainer> suspect(const model::Lease& lease, Now now) const;
+  void askAfter(const HolderContainer& container, Now now, Output& out);
+  void askAnswered(const kapi::Outcome& outcome, Now now, Output& out);
   void write(const model::Lease* lease, bool release, Now now, Output& out);
   void waitRetry(Duration at_least, Now now, Output& out);
   void seen(const model::Lease& lease, Now now);
@@ -102,6 +111,7 @@ class Election {
   void lose(Output& out);
   void checkLife(Now now, Output& out);
   void forewarn(Now now, Output& out);
+  void saySoon(Now now, Output& out);
   [[nodiscard]] std::optional<Mono> holderSilentAt() const;
   [[nodiscard]] Mono forewarnAt(Mono silent_at) const;
   [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
@@ -120,6 +130,8 @@ class Election {
   Mono changed_{};                     // when we last saw the record change
   Mono last_pong_{};
   bool forewarned_ = false;              // `soon` was said since then
+  std::optional<Mono> said_soon_;        // when it was last said
+  bool may_ask_ = true;                  // our role lets us read the holder's pod
   bool silent_ = false;                  // the owner hung, and has given no sign of life since
   std::optional<Mono> forbidden_since_;  // the first 403; nothing went through since
   bool allowed_ = false;                 // something went through, once

@@ -23,6 +23,7 @@ class Parliament {
 
   void step(bool calm) {
     clock_ += milliseconds{25};
+    report();
     arrive();
     answer();
     if (!calm) { disturb(); }
@@ -48,6 +49,7 @@ class Parliament {
     std::unique_ptr<Election> machine;
     Duration offset{};  // its monotonic clock against the others'
     std::uint64_t life = 0;
+    Wall began{};
     bool owner_hangs = false;
     kapi::Leadership leadership;
   };
@@ -62,6 +64,12 @@ class Parliament {
     bool reported = false;
   };
 
+  struct Report {
+    Mono at;
+    std::string name;
+    HolderPod pod;
+  };
+
   Now nowOf(const Seat& s) const {
     return {Mono{clock_} + s.offset,
             Wall{std::chrono::microseconds{1}} +
@@ -74,14 +82,37 @@ class Parliament {
   void join(std::size_t i) {
     Seat s;
     s.life = ++lives_;
-    s.offset = milliseconds{rng_.below(100'000)};
-    s.machine = std::make_unique<Election>(configOf("m" + std::to_string(s.life)), rng_.split());
+    s.offset = i < seats_.size() ? seats_[i].offset : milliseconds{rng_.below(100'000)};
+    s.began = nowOf(s).wall;
+    Election::Config config = configOf("m" + std::to_string(s.life));
+    config.container = printHolderContainer({{"gs", nameOf(i)}, model::Uid{"u"}, "scheduler"});
+    s.machine = std::make_unique<Election>(std::move(config), rng_.split());
     if (i < seats_.size()) {
+      ended(i);
       seats_[i] = std::move(s);
     } else {
       seats_.push_back(std::move(s));
     }
     take(i, seats_[i].machine->start(nowOf(seats_[i])));
+  }
+
+  static std::string nameOf(std::size_t seat) { return "seat-" + std::to_string(seat); }
+
+  /// The life before has ended; its kubelet says so some time later, in whole seconds.
+  void ended(std::size_t i) {
+    const Seat& s = seats_[i];
+    const auto cut = [](Wall t) { return Wall{std::chrono::floor<seconds>(t.time_since_epoch())}; };
+    HolderPod pod;
+    pod.uid = model::Uid{"u"};
+    pod.runs = {{"scheduler", cut(s.began), cut(nowOf(s).wall)}};
+    reports_.push_back({Mono{clock_} + milliseconds{rng_.below(3000)}, nameOf(i), std::move(pod)});
+  }
+  void report() {
+    std::erase_if(reports_, [this](const Report& r) {
+      if (r.at > Mono{clock_}) { return false; }
+      server_.pods[r.name] = std::make_shared<const HolderPod>(r.pod);
+      return true;
+    });
   }
 
   Duration delay() {
@@ -165,6 +196,7 @@ class Parliament {
   LeaseServer server_;
   std::vector<Seat> seats_;
   std::vector<Flight> flights_;
+  std::vector<Report> reports_;  // under way
   std::vector<std::size_t> stopped_;
   std::uint64_t lives_ = 0;
   int terms_ = 0;

@@ -1,6 +1,8 @@
 // What the tests of the election share: a candidate's configuration, and one lease on an API server.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +27,7 @@ class LeaseServer {
   kapi::Outcome serve(const kapi::Call& call) {
     kapi::Outcome o;
     o.token = call.token;
+    if (call.kind == kHolderPod) { return servePod(call); }
     const auto refuse = [&o](int http) {
       o.result = kapi::CallResult::Refused;
       o.http = http;
@@ -55,6 +58,9 @@ class LeaseServer {
     o.object = std::make_shared<const model::Lease>(*lease_);
     return o;
   }
+  std::map<std::string, std::shared_ptr<const HolderPod>> pods;  // by name
+  int pods_read = 0;
+  int pods_forbidden = 0;  // so many more reads of it
   bool forbidden = false;  // our role says nothing of it
   bool no_writes = false;  // our role lets us read it only
   int conflicts = 0;       // so many writes more meet another version
@@ -79,10 +85,28 @@ class LeaseServer {
     l.revision = ++revision_;
     lease_ = l;
   }
+  /// Its holder says where it runs, and since when it holds it.
+  void inContainer(const std::string& container, const std::string& acquired) {
+    lease_->record.container = container;
+    lease_->record.acquire_time = acquired;
+    lease_->revision = ++revision_;
+  }
   const std::optional<model::Lease>& lease() const { return lease_; }
   const json::Value& body() const { return body_; }
 
  private:
+  kapi::Outcome servePod(const kapi::Call& call) {
+    ++pods_read;
+    kapi::Outcome o;
+    o.token = call.token;
+    const auto pod = pods.find(call.key.name);
+    o.http = pods_forbidden > 0 ? 403 : pod == pods.end() ? 404 : 200;
+    pods_forbidden = std::max(0, pods_forbidden - 1);
+    o.result = o.http == 200 ? kapi::CallResult::Applied : kapi::CallResult::Refused;
+    if (o.http == 200) { o.object = pod->second; }
+    return o;
+  }
+
   model::Revision revision_ = 1;
   std::optional<model::Lease> lease_;
   json::Value body_;

@@ -1,9 +1,16 @@
 #include "engine/awaited_status.h"
 
 namespace gs::engine {
+namespace {
+
+constexpr Duration kStampUnit = std::chrono::seconds{1};  // what is less is cut off
+
+}  // namespace
 
 void AwaitedStatus::noLongerNew(Nodes::iterator it) {
-  if (it->second.until) { due_.erase({*std::exchange(it->second.until, std::nullopt), it->first}); }
+  Known& known = it->second;
+  if (known.until) { due_.erase({*std::exchange(known.until, std::nullopt), it->first}); }
+  if (known.created) { listed_.erase({*std::exchange(known.created, std::nullopt), it->first}); }
 }
 
 /// Says what follows, and forgets a node of which nothing is there.
@@ -21,6 +28,11 @@ void AwaitedStatus::nodeChanged(const model::NodeName& node, Mono now) {
   if (there && !known.there && !known.had_status) {
     known.until = now + kStatusGrace;
     due_.insert({*known.until, node});
+    const Wall created = state->node.created;
+    if (!all_listed_ && created != Wall{}) {
+      known.created = created;
+      listed_.insert({created, node});
+    }
   }
   if (!there) {
     noLongerNew(it);
@@ -28,6 +40,21 @@ void AwaitedStatus::nodeChanged(const model::NodeName& node, Mono now) {
   }
   known.there = there;
   settle(it);
+  followStamps();
+}
+
+void AwaitedStatus::stamped(Wall at) {
+  if (at <= latest_) { return; }
+  latest_ = at;
+  followStamps();
+}
+
+void AwaitedStatus::followStamps() {
+  while (!listed_.empty() && latest_ - listed_.begin()->first >= kStatusGrace + kStampUnit) {
+    const auto it = nodes_.find(listed_.begin()->second);
+    noLongerNew(it);
+    settle(it);
+  }
 }
 
 void AwaitedStatus::statusChanged(const model::NodeName& node, bool present) {

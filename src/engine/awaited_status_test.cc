@@ -11,8 +11,10 @@ using namespace std::chrono_literals;
 
 class Awaited : public ::testing::Test {
  protected:
-  void nodeComes() {
-    sched::testNode("a").withoutStatus().addTo(ledger);
+  void nodeComes(Wall created = {}) {
+    sched::TestNode node = sched::testNode("a").withoutStatus();
+    node.node.created = created;
+    node.addTo(ledger);
     awaited.nodeChanged(a, now);
   }
   void nodeGoes() {
@@ -33,6 +35,7 @@ class Awaited : public ::testing::Test {
   }
   bool isAwaited() { return sched::stateOf(ledger, "a").awaits_status; }
 
+  static constexpr Wall noon{12h};
   const model::NodeName a{"a"};
   sched::Ledger ledger;
   AwaitedStatus awaited{ledger};
@@ -51,6 +54,51 @@ TEST_F(Awaited, OfANewNodeForAMoment) {
   EXPECT_FALSE(isAwaited());
   EXPECT_GT(sched::stateOf(ledger, "a").version, version) << "who waits for it is to look";
   EXPECT_EQ(awaited.nextDue(), std::nullopt);
+}
+
+TEST_F(Awaited, OfANodeThatIsOlderThanAnotherObjectItIsNot) {
+  nodeComes(noon);
+  awaited.stamped(noon + 60s);
+  EXPECT_TRUE(isAwaited()) << "of times what is less than a second is cut off";
+  const auto version = sched::stateOf(ledger, "a").version;
+  awaited.stamped(noon + 61s);
+  EXPECT_FALSE(isAwaited());
+  EXPECT_GT(sched::stateOf(ledger, "a").version, version) << "who waits for it is to look";
+  EXPECT_EQ(awaited.nextDue(), std::nullopt);
+}
+
+TEST_F(Awaited, WhicheverOfTheTwoIsListedFirst) {
+  awaited.stamped(noon + 61s);
+  awaited.stamped(noon);
+  nodeComes(noon);
+  EXPECT_FALSE(isAwaited());
+  awaited.allListed();
+  nodeComes(noon);
+  EXPECT_FALSE(isAwaited()) << "it is the same one";
+}
+
+TEST_F(Awaited, ANodeThatSaysNoTimeIsNew) {
+  awaited.stamped(noon);
+  nodeComes();
+  EXPECT_TRUE(isAwaited());
+}
+
+TEST_F(Awaited, ANodeThatIsSeenToComeIsNewWhateverClocksSay) {
+  awaited.allListed();
+  awaited.stamped(noon + 1h);
+  nodeComes(noon);
+  EXPECT_TRUE(isAwaited());
+  awaited.stamped(noon + 2h);
+  EXPECT_TRUE(isAwaited());
+  pass(60s);
+  EXPECT_FALSE(isAwaited());
+}
+
+TEST_F(Awaited, AnAgentIsAwaitedOnAnOldNodeToo) {
+  nodeComes(noon);
+  awaited.agentChanged(a, true);
+  awaited.stamped(noon + 1h);
+  EXPECT_TRUE(isAwaited());
 }
 
 TEST_F(Awaited, WhereOneWas) {
@@ -110,10 +158,12 @@ TEST_F(Awaited, RemembersNoNodeThatIsGone) {
   statusGoes();
   awaited.agentChanged(a, false);
   EXPECT_EQ(awaited.remembered(), 0U);
-  nodeComes();
+  nodeComes(noon);
   nodeGoes();
   EXPECT_EQ(awaited.remembered(), 0U);
   EXPECT_EQ(awaited.nextDue(), std::nullopt);
+  awaited.stamped(noon + 1h);
+  EXPECT_EQ(awaited.remembered(), 0U);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ Engine::Engine(sched::Doors doors)
 
 void Engine::synced(Mono now) {
   if (std::exchange(synced_, true)) { return; }
+  awaited_.allListed();
   for (const auto& [node, status] : cache_.statuses()) { reclaimUnknown(*status, now); }
   reclaim_.setComplete(true, now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
@@ -134,7 +135,9 @@ void Engine::touchMeantBy(const model::Pod& pod) {
 
 void Engine::putPod(const model::PodPtr& pod, Mono now) {
   const auto [before, changed] = cache_.putPod(pod);
-  if (changed) { podChanged(before, pod.get(), now); }
+  if (!changed) { return; }
+  awaited_.stamped(pod->created);
+  podChanged(before, pod.get(), now);
 }
 
 void Engine::podGone(const model::Uid& uid, Mono now) {
@@ -201,6 +204,7 @@ void Engine::applyNode(const controller::Change& change, Mono now) {
   const bool was_there = before != nullptr && before->exists;
   if (const auto node = change.object.as<model::Node>()) {
     ledger_.upsertNode(*node);
+    awaited_.stamped(node->created);
   } else {
     ledger_.removeNode(name);
   }

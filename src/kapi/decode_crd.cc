@@ -9,6 +9,8 @@ namespace {
 constexpr KindInfo kCrdInfo{"apiextensions.k8s.io",     "v1",  "customresourcedefinitions",
                             "CustomResourceDefinition", false, decodedBy<decodeCrd>};
 
+constexpr int kLatest = 1'000'000;  // what cannot be read is taken for later than all that is known
+
 }  // namespace
 
 constinit const Kind kCrd{kCrdInfo};
@@ -20,8 +22,8 @@ model::Crd decodeCrd(const json::View& v) {
   crd.revision = objectRevision(v);
   crd.lease_namespace = text(v["metadata"]["annotations"][model::kLeaseNamespaceKey]);
   crd.lease_scheduler = text(v["metadata"]["annotations"][model::kLeaseSchedulerKey]);
-  crd.schema =
-      smallNumber(v["metadata"]["annotations"][model::kSchemaVersionKey].str(), 1'000'000).value_or(0);
+  const std::string schema = text(v["metadata"]["annotations"][model::kSchemaVersionKey]);
+  crd.schema = schema.empty() ? 0 : smallNumber(schema, kLatest).value_or(kLatest);
   crd.lease_term = text(v["metadata"]["annotations"][model::kLeaseTermKey]);
   return crd;
 }

@@ -120,6 +120,7 @@ void readGpuLease(const Annotations& from, Lease& lease) {
                                  "pod has ended",
                                  from.get("format"), leaseFormat()));
     lease.format = std::max(lease.format, 1);
+    lease.other_format = true;
   }
   lease.node = model::NodeName{from.get("node")};
   lease.gpu = smallNumber(from.get("gpu"), model::kMaxDeviceId).value_or(-1);
@@ -134,6 +135,12 @@ void readGpuLease(const Annotations& from, Lease& lease) {
   } else {
     readOwner(from, lease);
   }
+}
+
+std::string asWritten(const View& v) {
+  json::Value all = v.value();
+  all.child("metadata").erase("managedFields");
+  return json::print(all);
 }
 
 constexpr KindInfo kLeaseInfo{"coordination.k8s.io", "v1", "leases", "Lease", true, decodedBy<decodeLease>};
@@ -157,10 +164,12 @@ Lease decodeLease(const View& v) {
                   text(spec["acquireTime"]),
                   text(spec["renewTime"]),
                   text(meta["annotations"][model::kAddressKey]),
-                  text(meta["annotations"][model::kLeaseSchedulerKey])};
+                  text(meta["annotations"][model::kLeaseSchedulerKey]),
+                  text(meta["annotations"][model::kHolderContainerKey])};
   const Annotations annotations{meta};
   if (annotations.has("format")) {
     readGpuLease(annotations, lease);
+    if (lease.shared() && !lease.malformed.empty()) { lease.as_written = asWritten(v); }
   } else if (
       lease.managed) {  // an ancestor's: it stands in its pod's namespace and has the pod's name as a label
     lease.pod = {lease.key.ns, text(meta["labels"][model::kPodLabel])};

@@ -167,6 +167,45 @@ TEST(DecodeLease, MalformedHolders) {
   EXPECT_EQ(crowded.holders.size(), model::kMaxSharers) << "each of them costs a look at its pod";
 }
 
+/// Another version's, or a damaged one.
+TEST(DecodeLease, WhoLeavesASharedLeaseThatWasNotReadInFullLeavesAllElseAsItWas) {
+  const model::Lease known = sharedLease(1);
+  json::Value there = stored(createLease(known), known);
+  there.erase("kind");  // as in a list
+  json::Value& metadata = there.child("metadata");
+  metadata.set("managedFields", json::Array{json::Object{{"manager", "gpu-scheduler"}}});
+  metadata.child("labels").set("example.com/of", "somebody");
+  metadata.child("annotations").set("gpu.scheduling/format", "2");
+  metadata.child("annotations").set("gpu.scheduling/to-come", "[1, 2]");
+  metadata.child("annotations")
+      .set("gpu.scheduling/holders", R"([{"uid":"b","share":{"sm":5}},{"uid":"a"},{"who":"c"}])");
+  const model::Lease lease = decodeLease(there);
+  EXPECT_TRUE(lease.other_format);
+  EXPECT_EQ(decodeLease(stored(createLease(known), known)).as_written, "") << "that was read in full";
+
+  const Call call = leaveLease(lease, {model::Uid{"a"}});
+  EXPECT_EQ(call.verb, Verb::Update);
+  EXPECT_EQ(call.key, lease.key);
+  json::Value wanted = there;
+  wanted.set("kind", "Lease");
+  wanted.child("metadata").erase("managedFields");
+  wanted.child("metadata")
+      .child("annotations")
+      .set("gpu.scheduling/holders", R"([{"uid":"b","share":{"sm":5}},{"who":"c"}])");
+  EXPECT_EQ(call.body, wanted);
+  EXPECT_EQ(leaveLease(lease, {model::Uid{"a"}, model::Uid{"b"}}).verb, Verb::Update) << "c is in it";
+  metadata.child("annotations").set("gpu.scheduling/holders", R"([{"uid":"b"},{"uid":"a"}])");
+  EXPECT_EQ(leaveLease(decodeLease(there), {model::Uid{"a"}, model::Uid{"b"}}).verb, Verb::Delete);
+}
+
+TEST(DecodeLease, OfMoreSharersThanCanBeReadTheOthersStayWhenOneLeaves) {
+  const model::Lease crowded = decodeLease(stored(createLease(sharedLease(65)), sharedLease(65)));
+  ASSERT_EQ(crowded.holders.size(), model::kMaxSharers);
+  const Call call = leaveLease(crowded, {crowded.holders.front().uid});
+  const auto left = json::parse(call.body["metadata"]["annotations"]["gpu.scheduling/holders"].str());
+  EXPECT_EQ(left->items().size(), 64U);
+}
+
 TEST(DecodeLeaseProperty, SharedLeasesSurviveAWriteAndARead) {
   EXPECT_TRUE(rc::check([] {
     model::Lease lease = sharedLease(0);

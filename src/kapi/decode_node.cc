@@ -7,6 +7,7 @@
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/quantity.h"
+#include "kapi/time.h"
 #include "model/annotations.h"
 
 namespace gs::kapi {
@@ -58,6 +59,7 @@ model::Node decodeNode(const View& v) {
   node.name = model::NodeName{objectKey(v).name};
   node.uid = uidField(v);
   node.revision = objectRevision(v);
+  node.created = parseTime(v["metadata"]["creationTimestamp"].str()).value_or(Wall{});
   node.labels = stringMap(v["metadata"]["labels"]);
   for (const View t : v["spec"]["taints"].items()) {
     node.taints.push_back({text(t["key"]), text(t["value"]), text(t["effect"])});

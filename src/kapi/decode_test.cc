@@ -14,6 +14,7 @@ namespace {
 TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
   const model::Node node =
       decodeNode(parsed(R"({"metadata":{"name":"node-a","uid":"n-1","resourceVersion":"9",
+    "creationTimestamp":"2025-06-15T15:06:40Z",
     "labels":{"gpu-type":"a100"}},"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v",
     "effect":"NoSchedule"}]},
     "status":{"allocatable":{"cpu":"63500m","memory":"500Gi","pods":"110","nvidia.com/gpu":"8","x":"bad"},
@@ -21,6 +22,7 @@ TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
     "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}]}})"));
   EXPECT_EQ(node.name, model::NodeName{"node-a"});
   EXPECT_EQ(node.revision, 9U);
+  EXPECT_EQ(node.created, parseTime("2025-06-15T15:06:40Z"));
   EXPECT_EQ(node.labels.at("gpu-type"), "a100");
   EXPECT_EQ(node.taints, (std::vector<model::Taint>{{"k", "v", "NoSchedule"}}));
   EXPECT_TRUE(node.unschedulable);
@@ -170,6 +172,19 @@ TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
   EXPECT_TRUE(decodeObject(kEvent, v).empty());
   EXPECT_TRUE(decodeObject(kPod, json::Value{}).empty());
   EXPECT_EQ(model::Object{}.revision(), 0U);
+}
+
+TEST(DecodeCrd, ASchemaThatCannotBeReadIsLaterThanAllThatIsKnown) {
+  const auto schema = [](const char* number) {
+    return decodeCrd(parsed(R"({"metadata":{"annotations":{"gpu.scheduling/schema-version":")" +
+                            std::string{number} + "\"}}}"))
+        .schema;
+  };
+  EXPECT_EQ(schema("3"), 3);
+  EXPECT_EQ(schema(""), 0);
+  for (const char* number : {"1000001", "3b", "-1", "99999999999999999999"}) {
+    EXPECT_EQ(schema(number), 1'000'000) << number;
+  }
 }
 
 TEST(ObjectRevision, IsADecimalNumberOrNone) {

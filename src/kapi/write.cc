@@ -20,6 +20,7 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kFieldManager = "gpu-scheduler";
+constexpr const char* kHoldersKey = "gpu.scheduling/holders";
 constexpr std::size_t kMaxAllocatedText = 8;
 
 Call callTo(Verb verb, Kind kind, model::ObjectKey key, std::string subresource = {}) {
@@ -166,6 +167,10 @@ Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>
   return call;
 }
 
+Call wakePod(const model::Pod& pod, const std::string& value) {
+  return annotatePod(pod, {{model::kWakeKey, value}}, {});
+}
+
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
   Call call = callTo(Verb::StrategicPatch, kPod, pod.key, "status");
@@ -195,6 +200,23 @@ Call updateLease(const model::Lease& lease) {
   return call;
 }
 
+Call leaveLease(const model::Lease& lease, const std::set<model::Uid>& who) {
+  Call call = callTo(Verb::Update, kLease, lease.key);
+  call.body = json::parse(lease.as_written).value_or(Value{});
+  const Value head = headOf(kLease);  // in a list objects do not say their kind
+  for (const auto& [name, value] : head.members()) { call.body.set(name, value); }
+  Value& metadata = call.body.child("metadata");
+  const auto holders = json::parse(metadata["annotations"][kHoldersKey].str()).value_or(Value{});
+  Array left;
+  for (const Value& one : holders.items()) {
+    if (!who.contains(model::Uid{one["uid"].str()})) { left.push_back(one); }
+  }
+  if (left.empty()) { return deleteLease(lease.key, lease.uid, lease.revision); }
+  metadata.child("annotations").set(kHoldersKey, json::print(left));
+  setPreconditions(metadata, lease.uid, lease.revision);
+  return call;
+}
+
 Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
   Call call = callTo(Verb::Delete, kLease, key);
   call.body = Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
@@ -208,7 +230,8 @@ Call writeElection(const model::Lease& lease, bool create) {
   call.body = bodyOf(kLease, lease.key);
   Value& metadata = call.body.child("metadata");
   for (const auto& [key, value] : {std::pair{model::kAddressKey, &lease.record.address},
-                                   {model::kLeaseSchedulerKey, &lease.record.scheduler}}) {
+                                   {model::kLeaseSchedulerKey, &lease.record.scheduler},
+                                   {model::kHolderContainerKey, &lease.record.container}}) {
     if (!value->empty()) { metadata.child("annotations").set(key, *value); }
   }
   if (!create) { setPreconditions(metadata, lease.uid, lease.revision); }

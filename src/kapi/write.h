@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ namespace gs::kapi {
 /// removes others.
 [[nodiscard]] Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
                                const std::vector<std::string>& remove);
+/// annotatePod() that changes gpu.scheduling/wake: kube-scheduler looks at the pod again.
+[[nodiscard]] Call wakePod(const model::Pod& pod, const std::string& value);
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
 [[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
                                     const std::string& message, Wall now);
@@ -38,6 +41,9 @@ namespace gs::kapi {
 [[nodiscard]] Call createLease(const model::Lease& lease);
 /// PUT with uid and resourceVersion of `lease`.
 [[nodiscard]] Call updateLease(const model::Lease& lease);
+/// These leave a shared lease that was not read in full (`lease.as_written`), and all else in it stays as it
+/// was written. PUT with its uid and resourceVersion; DELETE when nobody is left in it.
+[[nodiscard]] Call leaveLease(const model::Lease& lease, const std::set<model::Uid>& who);
 /// DELETE with preconditions uid and resourceVersion.
 [[nodiscard]] Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision);
 

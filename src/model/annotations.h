@@ -32,6 +32,8 @@ inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-ter
 inline constexpr const char* kLeaseSchedulerKey = "gpu.scheduling/lease-namespace-scheduler";
 inline constexpr const char* kSchemaVersionKey = "gpu.scheduling/schema-version";  // of a CRD: counts changes
 inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a leader lease: the holder's URL
+/// Of a leader lease: the container that the holder is in (controller/holder_pod.h).
+inline constexpr const char* kHolderContainerKey = "gpu.scheduling/holder-container";
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 

@@ -49,12 +49,17 @@ struct Lease {
     std::string renew_time;
     std::string address{};    // gpu.scheduling/address: where its holder listens, "" not said
     std::string scheduler{};  // gpu.scheduling/lease-namespace-scheduler: whose it is, "" not said
+    std::string container{};  // gpu.scheduling/holder-container: where its holder runs, "" not said
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid
   /// "" or why its annotations cannot be read, or not all of them. Such a lease still holds its device when
   /// node and gpu are known.
   std::string malformed;
+  /// Another version wrote it, in its format: what is not found in it may stand elsewhere in it.
+  bool other_format = false;
+  /// Of a shared one that is malformed: the whole object as JSON. Who leaves it changes nothing else in it.
+  std::string as_written;
 
   [[nodiscard]] bool shared() const { return holder == "shared"; }
   /// The pods that hold it, ascending where it is shared; none when it names nobody.

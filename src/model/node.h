@@ -24,6 +24,7 @@ struct Node {
   NodeName name;
   Uid uid;
   Revision revision = 0;
+  Wall created{};  // by the API server's clock; the epoch: it does not say
   std::map<std::string, std::string> labels;
   std::vector<Taint> taints;
   bool unschedulable = false;

@@ -1,5 +1,7 @@
 #include "process/flags.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/log.h"
@@ -41,6 +43,9 @@ void addElection(Command command, ElectionFlags& f, const std::string& lease_nam
             lease_namespace + "; without it the pod's, or the kubeconfig context's")
       .text("--identity", "NAME", f.config.identity,
             "Our name in the lease; without it the host's and a random part")
+      .text("--leader-elect-container", "NAMESPACE/POD/UID/CONTAINER", f.config.container,
+            "Where this process runs: when it leads and is killed, others take over once its kubelet says so "
+            "(they read this pod), and wait for no lease duration")
       .duration("--leader-elect-lease-duration", f.config.lease_duration,
                 "For so long others wait for a leader that is silent")
       .duration("--leader-elect-renew-deadline", f.config.renew_deadline,
@@ -56,6 +61,12 @@ Result<std::optional<controller::Election::Config>> electionOf(const ElectionFla
     return fail(Code::Invalid,
                 "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration "
                 "must hold");
+  }
+  if (!config.container.empty() && !controller::parseHolderContainer(config.container)) {
+    return fail(Code::Invalid,
+                fmt::format("--leader-elect-container='{}' is no NAMESPACE/POD/UID/CONTAINER, as "
+                            "gpu-system/gpu-scheduler-0/6b1c.../gpu-scheduler",
+                            config.container));
   }
   config.lease = {f.lease_namespace.empty() ? own_namespace : f.lease_namespace, f.lease};
   if (config.identity.empty()) { config.identity = hostName() + "_" + randomSeed().uuid(); }

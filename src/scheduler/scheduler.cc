@@ -15,6 +15,7 @@ using kapi::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr int kSweepStep = 256;          // pods reconciled per event
+constexpr std::size_t kComplaints = 20;  // lines of a sweep about leases
 constexpr int kReconcilesPerTurn = 512;  // of those that something changed for
 constexpr int kDecisionsPerTurn = 256;
 
@@ -226,19 +227,28 @@ void Scheduler::beginSweep() {
   complainOfMalformedLeases();
 }
 
+/// Each lease once. While versions change, all of them may be of another format: they share a line.
 void Scheduler::complainOfMalformedLeases() {
-  std::map<model::Uid, std::string> unreadable;
-  for (const auto& key : c_.cache().malformedLeases()) {
+  const auto& malformed = c_.cache().malformedLeases();
+  using Reason = std::pair<bool, std::string_view>;  // whether it goes by itself, and why it cannot be read
+  std::map<Reason, std::pair<const model::Lease*, std::size_t>> news;  // one of them, and how many
+  for (const auto& key : malformed) {
     const model::Lease* lease = c_.cache().lease(key);
-    const auto said = unreadable_.find(lease->uid);
-    unreadable.emplace(lease->uid, lease->malformed);
-    if (said == unreadable_.end() || said->second != lease->malformed) {
-      c_.log(kapi::Level::Warn,
-             "a managed lease cannot be read; delete it by hand once no pod runs on its GPU",
-             {{"lease", key.text()}, {"why", lease->malformed}});
-    }
+    const Reason reason{lease->other_format && !lease->uids().empty(), lease->malformed};
+    const auto said = unreadable_.find(key);
+    if (said != unreadable_.end() && said->second == lease->malformed) { continue; }
+    if (news.size() == kComplaints && !news.contains(reason)) { continue; }
+    unreadable_[key] = lease->malformed;
+    ++news.try_emplace(reason, lease, 0).first->second.second;
   }
-  unreadable_ = std::move(unreadable);
+  std::erase_if(unreadable_, [&](const auto& said) { return !malformed.contains(said.first); });
+  for (const auto& [reason, which] : news) {
+    const auto& [lease, count] = which;
+    c_.log(kapi::Level::Warn,
+           reason.first ? "GPU leases are of another version's format; nothing has to be done"
+                        : "a managed lease cannot be read; delete it by hand once no pod runs on its GPU",
+           {{"lease", lease->key.text()}, {"leases", std::to_string(count)}, {"why", lease->malformed}});
+  }
 }
 
 void Scheduler::sweepSome() {

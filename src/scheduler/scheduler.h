@@ -164,8 +164,8 @@ class Scheduler {
   std::uint64_t reconciles_ = 0;
   sched::Queue::Sizes queue_sizes_{};
   Mono next_sweep_{};
-  std::map<model::Uid, std::string> unreadable_;  // leases that were complained about, and why
-  std::string trouble_;                           // why we do not decide yet, as last logged
+  std::map<model::ObjectKey, std::string> unreadable_;  // leases that were complained about, and why
+  std::string trouble_;                                 // why we do not decide yet, as last logged
 };
 
 }  // namespace gs::scheduler

@@ -42,6 +42,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Agents, "agents", 15},
     {Feature::LateStatuses, "late-statuses", 50},
     {Feature::Webhook, "webhook", 15},
+    {Feature::Ends, "ends", 15},
 }};
 
 /// Features that show what is not mended yet. LateStatuses: a status that lands after newer ones has another

@@ -42,8 +42,9 @@ enum class Feature : std::uint8_t {
   Agents,         // agents' calls fail and come late, agents die, drivers hang, runtimes are silent
   LateStatuses,   // of agents' calls that fail some land up to 10 s later
   Webhook,        // admission asks our webhook, by which containers of claims' pods are told their GPUs
+  Ends,           // kubelets report that one of our processes was killed; another takes over at once
 };
-inline constexpr std::size_t kFeatures = 30;
+inline constexpr std::size_t kFeatures = 31;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

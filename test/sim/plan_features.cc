@@ -447,6 +447,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Standby:
     case Feature::Unknown:
     case Feature::LateStatuses:
+    case Feature::Ends:
     case Feature::Webhook:
     case Feature::Uuids: return;
   }

@@ -44,6 +44,7 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   options.seed = plan.seed;
   options.agents = plan.agents;
   options.webhook = plan.has(Feature::Webhook);
+  options.own_pods = plan.has(Feature::Ends);
   options.nodes.clear();
   const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
   for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i, !plan.has(Feature::Unenforced))); }

@@ -221,6 +221,23 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
 }
 
+TEST_F(MapWorld, ASchedulerThatStartsDoesNotTakeAnOldNodeForANewOne) {
+  world.create(bareNode("bare"));
+  world.run(61s);
+  world.restart(*world.leader());
+  comes("m-0", "0=bare:5");
+  EXPECT_TRUE(has("m-0", "bare:5"));
+}
+
+TEST_F(MapWorld, ASchedulerThatStartsAwaitsTheAgentOfANewNode) {
+  world.create(bareNode("bare"));
+  world.restart(*world.leader());
+  comes("m-0", "0=bare:5");
+  ASSERT_TRUE(waitsFor("m-0", kAwaits));
+  world.run(60s);
+  EXPECT_TRUE(has("m-0", "bare:5"));
+}
+
 TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
   const std::string statuses = "/apis/gpu.scheduling/v1/gpunodestatuses/";
   comes("m-0", "0=bare:0");

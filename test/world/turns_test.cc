@@ -127,6 +127,45 @@ TEST(Turns, AMapThatWaitsIsLookedAtWhenItsNodeChangesAndAtNoOtherTime) {
   EXPECT_EQ(decider.looks() - at_all, std::uint64_t{2 * kPods / kNodes}) << "it has that name, too";
 }
 
+/// What pods are told is read anew where something changed that it says, and is not read at all where nothing
+/// did, by no sweep either.
+TEST(Turns, WhatMapsAreToldCostsAsMuchAsChanges) {
+  constexpr int kNodes = 40;
+  constexpr int kPods = 2'000;
+  bench::SchedulerDrive::Listed listed;
+  for (int i = 0; i < kNodes; ++i) {
+    put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i)));
+    put(listed, kapi::kGpuNodeStatus, testing::makeStatus("n" + std::to_string(i), 4, 4));
+  }
+  for (int i = 0; i < kPods; ++i) {
+    put(listed, kapi::kPod,
+        testing::PodBuilder(fmt::format("m-{}", i))
+            .annotate(model::kMapKey, fmt::format("{}=n{}:{}", i, i % kNodes, 4 + i / kNodes))
+            .value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::minutes{2});
+  ASSERT_EQ(drive.scheduler().pending().unschedulable, std::size_t{kPods});
+  const auto looksInAMinute = [&] {
+    const auto before = drive.scheduler().engine().decider().looks();
+    drive.run(std::chrono::minutes{1});
+    return drive.scheduler().engine().decider().looks() - before;
+  };
+  EXPECT_EQ(looksInAMinute(), 0U);
+  (void)drive.tellLine(
+      kapi::kPod, R"({"type":"ADDED","object":{"metadata":{"name":"guest","namespace":"default","uid":"guest",
+      "resourceVersion":"9000"},"spec":{"nodeName":"n7","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}})");
+  constexpr std::uint64_t kOfOneNode = kPods / kNodes;
+  constexpr std::uint64_t kLooksPerReason = 4;
+  EXPECT_EQ(looksInAMinute(), kOfOneNode * (1 + kLooksPerReason)) << "does it fit now, and why not";
+  const auto told = drive.scheduler().workForTest().told;
+  (void)drive.tellLine(kapi::kNode, R"({"type":"ADDED","object":{"metadata":{"name":"o","uid":"o",
+      "resourceVersion":"9001"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");
+  EXPECT_EQ(looksInAMinute(), kPods * 2 * kLooksPerReason)
+      << "they say how many nodes there are, by the sweep";
+  EXPECT_EQ(drive.scheduler().workForTest().told - told, std::uint64_t{kPods});
+}
+
 TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
   constexpr int kNodes = 1'000;
   constexpr int kKinds = 200;
@@ -212,7 +251,8 @@ TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
   EXPECT_EQ(drive.calls(kapi::kPod, kapi::Verb::MergePatch), 1) << "it is fenced";
 }
 
-/// More kinds of pods wait than orders are kept: to find out why takes a look at all nodes for each.
+/// A node changes while more kinds of pods wait than orders are kept: to find out why takes a look at all
+/// nodes for each.
 TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
   bench::SchedulerDrive::Listed listed;
   for (int i = 0; i < 200; ++i) { put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i))); }
@@ -222,7 +262,9 @@ TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
     put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
-  drive.run(std::chrono::seconds{5});
+  drive.run(std::chrono::minutes{2});
+  (void)drive.tellLine(kapi::kNode, R"({"type":"MODIFIED","object":{"metadata":{"name":"n7","uid":"uid-n7",
+      "resourceVersion":"900000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");
   const auto looksIn = [&](Duration time) {
     const auto before = drive.scheduler().engine().decider().looks();
     drive.run(time);
@@ -230,7 +272,7 @@ TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
   };
   std::uint64_t looks = 0;
   for (int i = 0; i < 4'000 && looks < 1'000; ++i) { looks = looksIn(std::chrono::milliseconds{10}); }
-  EXPECT_GE(looks, 1'000U) << "the sweep has begun to read them";
+  EXPECT_GE(looks, 1'000U) << "it has begun to read them";
   EXPECT_LE(looks, 20'000U);
   EXPECT_GE(looksIn(std::chrono::seconds{3}), 60'000U) << "and goes on";
 }

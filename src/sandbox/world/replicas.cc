@@ -55,6 +55,10 @@ void Replicas::begin(Replica& r) {
   election.lease_duration = options_.lease_duration;
   election.renew_deadline = options_.renew_deadline;
   election.retry_period = options_.retry_period;
+  if (options_.pods != nullptr) {
+    election.container =
+        controller::printHolderContainer(options_.pods->began(r.address.id, clockOf(r).wall));
+  }
   Rng& rng = r.machine ? schedulers_ : extenders_;
   r.election = std::make_unique<controller::Election>(std::move(election), Rng{rng.next()});
   carry(r, r.start(clockOf(r)));
@@ -63,6 +67,7 @@ void Replicas::begin(Replica& r) {
 
 void Replicas::crash(ReplicaId id) {
   Replica& r = replica(id);
+  if (r.alive && options_.pods != nullptr) { options_.pods->ended(id, clockOf(r).wall); }
   r.alive = false;
   transport_.cutOff(id);
   r.ordering_keys.clear();

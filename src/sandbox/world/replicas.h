@@ -21,6 +21,7 @@
 #include "extender/standalone.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/event_queue.h"
+#include "sandbox/world/own_pods.h"
 #include "sandbox/world/transport.h"
 #include "scheduler/scheduler.h"
 
@@ -36,6 +37,7 @@ class Replicas final : public Transport::Clients {
     Duration retry_period{};
     bool records = true;  // log() is kept
     std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+    OwnPods* pods = nullptr;  // they run in, if any; must outlive it
   };
   using Listener = std::function<void(ReplicaId, extender::RequestId, const extender::Answer&)>;
 

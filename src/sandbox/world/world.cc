@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kExtenderSeed = 0xe87e4de5;
 constexpr std::uint64_t kAgentSeed = 0xa9e27;
+constexpr std::uint64_t kOwnPodsSeed = 0x90d5;
 
 // One seed, what it gives in a fixed order: first the API server's, then what schedulers draw.
 Rng apiRng(std::uint64_t seed) { return Rng{seed}.split(); }
@@ -52,10 +53,14 @@ World::World(Options options)
       port_{*api_},
       transport_{queue_, port_, {options_.latency, options_.records, [this] { changed(); }}},
       agent_wire_{queue_, port_, {options_.latency, false, [this] { changed(); }}},
+      own_pods_{options_.own_pods
+                    ? std::optional<OwnPods>{std::in_place, queue_, *api_, Rng{options_.seed ^ kOwnPodsSeed},
+                                             [this] { changed(); }}
+                    : std::nullopt},
       replicas_{queue_,
                 transport_,
                 {options_.lease_duration, options_.renew_deadline, options_.retry_period, options_.records,
-                 options_.on_log},
+                 options_.on_log, own_pods_ ? &*own_pods_ : nullptr},
                 schedulerRng(options_.seed),
                 Rng{options_.seed ^ kExtenderSeed}},
       kubelet_{std::make_unique<Kubelet>(*api_)},

@@ -28,6 +28,7 @@
 #include "sandbox/world/agents.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/event_queue.h"
+#include "sandbox/world/own_pods.h"
 #include "sandbox/world/replicas.h"
 #include "sandbox/world/transport.h"
 #include "scheduler/scheduler.h"
@@ -43,6 +44,7 @@ class World {
     bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
     bool crds = true;          // false: without the chart's CRDs
     bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)
+    bool own_pods = false;     // true: replicas run in pods, so that it shows when they end (own_pods.h)
     bool controllers = false;  // of Deployments, ReplicaSets, StatefulSets and Jobs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
@@ -171,6 +173,7 @@ class World {
   ApiPort port_;
   Transport transport_;
   Transport agent_wire_;
+  std::optional<OwnPods> own_pods_;
   Replicas replicas_;
   std::unique_ptr<Kubelet> kubelet_;
   std::unique_ptr<Machines> machines_;

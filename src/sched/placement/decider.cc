@@ -410,10 +410,10 @@ void Decider::retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, 
   for (const EquivalenceClass id : unwanted) { retire(id); }
 }
 
-bool Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
-  bool changed = false;
+std::vector<EquivalenceClass> Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
+  std::vector<EquivalenceClass> changed;
   impl_->quotas.follow(impl_->ledger, room_of, all, [&](EquivalenceClass id, const QuotaTerms& terms) {
-    if (impl_->bind(impl_->at(id), terms)) { changed = true; }
+    if (impl_->bind(impl_->at(id), terms)) { changed.push_back(id); }
   });
   return changed;
 }

@@ -63,9 +63,8 @@ class Decider {
   void retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, std::size_t most);
 
   /// What is used of the quotas changed, or (`all`) the quotas themselves. Classes that a quota binds go by
-  /// it from now on.
-  /// True: for some class that changes where it may be placed.
-  bool followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
+  /// it from now on. Returns those for which that changes where they may be placed.
+  std::vector<EquivalenceClass> followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
 
   /// nullopt: fits nowhere now; rejection() says why.
   [[nodiscard]] std::optional<Placed> decide(EquivalenceClass id);

@@ -30,12 +30,12 @@ TEST(DeciderQuota, ClassesFollowWhatIsUsedOfTheirQuota) {
     return placed ? l.reserve(placed->node, model::Uid{uid}, one, placed->ids, {"ml", gpuMilli(one)})
                   : Reservation{};
   };
-  EXPECT_FALSE(d.followQuotas(room, false)) << "nothing is used";
+  EXPECT_TRUE(d.followQuotas(room, false).empty()) << "nothing is used";
   Reservation first = place("p1");
-  EXPECT_FALSE(d.followQuotas(room, false)) << "one more may be used";
+  EXPECT_TRUE(d.followQuotas(room, false).empty()) << "one more may be used";
   const Reservation second = place("p2");
   EXPECT_EQ(l.gpuUse("ml", "V100"), 2000);
-  EXPECT_TRUE(d.followQuotas(room, false));
+  EXPECT_EQ(d.followQuotas(room, false), std::vector{id});
   EXPECT_FALSE(d.decide(id)) << "node b is of a model that the quota does not name";
   EXPECT_EQ(d.rejection(id).text, "0/2 nodes are available: 2 ExceedsGPUQuota.");
   one.quota = bound("ml", gpuMilli(one));
@@ -43,7 +43,7 @@ TEST(DeciderQuota, ClassesFollowWhatIsUsedOfTheirQuota) {
   PodRequest free = testClaim(1);
   EXPECT_TRUE(d.decide(d.classOf(free))) << "another namespace has no quota";
   first.release();
-  EXPECT_TRUE(d.followQuotas(room, false));
+  EXPECT_EQ(d.followQuotas(room, false), std::vector{id});
   EXPECT_EQ(d.decide(id)->node.text, "a");
 }
 
@@ -67,12 +67,13 @@ struct TwoModels {
     ledger.usePod(name(node), model::Uid{"in-" + ns}, Source::BoundPod, {}, 0, {ns, 1000});
   }
   bool follow() {
-    return decider.followQuotas(
+    const auto changed = decider.followQuotas(
         [&](const std::string& ns) {
           ++rooms;
           return quotaRoom(quotas, {"model", "pool"}, ledger, ns);
         },
         false);
+    return !changed.empty();
   }
 
   Ledger ledger;

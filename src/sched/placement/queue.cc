@@ -152,14 +152,17 @@ std::vector<model::Uid> Queue::unschedulablePods(EquivalenceClass pod_class) con
   return out;
 }
 
-void Queue::tick(std::int64_t now_ns) {
+std::vector<EquivalenceClass> Queue::tick(std::int64_t now_ns) {
+  std::vector<EquivalenceClass> joined;
   while (!backing_off_.empty() && backing_off_.begin()->first <= now_ns) {
     Entry& entry = entries_.at(backing_off_.begin()->second);
     backing_off_.erase(backing_off_.begin());
     --sizes_.backoff;
     entry.until_ns.reset();
     enter(entry);
+    if (classes_.at(entry.item.pod_class).unschedulable) { joined.push_back(entry.item.pod_class); }
   }
+  return joined;
 }
 
 std::optional<std::int64_t> Queue::nextDueNs() const {

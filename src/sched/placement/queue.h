@@ -48,12 +48,9 @@ class Queue {
   void activate(EquivalenceClass pod_class);
   /// Unschedulable classes with at least one pod, ascending.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableClasses() const { return unschedulable_; }
-  /// The one after `id`, after the last one the first; nullopt: there is none.
-  [[nodiscard]] std::optional<EquivalenceClass> nextUnschedulable(EquivalenceClass id) const {
-    return nextOf(unschedulable_, id);
-  }
-  /// Of the unschedulable ones those that any node may take, ascending; the one after `id` as above.
+  /// Of these those that any node may take.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableAnywhere() const { return anywhere_; }
+  /// The one after `id`, after the last one the first; nullopt: there is none.
   [[nodiscard]] std::optional<EquivalenceClass> nextAnywhere(EquivalenceClass id) const {
     return nextOf(anywhere_, id);
   }
@@ -61,8 +58,9 @@ class Queue {
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableOn(const std::string& name) const;
   [[nodiscard]] std::vector<model::Uid> unschedulablePods(
       EquivalenceClass pod_class) const;  // in queue order
-  void tick(
-      std::int64_t now_ns);  // backed-off pods that are due become ready, or unschedulable with their class
+  /// Backed-off pods that are due become ready, or unschedulable with their class. Returns those classes:
+  /// nobody may have looked at them while nobody waited in them.
+  std::vector<EquivalenceClass> tick(std::int64_t now_ns);
   [[nodiscard]] std::optional<std::int64_t> nextDueNs() const;
   [[nodiscard]] bool ready() const { return !fronts_.empty(); }
   struct Sizes {

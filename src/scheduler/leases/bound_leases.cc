@@ -18,6 +18,11 @@ constexpr Duration kDoubtedFor = std::chrono::seconds{10};  // watches are not l
 
 bool names(const model::Lease* lease, const model::Uid& uid) { return lease != nullptr && lease->names(uid); }
 
+/// Another version's may say the reservation where this one does not look.
+bool doesNotSay(const model::Lease& lease, const model::ShareHolder& part) {
+  return lease.other_format && part.reservation.empty();
+}
+
 }  // namespace
 
 std::vector<int> BoundLeases::see(const model::Pod& pod) {
@@ -191,8 +196,9 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const auto key = c_.leaseKey(pod.node, id);
     const model::Lease* lease = c_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
-    const bool written = part && lease->isOurs() &&  // an ancestor's has no annotations
-                         (!says_reservation || part->reservation == *reservation);
+    const bool written =
+        part && lease->isOurs() &&  // an ancestor's has no annotations
+        (!says_reservation || part->reservation == *reservation || doesNotSay(*lease, *part));
     if (written) {
       if (desk_.isGiving(key, pod.uid)) { desk_.forget(key, pod.uid); }  // its device has moved back
       continue;

@@ -180,6 +180,16 @@ std::optional<kapi::Call> LeaseDesk::takeBack(const model::ObjectKey& key, const
   return kapi::updateLease(next);
 }
 
+/// Of a shared lease that was not read in full, which may be another version's.
+std::optional<kapi::Call> LeaseDesk::leave(const Desk& desk, const model::Lease& lease) {
+  std::set<model::Uid> leaving;
+  for (const auto& [uid, w] : desk.wishes) {
+    if (!w.take && lease.names(uid)) { leaving.insert(uid); }
+  }
+  if (leaving.empty()) { return std::nullopt; }
+  return kapi::leaveLease(lease, leaving);
+}
+
 /// The one write that brings the lease closest to all wishes, from its newest known state.
 std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Desk& desk,
                                           const model::Lease* lease) const {
@@ -206,6 +216,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     }
     return kapi::deleteLease(key, lease->uid, lease->revision);
   }
+  if (!lease->as_written.empty()) { return leave(desk, *lease); }
   model::Lease next = *lease;
   if (GS_MUTANT(ForgetsSharers)) { next.holders.clear(); }
   for (const auto& [uid, w] : desk.wishes) {

@@ -123,6 +123,7 @@ class LeaseDesk : public controller::Part {
   [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk,
                                                const model::Lease* lease) const;
   [[nodiscard]] static std::optional<kapi::Call> takeBack(const model::ObjectKey& key, const Desk& desk);
+  [[nodiscard]] static std::optional<kapi::Call> leave(const Desk& desk, const model::Lease& lease);
   void send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out);
   void answered(const model::ObjectKey& key, Desk& desk, const Sent& sent, const kapi::Outcome& outcome,
                 Mono now);

@@ -325,6 +325,23 @@ TEST_F(LeaseDeskTest, TheLastSharerDeletesTheLease) {
   EXPECT_EQ(sent().verb, Verb::Delete);
 }
 
+TEST_F(LeaseDeskTest, WhoLeavesASharedLeaseThatWasNotReadInFullChangesNothingElseInIt) {
+  model::Lease other = *lease("a", "r", 5, {"a", "b"}).as<model::Lease>();
+  other.malformed = "format '2' is not this version's";
+  other.as_written =
+      R"({"metadata":{"annotations":{"to-come":"1","gpu.scheduling/holders":"[{\"uid\":\"a\"},{\"uid\":\"b\"}]"}}})";
+  engine.learn(std::make_shared<const model::Lease>(other), now);
+  desk.give(key, model::Uid{"a"});
+  const auto put = sent();
+  EXPECT_EQ(put.verb, Verb::Update);
+  EXPECT_EQ(put.body["metadata"]["annotations"],
+            (json::Object{{"to-come", "1"}, {"gpu.scheduling/holders", R"([{"uid":"b"}])"}}));
+  desk.give(key, model::Uid{"b"});
+  answer(put, CallResult::Refused, 409);
+  answer(sent(), CallResult::Applied, 200, std::make_shared<const model::Lease>(other));
+  EXPECT_EQ(sent().verb, Verb::Delete) << "both leave it";
+}
+
 TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), CallResult::Refused, 403);

@@ -23,15 +23,12 @@ constexpr std::size_t kToldPerTurn = 1'024;
 
 }  // namespace
 
-/// A round through the unschedulable classes that is under way comes to this one too, and so to all others.
+/// Where classes are being looked at in turn, this one has its turn too, and so have all others.
 std::vector<model::Uid> Unschedulable::markUnschedulable(sched::EquivalenceClass pod_class) {
   sched::Queue& queue = c_.engine.queue();
-  const std::size_t before = queue.unschedulableClasses().size();
-  const std::size_t before_anywhere = queue.unschedulableAnywhere().size();
+  const std::size_t before = queue.unschedulableAnywhere().size();
   auto untold = queue.markUnschedulable(pod_class, c_.engine.decider().request(pod_class).on_node);
-  const std::size_t more = queue.unschedulableClasses().size() - before;
-  if (unchecked_ > 0) { unchecked_ += queue.unschedulableAnywhere().size() - before_anywhere; }
-  if (unrefreshed_ > 0) { unrefreshed_ += more; }
+  if (unchecked_ > 0) { unchecked_ += queue.unschedulableAnywhere().size() - before; }
   return untold;
 }
 
@@ -45,19 +42,20 @@ void Unschedulable::reject(sched::EquivalenceClass pod_class) {
   const bool cheap = decider.remembersRejection(pod_class) || c_.engine.ledger().size() <= kFewNodes;
   if (cheap || !words_.contains(pod_class)) { return reject(pod_class, decider.rejection(pod_class)); }
   tellSoon(pod_class, markUnschedulable(pod_class));
-  words_are_old_ = true;
+  stale_.insert(pod_class);
   refreshSoon();
+}
+
+bool Unschedulable::knowsHolders(const sched::Rejection& rejection) const {
+  return std::all_of(rejection.holders.begin(), rejection.holders.end(),
+                     [this](const model::Uid& uid) { return c_.cache().pod(uid) != nullptr; });
 }
 
 /// As the nodes say it, and who holds what is not free where that is only a few pods.
 std::string Unschedulable::textOf(sched::Rejection rejection) const {
-  if (rejection.holders.empty()) { return std::move(rejection.text); }
+  if (rejection.holders.empty() || !knowsHolders(rejection)) { return std::move(rejection.text); }
   std::vector<std::string> names;
-  for (const auto& uid : rejection.holders) {
-    const model::Pod* pod = c_.cache().pod(uid);
-    if (pod == nullptr) { return std::move(rejection.text); }
-    names.push_back(pod->key.text());
-  }
+  for (const auto& uid : rejection.holders) { names.push_back(c_.cache().pod(uid)->key.text()); }
   std::sort(names.begin(), names.end());
   return fmt::format("{} Held by {}.", rejection.text, fmt::join(names, ", "));
 }
@@ -66,6 +64,8 @@ std::string Unschedulable::textOf(sched::Rejection rejection) const {
 void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
   auto untold = markUnschedulable(pod_class);
   Rejection& words = words_[pod_class];
+  other_numbers_.erase(pod_class);
+  if (!knowsHolders(now)) { other_numbers_.insert(pod_class); }  // nothing says when they come to be known
   std::string kind = now.kind;
   std::string text = textOf(std::move(now));
   if (words.text == nullptr || *words.text != text) {
@@ -79,6 +79,18 @@ void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection n
 void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_class) {
   const auto words = words_.find(pod_class);
   if (words != words_.end()) { pending_.tell(pod, words->second); }
+}
+
+void Unschedulable::rejoined(const std::vector<sched::EquivalenceClass>& classes) {
+  for (const auto pod_class : classes) { tellSoon(pod_class, markUnschedulable(pod_class)); }
+  lookAt(classes);
+}
+
+void Unschedulable::lookAt(const std::vector<sched::EquivalenceClass>& classes) {
+  const auto& unschedulable = c_.engine.queue().unschedulableClasses();
+  for (const auto pod_class : classes) {
+    if (unschedulable.contains(pod_class)) { woken_.insert(pod_class); }
+  }
 }
 
 void Unschedulable::lookAtAll() {
@@ -115,11 +127,11 @@ void Unschedulable::noteChanges() {
   follow(ledger.closings(), checked_closings_);
   if (changed) { unchecked_ = c_.engine.queue().unschedulableAnywhere().size(); }
   if (std::exchange(checked_comings_, ledger.comings().end()) != checked_comings_) {
-    words_are_old_ = true;  // they say how many nodes there are
+    all_stale_ = true;  // they say how many nodes there are
   }
 }
 
-/// False: it is not done, and goes on in the next turn (not of a class that one node may take).
+/// False: it is not done, and goes on in the next turn.
 bool Unschedulable::look(sched::EquivalenceClass pod_class, std::uint64_t until) {
   sched::Decider& decider = c_.engine.decider();
   const auto standing = decider.look(pod_class, until - decider.looks());
@@ -128,7 +140,7 @@ bool Unschedulable::look(sched::EquivalenceClass pod_class, std::uint64_t until)
     c_.engine.queue().activate(pod_class);
     ++activated_;
   } else {
-    words_are_old_ = true;
+    stale_.insert(pod_class);
   }
   return true;
 }
@@ -140,7 +152,8 @@ void Unschedulable::lookAtWoken(std::uint64_t until) {
     if (next == woken_.end()) { next = woken_.begin(); }
     last_woken_ = *next;
     woken_.erase(next);
-    if (c_.engine.queue().unschedulableClasses().contains(last_woken_)) { (void)look(last_woken_, until); }
+    const bool waits = c_.engine.queue().unschedulableClasses().contains(last_woken_);
+    if (waits && !look(last_woken_, until)) { woken_.insert(last_woken_); }
   }
 }
 
@@ -162,33 +175,41 @@ void Unschedulable::activateFitting() {
     last_checked_ = *next;
     --unchecked_;
   }
-  if (words_are_old_) { refreshSoon(); }
+  if (all_stale_ || !stale_.empty()) { refreshSoon(); }
 }
 
-/// One round through all of them, and another one if the ledger changed meanwhile.
+/// One round, and another one if something changed meanwhile.
 void Unschedulable::refresh(bool numbers_too) {
   refresh_at_.reset();
-  sched::Decider& decider = c_.engine.decider();
-  if (unrefreshed_ == 0 || numbers_too) {
-    unrefreshed_ = c_.engine.queue().unschedulableClasses().size();
-    refresh_numbers_ = numbers_too;
-    words_are_old_ = false;
-  }
+  if (round_.empty() || numbers_too) { beginRound(numbers_too); }
+  const sched::Decider& decider = c_.engine.decider();
   const std::uint64_t until = decider.looks() + kLooksPerTurn;
-  for (; unrefreshed_ > 0 && decider.looks() < until; --unrefreshed_) {
-    const auto next = c_.engine.queue().nextUnschedulable(last_refreshed_);
-    if (!next) { break; }
-    last_refreshed_ = *next;
-    const auto words = words_.find(*next);
-    sched::Rejection now = decider.rejection(*next);
-    const bool same = words != words_.end() && words->second.kind == now.kind;
-    if (!same || refresh_numbers_) { reject(*next, std::move(now)); }
-  }
-  unrefreshed_ = std::min(unrefreshed_, c_.engine.queue().unschedulableClasses().size());
-  if (unrefreshed_ > 0) {
+  while (!round_.empty() && decider.looks() < until) { readAnew(round_.extract(round_.begin()).value()); }
+  if (!round_.empty()) {
     refresh_at_ = c_.now.mono + kRefreshTurn;
-  } else if (words_are_old_) {
+  } else if (all_stale_ || !stale_.empty()) {
     refresh_at_ = c_.now.mono + kRefreshGap;
+  }
+}
+
+void Unschedulable::beginRound(bool numbers_too) {
+  round_.merge(std::exchange(stale_, {}));
+  if (std::exchange(all_stale_, false)) { round_ = c_.engine.queue().unschedulableClasses(); }
+  if (numbers_too) { round_.merge(std::exchange(other_numbers_, {})); }
+  round_tells_numbers_ = numbers_too;
+}
+
+void Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
+  if (!c_.engine.queue().unschedulableClasses().contains(pod_class)) { return; }
+  sched::Rejection now = c_.engine.decider().rejection(pod_class);
+  const auto words = words_.find(pod_class);
+  const bool same = words != words_.end() && words->second.kind == now.kind;
+  if (!same || round_tells_numbers_) { return reject(pod_class, std::move(now)); }
+  const bool complete = knowsHolders(now);
+  if (complete && textOf(std::move(now)) == *words->second.text) {
+    other_numbers_.erase(pod_class);
+  } else {
+    other_numbers_.insert(pod_class);
   }
 }
 
@@ -231,6 +252,10 @@ void Unschedulable::reset() {
   for (const auto pod_class : unschedulable) { c_.engine.queue().activate(pod_class); }
   words_.clear();
   untold_.clear();  // equivalent: who is not unschedulable is not told
+  stale_.clear();
+  all_stale_ = false;
+  round_.clear();
+  other_numbers_.clear();
   refresh_at_.reset();
   unchecked_ = 0;
   woken_.clear();

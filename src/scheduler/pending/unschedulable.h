@@ -7,9 +7,9 @@
 //     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events. A class that only one node may take (pods with
 //     maps, each a class of its own, are such) has a turn when that node changed, and costs nothing else;
 //   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the
-//     sweep when only numbers did;
+//     sweep when only numbers did. It reads anew what is said of a class that something changed for since: a
+//     node that may take it, its quota, or how many nodes there are. Where nothing changes it costs nothing;
 //   - tellSome(): pods that were not told yet.
-// A class that is unschedulable while a round is under way is come to by that round.
 #pragma once
 
 #include <map>
@@ -37,9 +37,11 @@ class Unschedulable : public controller::Part {
   void reject(sched::EquivalenceClass pod_class);
   /// It joins a class, and is told what the class is.
   void joined(const model::Pod& pod, sched::EquivalenceClass pod_class);
+  /// Pods whose backoff is over wait in these classes again: they are told, and the classes are looked at.
+  void rejoined(const std::vector<sched::EquivalenceClass>& classes);
   void activateFitting();
-  /// Something changed that may let anybody in.
-  void lookAtAll();
+  /// Something changed that may let these in.
+  void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
   void tellSome();
   /// Requests that no pod makes any more are forgotten, when there are many.
@@ -55,9 +57,13 @@ class Unschedulable : public controller::Part {
  private:
   std::vector<model::Uid> markUnschedulable(sched::EquivalenceClass pod_class);
   void reject(sched::EquivalenceClass pod_class, sched::Rejection now);
+  [[nodiscard]] bool knowsHolders(const sched::Rejection& rejection) const;
   [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
+  void beginRound(bool numbers_too);
+  void readAnew(sched::EquivalenceClass pod_class);
+  void lookAtAll();
   void noteChanges();
   void wake(const sched::NodeState& node);
   void lookAtWoken(std::uint64_t until);
@@ -74,15 +80,18 @@ class Unschedulable : public controller::Part {
   std::uint64_t checked_closings_ = 0;
   std::uint64_t checked_comings_ = 0;
   std::size_t unchecked_ = 0;  // of those that any node may take, how many were not looked at since
-  std::set<sched::EquivalenceClass> woken_;  // of the others those that are to be looked at
+  std::set<sched::EquivalenceClass> woken_;  // others that are to be looked at, mostly of one node
   sched::EquivalenceClass last_woken_ = 0;
   std::size_t activated_ = 0;  // in this turn
   sched::EquivalenceClass last_checked_ = 0;
-  sched::EquivalenceClass last_refreshed_ = 0;
-  std::size_t unrefreshed_ = 0;   // unschedulable classes that this round through their words has not come to
-  bool refresh_numbers_ = false;  // as this round does
-  bool words_are_old_ = false;    // the ledger changed since it began
-  std::optional<Mono> refresh_at_;  // unschedulable classes may be rejected for another reason now
+  // Classes of which something else may be said now. Of one that is not unschedulable they mean nothing: it
+  // is rejected anew before it is again.
+  std::set<sched::EquivalenceClass> stale_;  // to be read in the next round
+  bool all_stale_ = false;
+  std::set<sched::EquivalenceClass> round_;          // in this one
+  bool round_tells_numbers_ = false;                 // as well as kinds
+  std::set<sched::EquivalenceClass> other_numbers_;  // they were read: to be told by the sweep
+  std::optional<Mono> refresh_at_;
 };
 
 }  // namespace gs::scheduler

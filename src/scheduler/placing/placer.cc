@@ -33,13 +33,13 @@ void Placer::followQuotas() {
   }
   if (!other_table && !other_use) { return; }
   const auto room = [this](const std::string& ns) { return c_.engine.quotaRoom(ns); };
-  if (c_.engine.decider().followQuotas(room, other_table)) { b_.unschedulable.lookAtAll(); }
+  b_.unschedulable.lookAt(c_.engine.decider().followQuotas(room, other_table));
 }
 
 void Placer::placeSome(int& left) {
   ran_out_ = left == 0;
   if (ran_out_) { return; }
-  c_.engine.queue().tick(c_.now.mono.time_since_epoch().count());
+  b_.unschedulable.rejoined(c_.engine.queue().tick(c_.now.mono.time_since_epoch().count()));
   b_.unschedulable.activateFitting();
   bringBack();
   const sched::Decider& decider = c_.engine.decider();

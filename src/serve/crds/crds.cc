@@ -40,6 +40,12 @@ int schemaOf(const kapi::Outcome& outcome) {
   return crd == nullptr ? 0 : crd->schema;
 }
 
+/// Refused if it changed since it was read: another version may have raised it.
+void setRevision(kapi::Call& call, const kapi::Outcome& read) {
+  if (read.object.revision() == 0) { return; }
+  call.body.child("metadata").set("resourceVersion", std::to_string(read.object.revision()));
+}
+
 int apply(const process::ClusterFlags& cluster, const process::Program& program) {
   auto access = cluster.access();
   if (!access) { return process::ended(tl::unexpected(access.error())); }
@@ -56,7 +62,7 @@ int apply(const process::ClusterFlags& cluster, const process::Program& program)
 Result<std::vector<std::string>> applyCrds(k8s::Client& client) {
   std::vector<std::string> kept;
   for (const json::Value& crd : crds::all()) {
-    const kapi::Call call = applyOf(crd);
+    kapi::Call call = applyOf(crd);
     kapi::Outcome outcome = client.run(kapi::getObject(kapi::kCrd, call.key), {});
     const int there = schemaOf(outcome);
     const int ours = kapi::decodeCrd(json::View{crd}).schema;
@@ -65,7 +71,10 @@ Result<std::vector<std::string>> applyCrds(k8s::Client& client) {
                                  call.key.name, there, ours));
       continue;
     }
-    if (outcome.result == kapi::CallResult::Applied || outcome.notFound()) { outcome = client.run(call, {}); }
+    if (outcome.result == kapi::CallResult::Applied || outcome.notFound()) {
+      setRevision(call, outcome);
+      outcome = client.run(call, {});
+    }
     if (outcome.result != kapi::CallResult::Applied) {
       return fail(Code::Unavailable,
                   fmt::format("CRD {} was not applied: {}", call.key.name, whyNot(outcome)));

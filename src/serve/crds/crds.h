@@ -13,8 +13,8 @@ namespace gs::serve {
 
 /// Brings the server's CRDs to this version, by server-side apply: what others wrote on them stays. One whose
 /// schema is of a later version stays as it is, for its objects may have what this version's would drop: a
-/// sentence for each of those. One try each, in the file's order. Error: which CRD, and what the server said;
-/// those before it are applied.
+/// sentence for each of those. One that changes meanwhile is refused. One try each, in the file's order.
+/// Error: which CRD, and what the server said; those before it are applied.
 [[nodiscard]] Result<std::vector<std::string>> applyCrds(k8s::Client& client);
 
 /// What `crds apply` prints; `kept` is what applyCrds() gave.

@@ -47,6 +47,7 @@ kapi::Outcome withSchema(int schema) {
   kapi::Outcome outcome = answer(kapi::CallResult::Applied, 200);
   model::Crd crd;
   crd.schema = schema;
+  crd.revision = 41;
   outcome.object = model::Object{std::make_shared<model::Crd>(std::move(crd))};
   return outcome;
 }
@@ -65,6 +66,8 @@ TEST(ApplyCrds, EachIsAppliedAsTheChartHasIt) {
     EXPECT_EQ(call.body["kind"].str(), "CustomResourceDefinition");
     EXPECT_EQ(call.body["metadata"]["name"].str(), call.key.name);
     targets.push_back(kapi::target(call));
+    const bool was_there = targets.size() == 1;
+    EXPECT_EQ(call.body["metadata"]["resourceVersion"].str(), was_there ? "41" : "") << "as it was read";
   }
   const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
   const std::string query = "?fieldManager=gpu-scheduler-crds&force=true";

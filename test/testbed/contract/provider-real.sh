@@ -33,16 +33,17 @@ provider_on_node() { "$TESTBED/on-node" "$CASE_DIR/cluster" "$@"; }
 provider_images() { "$TESTBED/image-import" "$CASE_DIR/cluster" "$@"; }
 
 provider_stop_api() { "$TESTBED/ctl" "$CASE_DIR/cluster" kill apiserver; }
-provider_start_api() {
-  date +%s >>"$CASE_DIR/cluster/api-starts"
-  "$TESTBED/ctl" "$CASE_DIR/cluster" start apiserver
+provider_start_api() { start_and_note apiserver; }
+# start_and_note COMPONENT: with the seconds in which the API server was not ready.
+start_and_note() {
+  local from
+  from=$(date +%s)
+  "$TESTBED/ctl" "$CASE_DIR/cluster" start "$1"
+  echo "[$from,$(date +%s)]" >>"$CASE_DIR/cluster/api-starts"
 }
 
 provider_stop_store() { "$TESTBED/ctl" "$CASE_DIR/cluster" kill etcd; }
-provider_start_store() {
-  date +%s >>"$CASE_DIR/cluster/api-starts"
-  "$TESTBED/ctl" "$CASE_DIR/cluster" start etcd
-}
+provider_start_store() { start_and_note etcd; }
 
 # etcd forgets all but its newest revision; the API server's own memory of changes goes with a restart.
 provider_forget_history() {
@@ -93,12 +94,12 @@ provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceacc
 provider_audit() {
   if [[ ! -s $CASE_DIR/cluster/audit.log ]]; then echo "the API server has written no audit log" >&2; return 1; fi
   # -R: the last line may be half written. An API server that has just been started again answers 403 to everybody until
-  # it has read the roles: those of the first 10 s say nothing about ours.
+  # it has read the roles: those until 10 s after it was ready say nothing about ours.
   local starts=[]
   [[ ! -f $CASE_DIR/cluster/api-starts ]] || starts=[$(paste -sd, "$CASE_DIR/cluster/api-starts")]
   jq -rR --argjson starts "$starts" 'fromjson?
     | (.requestReceivedTimestamp | sub("[.][0-9]+Z$"; "Z") | fromdateiso8601) as $at
-    | select((.responseStatus.code == 403 and any($starts[]; . <= $at and $at < . + 10)) | not)
+    | select((.responseStatus.code == 403 and any($starts[]; .[0] <= $at and $at < .[1] + 10)) | not)
     | select(.stage == "ResponseComplete" or .stage == "ResponseStarted" and .verb == "watch")
     | select(.user.username == "'"$SCHEDULER_ACCOUNT"'" and .objectRef != null)
     | [.verb, ([.objectRef.resource, .objectRef.apiGroup // empty] | join(".")), .objectRef.subresource // "-", .objectRef.namespace // "-", .objectRef.name // "-",

@@ -7,7 +7,7 @@ CHART=$REPO/charts/gpu-scheduler
 BEFORE=0.0.9 # the version of the one before
 AFTER=$(sed -n 's/^appVersion: //p' "$CHART/Chart.yaml")
 SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler
-helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); } # templates/crds.yaml is one
+PATIENCE=180      # a Deployment of four is replaced pod by pod, while others compile
 
 # two_versions [UP-OPTION...]: the cluster, both images, both charts and their values; nothing is installed.
 two_versions() {
@@ -39,7 +39,7 @@ YAML
   sed -i "s/^\(appV\|v\)ersion: .*/\1ersion: $BEFORE/" "$CASE_DIR/chart-before/Chart.yaml"
   "$GS_BIN/previous/gpu-scheduler" crds print >"$CASE_DIR/chart-before/crds/crds.yaml"
   cat >"$CASE_DIR/values.yaml" <<'YAML'
-# Once two of a version are ready, a Deployment of two has none of the other version left, held or not.
+# Enough for both versions to stand side by side (hold).
 replicaCount: 4
 nodeSelector: {testbed/real: "yes"}
 tolerations: [{operator: Exists}]
@@ -55,7 +55,8 @@ YAML
 
 # install_before: the version before, and pods that keep their GPUs through all that follows.
 install_before() {
-  helm install gpu-scheduler "$CASE_DIR/chart-before" -f "$CASE_DIR/values.yaml" >"$CASE_DIR/helm.log"
+  command helm install gpu-scheduler "$CASE_DIR/chart-before" -f "$CASE_DIR/values.yaml" >>"$CASE_DIR/helm.log" 2>&1 ||
+    fail "helm install: $(tail -n 5 "$CASE_DIR/helm.log")"
   eventually_served gpuclaims.gpu.scheduling
   eventually_served gpunodestatuses.gpu.scheduling
   "$TESTBED/nodes" --count 40 --prefix sim-
@@ -64,16 +65,19 @@ install_before() {
   pod keeper keeps command 'exec sleep 1000000' spec 'tolerations: [{operator: Exists}]' | create
   runs keeper
   KEPT="$(allocated keeper) $(container_of keeper)"
+  expect_like "the GPUs and the container of a pod that runs all the time" '^node-a:[0-9],[0-9] .' "$KEPT"
 }
-upgrade() { helm upgrade gpu-scheduler "$CHART" -f "$CASE_DIR/values.yaml" >>"$CASE_DIR/helm.log"; }
-roll_back() { helm rollback gpu-scheduler 1 >>"$CASE_DIR/helm.log"; }
+# What helm prints goes into helm.log, its complaints too.
+upgrade() { helm upgrade gpu-scheduler "$CHART" -f "$CASE_DIR/values.yaml" --history-max 0 >>"$CASE_DIR/helm.log" 2>&1; }
+# (Helm keeps ten revisions of a release; one that is tried again and again may need more.)
+roll_back() { helm rollback gpu-scheduler 1 --history-max 0 >>"$CASE_DIR/helm.log" 2>&1; }
 expect_keeper() { eventually "the GPUs and the container of a pod that runs all the time" "$KEPT" kept; }
 kept() { echo "$(allocated keeper) $(container_of keeper)"; }
 
 eventually_up() { # until all our pods are those that were asked for last, and ready
   local each
   for each in deployment/gpu-scheduler deployment/gpu-scheduler-webhook daemonset/gpu-scheduler-agent; do
-    kubectl rollout status "$each" --timeout="${PATIENCE}s" >>"$CASE_DIR/rollout.log" 2>&1 || fail "$each: $(tail -n 1 "$CASE_DIR/rollout.log")"
+    eventually_like "$each" 'successfully rolled out' kubectl rollout status "$each" --watch=false
   done
 }
 
@@ -87,31 +91,55 @@ versions_ready() {
 leader_pod() { field lease/scheduler.gpu.scheduling .spec.holderIdentity | sed 's/_.*//'; }
 leader_version() { field "pod/$(leader_pod)" '.spec.containers[0].image' 2>/dev/null | sed 's/.*://' || true; }
 
-# lead VERSION: leaders of the other version are deleted until one of this version leads.
+# lead VERSION: one of this version leads. Whoever leads now goes, and all of the other version with it: of those that stand
+# by, only this version is left then. (Were only the leader deleted, chance would choose the next one.)
 lead() {
-  local version=$1 deadline=$((SECONDS + PATIENCE)) pod
+  local version=$1 deadline=$((SECONDS + PATIENCE)) again=0
   until [[ $(leader_version) == "$version" ]]; do
     ((SECONDS < deadline)) || fail "expected a scheduler of $version to lead, but the leader is $(leader_pod), of version $(leader_version)"
-    pod=$(leader_pod)
-    if [[ -n $pod && $(leader_version) != "$version" ]]; then kubectl delete pod "$pod" --wait=false >/dev/null 2>>"$CASE_DIR/kubectl.log" || true; fi # it may be gone
+    if ((SECONDS >= again)); then
+      again=$((SECONDS + 20)) # time for a takeover on a loaded machine
+      schedulers_not_of "$version" | xargs -r kubectl delete --wait=false >/dev/null 2>>"$CASE_DIR/kubectl.log" || true # one may be gone
+    fi
     expect_running
-    sleep 1
+    sleep 0.5
   done
 }
+schedulers_not_of() {
+  kubectl get pods -l app=gpu-scheduler -o json |
+    jq -r '.items[] | select(.spec.containers[0].image | endswith(":'"$1"'") | not) | "pod/" + .metadata.name'
+}
 
+# hold, release: an upgrade stops in the middle and goes on. What a pod needs to count as available, none of them has: with the
+# chart's strategy (25 %) three of the version before and two of the other stand side by side until it is released.
+hold() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 86400, "progressDeadlineSeconds": 86401}}' >/dev/null; }
+release() { kubectl patch deployment gpu-scheduler -p '{"spec": {"minReadySeconds": 0, "progressDeadlineSeconds": 600}}' >/dev/null; }
+
+# format_of VERSION: of the leases that it writes.
+format_of() { if [[ $1 == "$BEFORE" ]]; then echo 2; else echo 1; fi; }
+# leases_since MOMENT FORMAT: how many leases of that format were made since then.
+leases_since() {
+  kubectl get leases -l gpu.scheduling/managed=true -o json | jq --argjson since "$(($1 / 1000000))" --arg format "$2" '[.items[]
+    | select((.metadata.creationTimestamp | fromdate) > $since and .metadata.annotations["gpu.scheduling/format"] == $format)] | length'
+}
 formats() { # how many leases have each format
   kubectl get leases -l gpu.scheduling/managed=true -o json |
     jq -r '[.items[].metadata.annotations["gpu.scheduling/format"]] | group_by(.) | map("\(length) of format \(.[0])") | join(", ")'
 }
 
-# Pods that are none of our business, one every half a second, until the file is there: none may be refused.
+# Pods that are none of our business, one every half a second, until the file is there: none may be refused. (An API server that is
+# too busy to answer refuses nobody; such a pod is tried again.)
 foreign_pods() {
-  local i
+  local i said again=0
   for ((i = 0; ; i++)); do
     [[ ! -f $CASE_DIR/no-more-foreign ]] || break
-    pod "foreign-$i" | sed 's/schedulerName: gpu-scheduler, //' | kubectl create -f - >/dev/null
-    if ((i >= 20)); then delete_pods "foreign-$((i - 20))"; fi
+    until said=$(pod "foreign-$i" | sed 's/schedulerName: gpu-scheduler, //' | kubectl create -f - 2>&1) || [[ $said == *AlreadyExists* ]]; do
+      if [[ $said =~ forbidden|'denied the request'|webhook ]]; then fail "a foreign pod: $said"; fi
+      again=$((again + 1))
+      sleep 1
+    done
+    if ((i >= 20)); then delete_pods --ignore-not-found "foreign-$((i - 20))" || again=$((again + 1)); fi
     sleep 0.5
   done
-  echo "$i foreign pods, none refused"
+  echo "$i foreign pods, none refused ($again calls without an answer)"
 }

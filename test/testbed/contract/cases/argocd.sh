@@ -17,6 +17,11 @@ source "$CONTRACT/guides.sh"
 helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
 in_argo() { kubectl -n argocd "$@"; }
 validate() { "$TREE/argocd/validate-applicationset.sh" 2>&1; }
+# cluster NAME [LABEL]: the Secret of one more cluster, without annotations.
+cluster() {
+  in_argo create secret generic "$1" --from-literal=name="$1" --from-literal=server="https://$1.example.org" --from-literal=config='{}' >/dev/null
+  in_argo label "secret/$1" argocd.argoproj.io/secret-type=cluster ${2:+"$2"} >/dev/null
+}
 applications() { in_argo get applications -o name | sed 's|.*/||' | tr '\n' ' '; }
 application() { in_argo get "application/$1" -o json | jq -r "$2"; }
 # Of an ApplicationSet: its condition's status and message.
@@ -87,11 +92,13 @@ run_helper controller env KUBECONFIG="$CASE_DIR/argo.kubeconfig" "$(tool argocd)
 step "without the cluster's Secret nothing is made"
 in_argo apply -f "$TREE/argocd/gpu-scheduler-complete-applicationset.yaml" >/dev/null
 eventually "what the set says of itself" 'True Successfully generated parameters for all Applications' condition gpu-scheduler-complete ParametersGenerated
+eventually "whether all is made" 'True All applications have been generated successfully' condition gpu-scheduler-complete ResourcesUpToDate
 expect_output "Applications" "" applications
 expect_like "the controller's log" 'generated 0 applications' "$(<"$CASE_DIR/controller.log")"
 in_argo delete -f "$TREE/argocd/gpu-scheduler-complete-applicationset.yaml" >/dev/null
 
-step "repository and revision are set in one place; then the guide's commands do what it shows"
+step "repository and revision are set in one place; then the guide's commands do what it shows; there is a cluster that is none of our business"
+cluster others
 expect "files that name the repository" "argocd/local-cluster-secret.yaml" "$(cd "$TREE" && grep -rlE '(git|https?)[:@].*\.git|repoURL: [^{]*$' --include=*.yaml argocd | grep -v "'{{")"
 in_argo apply -f "$TREE/argocd/local-cluster-secret.yaml" >/dev/null
 expect_refused "the example's URL" 'gpu.scheduling/repository is "https://git.example.com/gpu-scheduler.git"; set the URL' validate
@@ -133,9 +140,18 @@ sync_application $SCHEDULER
 said $SCHEDULER Progressing Synced Running
 eventually "rollout" "$SCHEDULER=Progressing $CHECK=Waiting" rollout
 transcript
+# The controller looks at all that the set made, and takes this annotation away at the end.
+looked_at() {
+  in_argo annotate applicationset/gpu-scheduler-complete argocd.argoproj.io/application-set-refresh=true >/dev/null
+  eventually "whether the controller is asked to look" "" field applicationset/gpu-scheduler-complete \
+    '.metadata.annotations.argocd\.argoproj\.io/application-set-refresh' -n argocd
+}
 said $SCHEDULER Progressing Synced Succeeded # all is applied, and pods come up
+looked_at
 said $SCHEDULER Degraded Synced Succeeded
-eventually "what the set says" 'True ApplicationSet is performing rollout of step 1' condition gpu-scheduler-complete RolloutProgressing
+looked_at
+expect "rollout" "$SCHEDULER=Progressing $CHECK=Waiting" "$(rollout)"
+expect "what the set says" 'True ApplicationSet is performing rollout of step 1' "$(condition gpu-scheduler-complete RolloutProgressing)"
 expect "whether the check is told to sync" no "$(told_to_sync $CHECK)"
 said $SCHEDULER Healthy Synced Succeeded
 eventually "rollout" "$SCHEDULER=Healthy $CHECK=Pending" rollout
@@ -221,6 +237,25 @@ expect_refused "a controller without progressive syncs" 'runs without --enable-p
 in_argo create configmap argocd-cmd-params-cm --from-literal=applicationsetcontroller.enable.progressive.syncs=true >/dev/null
 expect_like "what it says of the tree as it is" $'Sync policies validated ✓\nDocumentation complete ✓$' "$(validate)"
 
+# Without one of the programs that it needs.
+mkdir "$CASE_DIR/programs"
+for name in bash cat dirname env helm kubectl mktemp rm; do ln -s "$(type -P $name)" "$CASE_DIR/programs/"; done
+expect_refused "no jq" 'jq is not there; install it' env PATH="$CASE_DIR/programs" "$TREE/argocd/validate-applicationset.sh"
+cluster forgotten environment=gpu-enabled
+expect_refused "a cluster that does not say where the charts are" 'Secret argocd: forgotten has no annotation gpu.scheduling/repository' validate
+in_argo delete secret forgotten >/dev/null
+# An API server of others that does not answer is none of our business.
+kubectl apply -f - >/dev/null <<'YAML'
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.metrics.example.com}
+spec: {group: metrics.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {name: none, namespace: default}}
+YAML
+eventually_like "what kubectl says of all kinds" 'metrics.example.com/v1.*\(failed\)' kubectl api-resources
+expect_like "what it says beside a broken API" $'Sync policies validated ✓\nDocumentation complete ✓$' "$(validate)"
+kubectl delete apiservice v1.metrics.example.com >/dev/null
+note "$errors kinds of errors in files are found"
+
 step "a cluster whose Secret loses the label loses the Applications; the parent stays"
 # What an Application deploys, but for who syncs it.
 deployed() { application "$1" '.spec | del(.syncPolicy.automated, .source.helm.values) | tojson'; }
@@ -253,7 +288,11 @@ for name in $SCHEDULER $CHECK; do
   expect "objects of $name" "$(<"$CASE_DIR/$name.json")" "$(<"$CASE_DIR/objects.json")"
   expect "whether $name syncs by itself" '{"prune":true,"selfHeal":true}' "$(application "$name" '.spec.syncPolicy.automated | tojson')"
 done
+cluster forgotten environment=gpu-enabled
+eventually "Applications" "forgotten-gpu-scheduler forgotten-gpu-test-service $SCHEDULER $CHECK " applications
+expect "where a cluster's charts are that does not say" "https://secret-without-annotation.invalid/gpu.scheduling/repository HEAD" \
+  "$(application forgotten-gpu-scheduler '"\(.spec.source.repoURL) \(.spec.source.targetRevision)"')"
 sed -e 's/local-cluster/staging/; s|https://kubernetes.default.svc|https://staging.example.org|; s/revision: main.*/revision: v0.1.0/' \
   "$TREE/argocd/local-cluster-secret.yaml" | in_argo apply -f - >/dev/null
-eventually "Applications" "$SCHEDULER $CHECK staging-gpu-scheduler staging-gpu-test-service " applications
+eventually "Applications" "forgotten-gpu-scheduler forgotten-gpu-test-service $SCHEDULER $CHECK staging-gpu-scheduler staging-gpu-test-service " applications
 expect "revisions" "main v0.1.0" "$(application $SCHEDULER .spec.source.targetRevision) $(application staging-gpu-scheduler .spec.source.targetRevision)"

@@ -163,6 +163,21 @@ expect_output_like "the slow one's container by then" '^(STOPPED)?$' task_of nod
 runs after
 expect_sound
 
+step "the leader is killed: another one leads once its kubelet says so, while its lease has minutes to go"
+helm upgrade gpu-scheduler "$CHART" --reset-then-reuse-values --set leaderElection.leaseDuration=300s --set leaderElection.renewDeadline=200s >"$CASE_DIR/upgrade.log"
+eventually_up
+holder() { field lease/scheduler.gpu.scheduling .spec.holderIdentity; }
+leads_for_seconds() { kubectl get lease scheduler.gpu.scheduling -o json | jq 'now - (.spec.acquireTime | sub("\\.[0-9]+"; "") | fromdate) | floor'; }
+is_led_by_another() { case $(holder) in "" | "$led") echo no ;; *) echo yes ;; esac; }
+eventually_like "duration of the lease" '^300 gpu-scheduler-' field lease/scheduler.gpu.scheduling '.spec.leaseDurationSeconds} {.spec.holderIdentity'
+eventually_at_least "seconds for which it leads" 3 leads_for_seconds
+led=$(holder)
+for pid in $(pgrep -f '^gpu-scheduler --'); do
+  if [[ $(nsenter --target "$pid" --uts hostname) == "${led%%_*}" ]]; then kill -s KILL "$pid"; fi
+done
+eventually "whether another one leads" yes is_led_by_another
+eventually_up
+
 step "upgrade and rollback: the CRDs follow, pods and GPUs stay"
 kubectl patch crd gpuclaims.gpu.scheduling --type=json -p '[{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns"}]' >/dev/null
 helm upgrade gpu-scheduler "$CHART" --reset-then-reuse-values --set scheduler.logLevel=debug >"$CASE_DIR/upgrade.log"

@@ -18,25 +18,26 @@ run_job follow "$TESTBED/load" follow --until "$CASE_DIR/judged"
 eventually_like "the judge" watching cat "$CASE_DIR/follow.log"
 run_job churn "$TESTBED/load" churn --count 300 --per-second 12 --alive 200 --stay 60 --until "$CASE_DIR/enough"
 run_job foreign foreign_pods
-expect "who leads" "$BEFORE" "$(leader_version)"
+eventually "who leads" "$BEFORE" leader_version
 placed_since "$(now)"
 note "$(formats)"
 
-# side_by_side FIRST THEN COMMAND: COMMAND brings THEN, and is held in the middle: then either version leads for a while.
+# side_by_side FIRST THEN COMMAND: COMMAND brings THEN, and is held in the middle: either version leads for a while.
 side_by_side() {
   local first=$1 then=$2 at version
+  hold
   at=$(now)
   "$3"
-  kubectl rollout pause deployment/gpu-scheduler >/dev/null
   eventually "versions of the schedulers that are ready" "$(printf '%s\n' "$first" "$then" | sort | xargs)" versions_ready
   note "both versions are there $(elapsed_ms "$at") ms after it"
   for version in "$then" "$first"; do
     lead "$version"
     at=$(now)
     placed_since "$at"
+    eventually_at_least "leases that $version made while it leads" 1 leases_since "$at" "$(format_of "$version")"
     note "led by $version: $(formats)"
   done
-  kubectl rollout resume deployment/gpu-scheduler >/dev/null
+  release
   eventually_up
   eventually "who leads" "$then" leader_version
   at=$(now)
@@ -69,6 +70,7 @@ step "every pod that stays is placed, no lease is left of another, and the claim
 : >"$CASE_DIR/enough"
 finish_job churn
 note "$(tail -n 1 "$CASE_DIR/churn.log")"
+eventually "pods that stay, bound" 60 bound_count -l testbed/stays
 "$TESTBED/load" judge --claims --within 90s >"$CASE_DIR/judge.log" 2>&1 || fail "the judge: $(<"$CASE_DIR/judge.log")"
 note "$(tail -n 1 "$CASE_DIR/judge.log")"
 note "$(formats)"

@@ -68,7 +68,7 @@ func describe(waits []wait) string {
 		percentile(took, 90).Milliseconds(), percentile(took, 99).Milliseconds(), percentile(took, 100).Milliseconds())
 }
 
-// printWaits: of all pods, then without each kind of disturbance after the other, in the order in which they first come.
+// printWaits: of all pods, then without each kind of disturbance after the other, in the order of their names.
 func printWaits(waits []wait, file string) error {
 	fmt.Printf("until bound: %s\n", describe(waits))
 	if file == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,20 +40,13 @@ func judgeCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		deadline := time.Now().Add(*within)
 		for {
-			seen, err := takeSnapshot(ctx, client)
-			if err != nil {
+			seen, verdict, err := look(ctx, client, *scheduler, *claims)
+			switch late := time.Now().After(deadline); {
+			case err != nil && late:
 				return err
-			}
-			verdict := judge(seen, *scheduler)
-			if *claims {
-				read, err := listClaims(ctx, client)
-				if err != nil {
-					return err
-				}
-				verdict.checkClaims(read, seen.pods)
-			}
-			fatal := slices.ContainsFunc(verdict.findings, func(f finding) bool { return !f.maySettle })
-			if fatal || len(verdict.findings) == 0 || time.Now().After(deadline) {
+			case err != nil: // a server that is busy, or has just come back
+				fmt.Fprintf(os.Stderr, "judge: %v (and tries again)\n", err)
+			case late || verdict.settled():
 				return verdict.report(seen)
 			}
 			select {
@@ -62,6 +56,27 @@ func judgeCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 			}
 		}
 	}
+}
+
+func look(ctx context.Context, client *kubernetes.Clientset, scheduler string, claims bool) (snapshot, *verdict, error) {
+	seen, err := takeSnapshot(ctx, client)
+	if err != nil {
+		return snapshot{}, nil, err
+	}
+	v := judge(seen, scheduler)
+	if claims {
+		read, err := listClaims(ctx, client)
+		if err != nil {
+			return snapshot{}, nil, err
+		}
+		v.checkClaims(read, seen.pods)
+	}
+	return seen, v, nil
+}
+
+// settled: waiting changes nothing.
+func (v *verdict) settled() bool {
+	return len(v.findings) == 0 || slices.ContainsFunc(v.findings, func(f finding) bool { return !f.maySettle })
 }
 
 // snapshot is what the API server held at one revision.
