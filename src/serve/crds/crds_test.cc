@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "kapi/decode.h"
 #include "kapi/paths.h"
-#include "model/crd.h"
 
 namespace gs::serve {
 namespace {
