@@ -55,8 +55,8 @@ class AwaitedStatus {
     bool there = false;
     bool has_status = false;
     bool has_agent = false;
-    bool had_status = false;      // since it came
-    std::optional<Mono> until{};  // it came a moment ago; its place in due_
+    bool had_status = false;        // since it came
+    std::optional<Mono> until{};    // it came a moment ago; its place in due_
     std::optional<Wall> created{};  // and was listed; its place in listed_
   };
   using Nodes = std::map<model::NodeName, Known>;

@@ -30,7 +30,9 @@ class TakeoverTest : public ::testing::Test {
   }
 
   /// One that stands still believes that it leads.
-  [[nodiscard]] bool leads(ReplicaId id) const { return world_->alive(id) && world_->scheduler(id).leading(); }
+  [[nodiscard]] bool leads(ReplicaId id) const {
+    return world_->alive(id) && world_->scheduler(id).leading();
+  }
 
   std::optional<World> world_;
   ReplicaId first_ = 0;

@@ -161,7 +161,8 @@ TEST(Turns, WhatMapsAreToldCostsAsMuchAsChanges) {
   const auto told = drive.scheduler().workForTest().told;
   (void)drive.tellLine(kapi::kNode, R"({"type":"ADDED","object":{"metadata":{"name":"o","uid":"o",
       "resourceVersion":"9001"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");
-  EXPECT_EQ(looksInAMinute(), kPods * 2 * kLooksPerReason) << "they say how many nodes there are, by the sweep";
+  EXPECT_EQ(looksInAMinute(), kPods * 2 * kLooksPerReason)
+      << "they say how many nodes there are, by the sweep";
   EXPECT_EQ(drive.scheduler().workForTest().told - told, std::uint64_t{kPods});
 }
 
@@ -250,8 +251,8 @@ TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
   EXPECT_EQ(drive.calls(kapi::kPod, kapi::Verb::MergePatch), 1) << "it is fenced";
 }
 
-/// A node changes while more kinds of pods wait than orders are kept: to find out why takes a look at all nodes
-/// for each.
+/// A node changes while more kinds of pods wait than orders are kept: to find out why takes a look at all
+/// nodes for each.
 TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
   bench::SchedulerDrive::Listed listed;
   for (int i = 0; i < 200; ++i) { put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i))); }

@@ -84,8 +84,8 @@ class Unschedulable : public controller::Part {
   sched::EquivalenceClass last_woken_ = 0;
   std::size_t activated_ = 0;  // in this turn
   sched::EquivalenceClass last_checked_ = 0;
-  // Classes of which something else may be said now. Of any class that is not unschedulable they mean nothing:
-  // it is rejected anew before it is again.
+  // Classes of which something else may be said now. Of any class that is not unschedulable they mean
+  // nothing: it is rejected anew before it is again.
   std::set<sched::EquivalenceClass> stale_;  // to be read in the next round
   bool all_stale_ = false;
   std::set<sched::EquivalenceClass> round_;          // in this one
