@@ -244,16 +244,16 @@ expect_refused "no jq" 'jq is not there; install it' env PATH="$CASE_DIR/program
 cluster forgotten environment=gpu-enabled
 expect_refused "a cluster that does not say where the charts are" 'Secret argocd: forgotten has no annotation gpu.scheduling/repository' validate
 in_argo delete secret forgotten >/dev/null
-# An API server of others that does not answer is none of our business.
-kubectl apply -f - >/dev/null <<'YAML'
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1.metrics.example.com}
-spec: {group: metrics.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {name: none, namespace: default}}
-YAML
-eventually_like "what kubectl says of all kinds" 'metrics.example.com/v1.*\(failed\)' kubectl api-resources
-expect_like "what it says beside a broken API" $'Sync policies validated ✓\nDocumentation complete ✓$' "$(validate)"
-kubectl delete apiservice v1.metrics.example.com >/dev/null
+# An API server of others that does not answer is none of our business: kubectl lists the rest, and ends with 1.
+mkdir "$CASE_DIR/one-away"
+cat >"$CASE_DIR/one-away/kubectl" <<SH
+#!/usr/bin/env bash
+"$(type -P kubectl)" "\$@" || exit
+[[ \$1 != api-resources ]] || { echo "error: unable to retrieve the complete list of server APIs" >&2; exit 1; }
+SH
+chmod +x "$CASE_DIR/one-away/kubectl"
+expect_like "what it says beside a broken API" $'Sync policies validated ✓\nDocumentation complete ✓$' \
+  "$(PATH=$CASE_DIR/one-away:$PATH validate)"
 note "$errors kinds of errors in files are found"
 
 step "a cluster whose Secret loses the label loses the Applications; the parent stays"

@@ -95,7 +95,7 @@ insist() {
     fi
     sleep 3
   done
-  fail "$*: $(tail -n 5 "$CASE_DIR/helm-failed.log")"
+  fail "$*: $(tail -n 5 "$CASE_DIR/helm.log")"
 }
 for_seconds() {
   local until=$((SECONDS + $1))
