@@ -44,6 +44,17 @@ function(gs_library folder)
   endif()
 endfunction()
 
+# A linker takes whole objects: one for each room src/<folder>/<room>/ instead of one for any eight files.
+function(gs_unity_by_room folder)
+  get_target_property(sources ${folder} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH room)
+    cmake_path(GET room FILENAME room)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${room})
+  endforeach()
+  set_target_properties(${folder} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # src/<folder>/*.proto: messages and services of gRPC, generated into a library of their own, <folder>_protos. Only unix
 # sockets are spoken, so the gRPC without TLS is enough.
 function(gs_protos folder)

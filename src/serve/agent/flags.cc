@@ -32,7 +32,7 @@ void addGpuSource(process::Command command, AgentFlags& f) {
 
 void addAgent(process::Command command, AgentFlags& f) {
   command.topic("Containers")
-      .text("--container-runtime", "SOCKET", f.container_runtime,
+      .text("--container-runtime-endpoint", "SOCKET", f.container_runtime,
             "Socket of the container runtime (CRI), by its path or as unix:///path, which says whose "
             "containers there are; without it nobody "
             "knows, and GPUs of a pod that was deleted by force stay taken")
@@ -72,7 +72,7 @@ std::string AgentFlags::runtimeSocket() const {
 Status AgentFlags::check(const Environment& environment) const {
   if (!container_runtime.empty() && !runtimeSocket().starts_with('/')) {
     return fail(Code::Invalid,
-                fmt::format("--container-runtime={} is not the path of a socket: write "
+                fmt::format("--container-runtime-endpoint={} is not the path of a socket: write "
                             "/run/containerd/containerd.sock say, or unix:///run/containerd/containerd.sock",
                             container_runtime));
   }

@@ -56,7 +56,7 @@ TEST(AgentFlags, TheRuntimesSocketIsAPath) {
     EXPECT_EQ(socket(no), "refused") << no;
   }
   EXPECT_EQ(flags.check(having({})).error().message,
-            "--container-runtime=tcp://1.2.3.4:5 is not the path of a socket: write "
+            "--container-runtime-endpoint=tcp://1.2.3.4:5 is not the path of a socket: write "
             "/run/containerd/containerd.sock say, or unix:///run/containerd/containerd.sock");
 }
 

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 using extender::Answer;
 
 constexpr std::size_t kMostBytes = std::size_t{128} << 20;
+constexpr Duration kPatience = 10min;  // a hundred megabytes, on a machine that does thirty other things
 
 constexpr const char* kFilter =
     R"({"Pod":{"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"containers":[{"resources":)"
@@ -47,7 +48,8 @@ class ExtenderServerTest : public ::testing::Test {
                 metrics_,
                 {.small = std::size_t{10} << 20, .most = std::size_t{100} << 20, .patience = 50ms}} {
     const Status started =
-        server_.start({.address = "127.0.0.1:0", .connection = {.limits = {.body_bytes = kMostBytes}}});
+        server_.start({.address = "127.0.0.1:0",
+                       .connection = {.limits = {.body_bytes = kMostBytes}, .request_timeout = kPatience}});
     EXPECT_TRUE(started) << (started ? "" : started.error().message);
   }
   net::Answer filter(std::string body = kFilter, net::Headers headers = {}) {
@@ -57,6 +59,7 @@ class ExtenderServerTest : public ::testing::Test {
     request.url = "http://127.0.0.1:" + std::to_string(server_.port()) + "/scheduler/filter";
     request.headers = std::move(headers);
     request.body = std::move(body);
+    request.timeout = kPatience;
     return client.send(request);
   }
   /// As far as we know that it is large, but not more.

@@ -159,12 +159,15 @@ step "the rights are those of deploy/, which are compared with what is used"
 # rules_of FILE...: a line for each verb on each resource, by kind of role.
 rules_of() {
   kubectl create --dry-run=client --validate=false -o json -f "$1" | jq -rs '.[] | .items // [.] | .[] | select(.kind | test("^(Cluster)?Role$"))
-    | .kind as $kind | .rules[] | (.resourceNames // ["*"] | join(",")) as $names | .verbs[] as $verb | .resources[] | "\($kind) \(.) \($names) \($verb)"' | sort -u
+    | .kind as $kind | .rules[] | (.resourceNames // ["*"] | join(",")) as $names | .verbs[] as $verb
+    | (.apiGroups[] + "/" + .resources[]) | "\($kind) \(.) \($names) \($verb)"' | sort -u
 }
 render -s templates/scheduler/rbac.yaml >"$CASE_DIR/scheduler.yaml"
 render -s templates/webhook/rbac.yaml --set webhook.injectLimits=true >"$CASE_DIR/webhook.yaml"
+render -s templates/agent/rbac.yaml >"$CASE_DIR/agent.yaml"
 expect "of the scheduler" "$(rules_of "$REPO/deploy/rbac/scheduler.yaml")" "$(rules_of "$CASE_DIR/scheduler.yaml")"
 expect "of the webhook" "$(rules_of "$REPO/deploy/webhook/rbac.yaml")" "$(rules_of "$CASE_DIR/webhook.yaml")"
+expect "of the agent" "$(rules_of "$REPO/deploy/agent/rbac.yaml")" "$(rules_of "$CASE_DIR/agent.yaml")"
 
 step "the CRDs are brought to this version: claims stay, and what others wrote on them"
 kubectl annotate crd gpuclaims.gpu.scheduling gpu.scheduling/lease-namespace=kept >/dev/null
