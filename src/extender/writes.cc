@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "extender/extender.h"
+#include "extender/grants/metrics.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
@@ -80,6 +81,10 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
   const Pending pending = it->second;
   calls_.erase(it);
   if (!pending.slot.empty()) { slots_.give(pending.slot); }
+  if (pending.purpose == Purpose::Wake) {
+    wakeAnswered(pending.uid, outcome);
+    return true;
+  }
   Grant* g = grantOf(pending.uid);
   if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
     bindAnswered(pending, outcome);
@@ -92,7 +97,8 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
       case Purpose::Remove: removeAnswered(*g, outcome); break;
       case Purpose::Read: readAnswered(*g, outcome); break;
       case Purpose::Bind:
-      case Purpose::ReadForBind: break;
+      case Purpose::ReadForBind:
+      case Purpose::Wake: break;
     }
   }
   if (Grant* still = grantOf(pending.uid)) { advance(*still); }
@@ -229,6 +235,26 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }
+}
+
+/// Of a pod with a grant another write may be under way; its scheduler has its answer.
+void Extender::wakeSomebody() {
+  if (!taking_) { return; }
+  const auto uid = refusals_.next(now_.mono, [this](const auto& pod) { return grantOf(pod) == nullptr; });
+  const model::Pod* pod = uid ? engine_.cache().pod(*uid) : nullptr;
+  if (pod == nullptr) { return; }
+  call(kapi::wakePod(*pod, rng_.uuid()), Purpose::Wake, *uid);
+  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kWakes, {}, 1});
+}
+
+/// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on.
+void Extender::wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.result == kapi::CallResult::Applied && pod != nullptr && pod->uid == uid) {
+    engine_.learn(outcome.object, now_.mono);
+  } else {
+    refusals_.notWoken(uid, now_.mono);
+  }
 }
 
 }  // namespace gs::extender
