@@ -15,6 +15,7 @@ class RefusalsTest : public ::testing::Test {
  protected:
   RefusalsTest() {
     for (int i = 0; i < kNodes; ++i) { nodeHas(i, 1); }
+    table = std::make_shared<const NodeTable>(engine.ledger());
   }
   void nodeHas(int i, int gpus) {
     const model::Node node = gpuNode("n" + std::to_string(i), gpus);
@@ -30,7 +31,7 @@ class RefusalsTest : public ::testing::Test {
     engine.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), ++revision}, now);
     const auto request = std::get<sched::PodRequest>(sched::vcudaDoor(pod, false));
     Candidates c;
-    c.table = std::make_shared<const NodeTable>(engine.ledger());
+    c.table = table;
     Answer a;
     for (int i = 0; i < kNodes; ++i) {
       c.nodes.push_back(c.table->find("n" + std::to_string(i)));
@@ -53,6 +54,7 @@ class RefusalsTest : public ::testing::Test {
 
   static constexpr int kNodes = 10;
   engine::Engine engine;
+  NodeTablePtr table;
   Refusals refusals{engine};
   Mono now{1h};
   model::Revision revision = 0;
