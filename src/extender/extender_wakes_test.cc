@@ -179,6 +179,15 @@ TEST_F(Refused, AStandbyWakesNobody) {
   EXPECT_EQ(wakes(), 0);
 }
 
+TEST_F(Refused, OneThatIsStoppingWakesNobodyAndWaitsForNone) {
+  isRefused("p", {"a"});
+  extender.stopTaking();
+  isFreeAgain("a");
+  passAndRun(1min);
+  EXPECT_EQ(wakes(), 0);
+  EXPECT_EQ(extender.nextDue(), std::nullopt);
+}
+
 TEST_F(Refused, OneThatCouldNotBeWrittenIsWokenLater) {
   isRefused("p", {"a"});
   passAndRun(1s);

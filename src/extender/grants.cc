@@ -360,7 +360,7 @@ void Extender::plan(const model::Uid& uid) {
 std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
   due = std::min(due, binding_.nextDue());
-  due = std::min(due, refusals_.nextDue().value_or(Mono::max()));
+  if (taking_) { due = std::min(due, refusals_.nextDue().value_or(Mono::max())); }
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
