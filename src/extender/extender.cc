@@ -115,6 +115,7 @@ void Extender::standBy(std::string why) {
   log_.reset();
   gangs_.clear();
   slots_.clear();
+  refusals_.reset();
   taken_back_.clear();
 }
 
@@ -246,6 +247,7 @@ void Extender::place(Caller w) {
   if (!usesThisTable(w)) { return; }  // it waited, and its numbers may mean other nodes by now
   w.request.pod = newest(w.request.pod);
   const model::PodPtr pod = w.request.pod;
+  refusals_.asked(pod->uid);
   if (isAnswered(w, *pod)) { return; }
   Grant* grant = grantOf(pod->uid);
   if (grant == nullptr) { return choose(std::move(w), *pod); }
@@ -340,6 +342,9 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     return grant(std::move(w), pod, *request, a);
   }
   a.kind = Kind::Nowhere;
+  if (request != nullptr && w.request.verb == Verb::Filter) {  // Volcano asks again by itself
+    refusals_.refused(pod, *request, c, a, now_.mono);
+  }
   const bool others_follow = w.request.verb == Verb::Predicate;  // this node was one of many
   answer(w, std::move(a));
   if (before == nullptr) { return; }

@@ -6,7 +6,8 @@
 // Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding
 // (binding_callers.h), what is told to whom and until when it is good (replies.h), what is logged of it
 // (request_log.h), what the API server makes of failed writes (write_troubles.h), calls that nobody waits for
-// (slots.h), Volcano's turns (node_turns.h), how far a pod's annotations are written (note_write.h).
+// (slots.h), Volcano's turns (node_turns.h), how far a pod's annotations are written (note_write.h), which
+// pods of a kube-scheduler found no node, and whom to wake of them (refusals.h).
 //
 // A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger
 // and the annotations on the pod, which are the truth that outlives us: what a new leader finds on unbound
@@ -35,6 +36,7 @@
 #include "extender/grants/binding_callers.h"
 #include "extender/grants/config.h"
 #include "extender/grants/grant.h"
+#include "extender/grants/refusals.h"
 #include "extender/grants/slots.h"
 #include "extender/grants/write_troubles.h"
 #include "extender/protocol/replies.h"
@@ -93,7 +95,7 @@ class Extender {
   [[nodiscard]] Sizes grants() const;
 
  private:
-  enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
+  enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind, Wake };
   struct Pending {
     Purpose purpose{};
     model::Uid uid;
@@ -201,6 +203,8 @@ class Extender {
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
   void tryLater(Grant& grant, Duration at_least);
+  void wakeSomebody();
+  void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);
 
   engine::Engine& engine_;
   Config config_;
@@ -218,6 +222,7 @@ class Extender {
   WriteTroubles troubles_;
   std::set<std::string> gangs_;  // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
+  Refusals refusals_{engine_};
   bool quotas_unread_ = false;   // when this one began to lead
   std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;

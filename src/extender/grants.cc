@@ -259,6 +259,7 @@ void Extender::review(const model::Uid& uid) {
   if (pod == nullptr || pod->bound() || pod->finished()) {
     taken_back_.erase(uid);
     troubles_.forget(uid);
+    refusals_.forget(uid);
     log_.forget(uid);
   }
   if (g == nullptr) {
@@ -359,6 +360,7 @@ void Extender::plan(const model::Uid& uid) {
 std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
   due = std::min(due, binding_.nextDue());
+  if (taking_) { due = std::min(due, refusals_.nextDue().value_or(Mono::max())); }
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
@@ -400,6 +402,7 @@ void Extender::settle(Now now) {
   recheckQuotas();
   tick();
   tellTheNext();
+  wakeSomebody();
 }
 
 }  // namespace gs::extender

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "extender/extender.h"
+#include "extender/grants/metrics.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
@@ -27,7 +28,8 @@ void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::s
   c.token = kapi::makeToken(kOwner, next_++);
   c.timeout = kCallTimeout;
   c.leader_only = c.verb != kapi::Verb::Get;
-  if (c.leader_only) { c.ordering_key = "pod/" + uid.text; }
+  // A wake keeps nobody waiting: of it and another write the version decides which takes effect.
+  if (c.leader_only) { c.ordering_key = (purpose == Purpose::Wake ? "wake/" : "pod/") + uid.text; }
   calls_[c.token] = {purpose, uid, std::move(slot)};
   if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->write.sent(c.token); }
   out_.emplace_back(std::move(c));
@@ -80,6 +82,10 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
   const Pending pending = it->second;
   calls_.erase(it);
   if (!pending.slot.empty()) { slots_.give(pending.slot); }
+  if (pending.purpose == Purpose::Wake) {
+    wakeAnswered(pending.uid, outcome);
+    return true;
+  }
   Grant* g = grantOf(pending.uid);
   if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
     bindAnswered(pending, outcome);
@@ -92,7 +98,8 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
       case Purpose::Remove: removeAnswered(*g, outcome); break;
       case Purpose::Read: readAnswered(*g, outcome); break;
       case Purpose::Bind:
-      case Purpose::ReadForBind: break;
+      case Purpose::ReadForBind:
+      case Purpose::Wake: break;
     }
   }
   if (Grant* still = grantOf(pending.uid)) { advance(*still); }
@@ -134,6 +141,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     end(g.uid);
     return true;
   }
+  if (engine_.cache().pod(g.uid) != nullptr) { troubles_.failed(g.uid, now_.mono); }
   if (outcome.result == kapi::CallResult::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.write.readFirst();  // another version, another uid, or gone
@@ -229,6 +237,37 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }
+}
+
+/// Not one with a grant: its scheduler has its answer, and a write of it may be under way.
+void Extender::wakeSomebody() {
+  if (!taking_) { return; }
+  const auto may_be = [this](const model::Uid& uid) {
+    return grantOf(uid) == nullptr && troubles_.isQuiet(uid, now_.mono);
+  };
+  const auto uid = refusals_.next(now_.mono, may_be);
+  const model::Pod* pod = uid ? engine_.cache().pod(*uid) : nullptr;
+  if (pod == nullptr) { return; }
+  call(kapi::wakePod(*pod, rng_.uuid()), Purpose::Wake, *uid);
+  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kWakes, {}, 1});
+}
+
+/// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on, and
+/// whoever asks about it meanwhile, too: no write of a pod is tried again at once.
+void Extender::wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.result == kapi::CallResult::Applied && pod != nullptr && pod->uid == uid) {
+    troubles_.worked(uid, pod->key.ns);
+    engine_.learn(outcome.object, now_.mono);
+    return;
+  }
+  refusals_.notWoken(uid, now_.mono);
+  if (const model::Pod* known = engine_.cache().pod(uid)) {
+    (void)troubles_.refused(uid,
+                            fmt::format("cannot annotate pod {}: {} {}; ask again", known->key.text(),
+                                        outcome.http, outcome.message),
+                            now_.mono);
+  }
 }
 
 }  // namespace gs::extender

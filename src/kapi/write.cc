@@ -167,6 +167,10 @@ Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>
   return call;
 }
 
+Call wakePod(const model::Pod& pod, const std::string& value) {
+  return annotatePod(pod, {{model::kWakeKey, value}}, {});
+}
+
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
   Call call = callTo(Verb::StrategicPatch, kPod, pod.key, "status");

@@ -30,6 +30,8 @@ namespace gs::kapi {
 /// removes others.
 [[nodiscard]] Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
                                const std::vector<std::string>& remove);
+/// annotatePod() that changes gpu.scheduling/wake: kube-scheduler looks at the pod again.
+[[nodiscard]] Call wakePod(const model::Pod& pod, const std::string& value);
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
 [[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
                                     const std::string& message, Wall now);

@@ -8,6 +8,8 @@ namespace gs::extender {
 inline constexpr const char* kLateForeignBinds = "gpu_admission_late_foreign_bind_total";
 /// Shares that were given in a gang though gpu-manager may pick another device (sched/ledger/shares.h).
 inline constexpr const char* kUncertainChoices = "gpu_admission_share_choice_uncertain_total";
+/// Pods that found no node and were woken, since one may take them now (refusals.h).
+inline constexpr const char* kWakes = "gpu_admission_wakes_total";
 inline constexpr const char* kRequests = "gpu_admission_requests_total";
 inline constexpr const char* kRequestSeconds = "gpu_admission_request_duration_seconds";
 inline constexpr const char* kReservations = "gpu_admission_reservations";

@@ -28,7 +28,15 @@ class WriteTroubles {
     Rejection& r = pods_[pod];
     r.until = now + kapi::retryWait(++r.failures, {});
     r.why = std::move(why);
+    r.failed_at = now;
     return r.until;
+  }
+  /// A write of the pod, which is known, came to nothing.
+  void failed(const model::Uid& pod, Mono now) { pods_[pod].failed_at = now; }
+  /// None did a moment ago, so nobody who tries again ever more slowly is due now.
+  [[nodiscard]] bool isQuiet(const model::Uid& pod, Mono now) const {
+    const auto it = pods_.find(pod);
+    return it == pods_.end() || now >= it->second.failed_at + kapi::RetryTerms{}.longest;
   }
   /// How often in a row.
   [[nodiscard]] int rejectionsOf(const model::Uid& pod) const {
@@ -74,6 +82,7 @@ class WriteTroubles {
     int failures = 0;
     Mono until{};
     std::string why;
+    Mono failed_at{};
   };
   struct Stuck {
     int failures = 0;  // in a row

@@ -47,5 +47,18 @@ TEST(WriteTroubles, ANamespaceIsStuckAfterManyInARow) {
   EXPECT_EQ(troubles.rejectionsOf(kRefusedPod), 0);
 }
 
+TEST(WriteTroubles, APodIsQuietAWhileAfterAWriteOfItFailed) {
+  WriteTroubles troubles;
+  EXPECT_TRUE(troubles.isQuiet(kRefusedPod, Mono{1h}));
+  troubles.failed(kRefusedPod, Mono{1h});
+  EXPECT_EQ(troubles.rejectionOf(kRefusedPod, Mono{1h}), nullptr) << "the API server may have it";
+  EXPECT_FALSE(troubles.isQuiet(kRefusedPod, Mono{1h} + 9s));
+  EXPECT_TRUE(troubles.isQuiet(kRefusedPod, Mono{1h} + 10s));
+  (void)troubles.refused(kRefusedPod, "no", Mono{2h});
+  EXPECT_FALSE(troubles.isQuiet(kRefusedPod, Mono{2h} + 9s));
+  troubles.worked(kRefusedPod, "ns");
+  EXPECT_TRUE(troubles.isQuiet(kRefusedPod, Mono{2h}));
+}
+
 }  // namespace
 }  // namespace gs::extender

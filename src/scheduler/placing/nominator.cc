@@ -5,28 +5,22 @@
 
 #include "base/mutant.h"
 #include "kapi/write.h"
-#include "model/annotations.h"
 #include "sched/ledger/quota.h"
 #include "sched/placement/fit.h"
 
 namespace gs::scheduler {
 namespace {
 
-/// kube-scheduler waits 10 s at most between two tries of a pod (its podMaxBackoffSeconds).
-constexpr Duration kAwaited = std::chrono::seconds{12};
 constexpr Duration kForgotten = std::chrono::seconds{60};  // nobody asked about it for so long
-constexpr int kWokenAtOnce = 8;
-constexpr Duration kTurn = std::chrono::seconds{1};  // it may have to be looked at again first
-constexpr Duration kBetweenRefused = std::chrono::milliseconds{20};
+constexpr Duration kTurn = std::chrono::seconds{1};        // it may have to be looked at again first
 constexpr Duration kBetweenForgotten = std::chrono::milliseconds{200};
 
 }  // namespace
 
 Nominator::Nominator(Context& context)
     : c_{context},
-      calls_{c_.parts.add(*this), kTerms},
-      lines_{Line{kBetweenRefused}, Line{kBetweenForgotten}},
-      woken_of_{kWokenAtOnce} {}
+      calls_{c_.parts.add(*this), controller::kWakeTerms},
+      lines_{Line{}, Line{kBetweenForgotten}} {}
 
 void Nominator::asked(const model::Uid& uid, bool fits) {
   asked_[uid] = c_.now.mono;
@@ -41,7 +35,7 @@ void Nominator::asked(const model::Uid& uid, bool fits) {
 }
 
 void Nominator::waitsNoMore(const model::Uid& uid) {
-  for (Line& line : lines_) { line.pods.remove(uid); }
+  for (Line& line : lines_) { line.remove(uid); }
   waiting_.erase(uid);
 }
 
@@ -60,54 +54,45 @@ void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, co
   if (GS_MUTANT(WakesNobody)) { return; }
   const Why why = waits->second.why;
   if (why == Why::Refused) {
-    if (!hold(pod, request, node, c_.now.mono + kAwaited)) { return; }
-    woken_.emplace(pod.uid, pod.key.ns);
-    woken_of_.take(pod.key.ns);
+    if (!hold(pod, request, node, c_.now.mono + controller::WokenPods::kAwaited)) { return; }
+    woken_.add(pod.uid, pod.key.ns, c_.now.mono);
   }
   waitsNoMore(pod.uid);
   asked_[pod.uid] = c_.now.mono;
-  c_.sendAbout(pod.uid, kapi::annotatePod(pod, {{model::kWakeKey, c_.rng.uuid()}}, {}),
-               calls_.begin(pod.uid, why));
+  c_.sendAbout(pod.uid, kapi::wakePod(pod, c_.rng.uuid()), calls_.begin(pod.uid, why));
 }
 
 /// For those of whom nobody asked nothing is held.
 bool Nominator::hasRoom(Why why, const std::string& ns) const {
-  return calls_.underWay() < kWokenAtOnce && (why == Why::Forgotten || woken_of_.free(ns) > 0);
+  return calls_.underWay() < controller::WokenPods::kAtOnce && (why == Why::Forgotten || woken_.hasRoom(ns));
 }
 
 bool Nominator::mayWake(const model::Pod& pod, Waits& waits) {
   Line& line = lineOf(waits.why);
   const bool has_turn = std::exchange(waits.turn_until, Mono{}) > c_.now.mono;
-  const bool is_next = has_turn || (line.pods.empty() && c_.now.mono >= line.next);
-  if (is_next && hasRoom(waits.why, pod.key.ns)) {
-    if (!has_turn) { line.next = c_.now.mono + line.between; }
+  if ((has_turn || line.isFree(c_.now.mono)) && hasRoom(waits.why, pod.key.ns)) {
+    if (!has_turn) { line.used(c_.now.mono); }
     return true;
   }
   waits.in_line = true;
-  waits.ticket = line.pods.add(pod.uid, pod.key.ns, waits.ticket);
-  line.waits = false;
+  waits.ticket = line.add(pod.uid, pod.key.ns, waits.ticket);
   return false;
 }
 
 /// It is looked at again whether it fits yet.
 void Nominator::letIn(Why why) {
   Line& line = lineOf(why);
-  if (line.pods.empty() || line.waits || c_.now.mono < line.next) { return; }
-  const auto uid = line.pods.take([&](const std::string& ns) { return hasRoom(why, ns); });
-  line.waits = !uid;
+  const auto uid = line.next(c_.now.mono, [&](const std::string& ns) { return hasRoom(why, ns); });
   if (!uid) { return; }
   Waits& waits = waiting_.at(*uid);
   waits.in_line = false;
   waits.turn_until = c_.now.mono + kTurn;
-  line.next = c_.now.mono + line.between;
+  line.used(c_.now.mono);
   c_.reconciles.add(*uid);
 }
 
 void Nominator::wokenIsOver(const model::Uid& uid) {
-  const auto woken = woken_.extract(uid);
-  if (woken.empty()) { return; }
-  woken_of_.giveBack(woken.mapped());
-  lineOf(Why::Refused).waits = false;
+  if (woken_.over(uid)) { lineOf(Why::Refused).roomChanged(); }
 }
 
 bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node,
@@ -142,7 +127,7 @@ void Nominator::forget(const model::Uid& uid) {
 /// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on.
 void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
-  for (Line& line : lines_) { line.waits = false; }
+  for (Line& line : lines_) { line.roomChanged(); }
   if (!call || call->stale) { return; }
   const bool applied = outcome.result == kapi::CallResult::Applied;
   const auto pod = outcome.object.as<model::Pod>();
@@ -156,11 +141,9 @@ void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
 
 void Nominator::tick(Now now, kapi::Effects& /*out*/) {
   for (auto& uid : calls_.takeDue(now.mono)) { c_.reconciles.add(std::move(uid)); }
-  for (auto it = held_.begin(); it != held_.end();) {
-    const bool is_over = it->second.until <= now.mono && !GS_MUTANT(HoldsForEver);
-    if (is_over) { wokenIsOver(it->first); }
-    it = is_over ? held_.erase(it) : std::next(it);
-  }
+  if (!woken_.takeOver(now.mono).empty()) { lineOf(Why::Refused).roomChanged(); }
+  std::erase_if(held_,
+                [&](const auto& held) { return held.second.until <= now.mono && !GS_MUTANT(HoldsForEver); });
   letIn(Why::Refused);
   letIn(Why::Forgotten);
 }
@@ -169,8 +152,8 @@ std::optional<Mono> Nominator::nextDue() const {
   std::optional<Mono> due = calls_.nextDue();
   const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
   for (const auto& [uid, held] : held_) { sooner(held.until); }
-  for (const Line& line : lines_) {
-    if (!line.pods.empty() && !line.waits) { sooner(line.next); }
+  for (const auto at : {woken_.nextDue(), lines_[0].nextDue(), lines_[1].nextDue()}) {
+    if (at) { sooner(*at); }
   }
   return due;
 }
@@ -178,10 +161,9 @@ std::optional<Mono> Nominator::nextDue() const {
 void Nominator::reset() {
   asked_.clear();
   waiting_.clear();
-  lines_ = {Line{kBetweenRefused}, Line{kBetweenForgotten}};
+  for (Line& line : lines_) { line.reset(); }
   held_.clear();
-  woken_.clear();
-  woken_of_.reset();
+  woken_.reset();
   calls_.reset();
 }
 

@@ -8,8 +8,9 @@
 // of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
 // the pod's next request, which may hold anew, or after its time.
 // Of those that were woken few have something at a time, and of one namespace half of what it leaves to
-// others: who asks for GPUs and is refused by kube-scheduler for ever takes no more than that. The others
-// stand in line (wake_line.h), and so many a second have their turn.
+// others: who asks for GPUs and is refused by kube-scheduler for ever takes no more than that
+// (controller/woken_pods.h). The others stand in line (controller/wake_line.h), and so many a second have
+// their turn. The extender wakes pods by the same (extender/grants/refusals.h), and holds nothing for them.
 #pragma once
 
 #include <array>
@@ -18,11 +19,11 @@
 #include <optional>
 #include <string>
 
-#include "controller/fair_share.h"
 #include "controller/keyed_calls.h"
+#include "controller/wake_line.h"
+#include "controller/woken_pods.h"
 #include "sched/ledger/ledger.h"
 #include "scheduler/core/context.h"
-#include "scheduler/placing/wake_line.h"
 
 namespace gs::scheduler {
 
@@ -59,7 +60,7 @@ class Nominator : public controller::Part {
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
   [[nodiscard]] std::size_t size() const {
-    return asked_.size() + held_.size() + calls_.size() + lines_[0].pods.size() + lines_[1].pods.size();
+    return asked_.size() + held_.size() + calls_.size() + lines_[0].size() + lines_[1].size();
   }
 
  private:
@@ -70,12 +71,7 @@ class Nominator : public controller::Part {
     Mono turn_until{};         // it stood there
     std::uint64_t ticket = 0;  // its place
   };
-  struct Line {
-    Duration between;  // two turns
-    WakeLine pods{};
-    Mono next{};         // turn
-    bool waits = false;  // none of them may be woken before another one is over
-  };
+  using Line = controller::WakeLine<>;
   [[nodiscard]] Line& lineOf(Why why) { return lines_.at(static_cast<std::size_t>(why)); }
   [[nodiscard]] bool hasRoom(Why why, const std::string& ns) const;
   /// False: it stands in line now.
@@ -89,15 +85,13 @@ class Nominator : public controller::Part {
     sched::Reservation hold;
     Mono until{};
   };
-  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{1}};
   Context& c_;
   controller::KeyedCalls<model::Uid, Why> calls_;
   std::map<model::Uid, Mono> asked_;  // when last, or first seen
   std::map<model::Uid, Waits> waiting_;
   std::array<Line, 2> lines_;  // by Why
   std::map<model::Uid, Held> held_;
-  std::map<model::Uid, std::string> woken_;  // those whose GPUs are held since they were woken; namespace
-  controller::FairShare woken_of_;           // how many of which namespace
+  controller::WokenPods woken_;  // those whose GPUs are held since they were woken
 };
 
 }  // namespace gs::scheduler

@@ -14,6 +14,10 @@ std::vector<k8s::MetricSpec> extenderMetrics() {
           {extender::kUncertainChoices,
            Kind::Counter,
            "GPU shares of gangs for which gpu-manager may pick another device.",
+           {}},
+          {extender::kWakes,
+           Kind::Counter,
+           "Pods that had found no node and were woken, since one may take them now.",
            {}}};
 }
 

@@ -149,9 +149,13 @@ vcuda unlimited free 5
 eventually_like "node of one without a quota" '^gpu-' node_of unlimited -n free
 set_quota '{}'
 eventually "gpu_admission_quota_config_unusable" 0 metric gpu_admission_quota_config_unusable
+
+step "those that waited for the quota are woken: nothing else happens that kube-scheduler sees"
+eventually "pods of team that wait" "" waiting team
+expect_like "gpu_admission_wakes_total" '^[1-9]' "$(metric gpu_admission_wakes_total)"
+note "$(metric gpu_admission_wakes_total) pods were woken so far"
 vcuda mended team 5
 eventually_like "node of a new pod" '^gpu-' node_of mended -n team
-eventually "pods of team that wait" "" waiting team
 
 step "preemption: kube-scheduler asks which victims free a device, and takes one"
 cat <<YAML | create
@@ -170,13 +174,8 @@ for low in low-1 low-2; do
   eventually "phase of $low" Running field "pod/$low" .status.phase -n free
 done
 vcuda high free 50 "$there, priorityClassName: urgent"
-# The extender may hear later than kube-scheduler that the victim is gone, and refuse once more. Then kube-scheduler tries again
-# at the next event, of which a cluster has many and this one none; without, after five minutes.
-urgent_node() {
-  kubectl label node narrow "asked=$SECONDS" --overwrite >/dev/null
-  node_of high -n free
-}
-eventually "node of the urgent pod" narrow urgent_node
+# The extender may hear later than kube-scheduler that the victim is gone, and refuse once more. Then it wakes the pod.
+eventually "node of the urgent pod" narrow node_of high -n free
 left=$(kubectl get pods -n free low-1 low-2 --ignore-not-found -o name)
 expect_like "the victims' number is one" '^pod/low-[12]$' "$left"
 device_of() { field "$1" '.metadata.annotations.tencent\.com/predicate-gpu-idx-0' -n free; }

@@ -1,11 +1,13 @@
-#include "scheduler/placing/wake_line.h"
+#include "controller/wake_line.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace gs::scheduler {
+namespace gs::controller {
 namespace {
+
+using namespace std::chrono_literals;
 
 struct WakeLineTest : ::testing::Test {
   std::uint64_t add(const std::string& uid, const std::string& ns, std::uint64_t ticket = 0) {
@@ -14,13 +16,15 @@ struct WakeLineTest : ::testing::Test {
   /// All that leave, when pods of these namespaces may not.
   std::string leave(const std::vector<std::string>& but = {}) {
     std::string out;
-    while (const auto uid = line.take(
-               [&](const auto& ns) { return std::find(but.begin(), but.end(), ns) == but.end(); })) {
+    line.roomChanged();
+    while (const auto uid = line.next(
+               now, [&](const auto& ns) { return std::find(but.begin(), but.end(), ns) == but.end(); })) {
       out += uid->text + " ";
     }
     return out;
   }
-  WakeLine line;
+  WakeLine<> line{20ms};
+  Mono now{1h};
 };
 
 TEST_F(WakeLineTest, NamespacesTakeTurnsAndOfEachTheFirstIsNext) {
@@ -43,7 +47,7 @@ TEST_F(WakeLineTest, WhoMayNotIsPassedOver) {
 TEST_F(WakeLineTest, WhoComesBackStandsWhereItStood) {
   const auto first = add("a1", "a");
   add("a2", "a");
-  EXPECT_EQ(line.take([](const auto&) { return true; }), model::Uid{"a1"});
+  EXPECT_EQ(line.next(now, [](const auto&) { return true; }), model::Uid{"a1"});
   EXPECT_EQ(add("a1", "a", first), first);
   EXPECT_EQ(leave(), "a1 a2 ");
 }
@@ -57,5 +61,28 @@ TEST_F(WakeLineTest, NobodyStandsThereTwice) {
   EXPECT_EQ(leave(), "");
 }
 
+TEST_F(WakeLineTest, ATurnThatWasUsedKeepsTheNextOneWaiting) {
+  EXPECT_TRUE(line.isFree(now));
+  line.used(now);
+  EXPECT_FALSE(line.isFree(now));
+  add("a1", "a");
+  EXPECT_EQ(leave(), "");
+  EXPECT_EQ(line.nextDue(), now + 20ms);
+  now += 20ms;
+  EXPECT_EQ(leave(), "a1 ");
+  EXPECT_TRUE(line.isFree(now));
+}
+
+TEST_F(WakeLineTest, WhereNobodyMayItIsNotLookedAgainBeforeThatChanges) {
+  add("a1", "a");
+  EXPECT_EQ(leave({"a"}), "");
+  EXPECT_EQ(line.nextDue(), std::nullopt);
+  line.roomChanged();
+  EXPECT_NE(line.nextDue(), std::nullopt);
+  EXPECT_EQ(leave({"a"}), "");
+  add("b1", "b");
+  EXPECT_NE(line.nextDue(), std::nullopt) << "of another namespace, perhaps";
+}
+
 }  // namespace
-}  // namespace gs::scheduler
+}  // namespace gs::controller

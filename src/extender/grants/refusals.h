@@ -1,0 +1,134 @@
+// Pods of which a kube-scheduler was told that no node takes them, and who of them is to be woken (R76).
+//
+// kube-scheduler looks at such a pod again when something changes that it watches. It does not know that
+// gpu-manager took a pod, that a reservation was taken back, or that a quota grew; and it may hear sooner
+// than we that a pod went, ask, and be refused once more. Then nothing more comes for up to five minutes.
+// So a pod is woken when a node that refused it for want of room may take it. Nodes that were no candidates
+// its scheduler refuses itself; what no change of ours mends (no GPU, another enforcer, a limit that is none)
+// it sees change by itself.
+//
+// Pods of one namespace that ask for the same are a kind. Nodes that changed are looked at by all kinds, some
+// at a time and not more often than kLookGap. Of a kind that fits somewhere one pod after the other has its
+// turn, of the highest priority and the oldest first; no more often than it may (controller/wake_line.h,
+// woken_pods.h): each pod after 5 s, then 10 s, up to a minute, whatever came of it. A pod rests for a moment
+// after it was refused: its scheduler would not look at it sooner, and it is still being put aside there.
+// Nothing is held for who was woken. What its next request finds is the truth.
+// At most kMostRefused are kept, of one namespace half of what it leaves to others; more than that are not
+// woken. One thread. The engine must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/backoff.h"
+#include "controller/fair_share.h"
+#include "controller/wake_line.h"
+#include "controller/woken_pods.h"
+#include "engine/engine.h"
+#include "extender/protocol/request.h"
+#include "sched/ledger/node_changes.h"
+
+namespace gs::extender {
+
+class Refusals {
+ public:
+  static constexpr Duration kLookGap = std::chrono::milliseconds{100};
+  static constexpr Duration kRest = std::chrono::seconds{1};
+  static constexpr int kMostRefused = 1 << 14;  // each with a bit for each node
+  static constexpr std::uint64_t kLooksPerTurn = 2'048;
+
+  explicit Refusals(const engine::Engine& engine) : engine_{engine}, changes_{engine.ledger()} {}
+
+  /// Its scheduler asks about it: what it was told before is over.
+  void asked(const model::Uid& uid);
+  /// No candidate takes it, as `answer` says of each. `request`: what it asks for.
+  void refused(const model::Pod& pod, const sched::PodRequest& request, const Candidates& candidates,
+               const Answer& answer, Mono now);
+  /// It is bound or gone.
+  void forget(const model::Uid& uid);
+  void reset();
+
+  /// Who is to be woken now, if `may_be` says so of it; it counts as woken.
+  using MayBe = std::function<bool(const model::Uid&)>;
+  [[nodiscard]] std::optional<model::Uid> next(Mono now, const MayBe& may_be);
+  /// It could not be woken: others have its room.
+  void notWoken(const model::Uid& uid, Mono now);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+
+  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  /// Nodes that kinds looked at so far.
+  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+
+ private:
+  using NodeIndex = sched::Ledger::NodeIndex;
+  using KindId = std::uint64_t;
+  using What =
+      std::tuple<std::string, std::string, std::int64_t, std::vector<sched::ContainerShare>>;  // see whatOf()
+  using Place = std::tuple<std::int64_t, Wall, model::Uid>;  // negative priority, creation
+
+  /// Nodes by the ledger's index.
+  struct NodeSet {
+    std::vector<bool> is_in;
+    bool are_others = false;  // those that are not known yet
+    [[nodiscard]] bool contains(NodeIndex i) const { return i < is_in.size() ? is_in[i] : are_others; }
+  };
+  struct Refused {
+    KindId kind = 0;
+    Place place;
+    NodeSet by;
+    std::optional<Mono> rests_until{};  // its place in resting_
+  };
+  struct Kind {
+    What what;
+    std::string ns;
+    std::int64_t milli = 0;
+    sched::PodRequest request;                   // as its quota binds it now
+    sched::RecentChanges::Moment looked_at = 0;  // nodes that changed up to then
+    std::set<NodeIndex> fits;                    // of those that changed since it was there
+    std::map<Place, Refused*> ready;             // they may be woken
+    std::size_t pods = 0;
+  };
+  using Kinds = std::map<KindId, Kind>;
+
+  [[nodiscard]] static What whatOf(const model::Pod& pod, const sched::PodRequest& request);
+  [[nodiscard]] static NodeSet mendable(const sched::Ledger& ledger, const Candidates& c, const Answer& a);
+  Kinds::iterator kindOf(const model::Pod& pod, const sched::PodRequest& request);
+  void leave(const model::Uid& uid, Refused& pod);
+  void rest(const model::Uid& uid, Refused& pod, Mono until);
+  void endRests(Mono now);
+  void lineUp(KindId id, const Kind& kind);
+  [[nodiscard]] bool somethingChanged() const;
+  void lookSome(Mono now);
+  bool look(Kind& kind, std::uint64_t until);
+  void followQuota(Kind& kind) const;
+  bool fits(const Kind& kind, NodeIndex i);
+  std::optional<model::Uid> pick(Kind& kind, Mono now, const MayBe& may_be);
+
+  const engine::Engine& engine_;
+  sched::NodeChanges changes_;
+  std::unordered_map<model::Uid, Refused> pods_;
+  Kinds kinds_;
+  std::map<What, KindId> by_what_;
+  KindId last_kind_ = 0;
+  std::set<std::pair<Mono, model::Uid>> resting_;
+  controller::FairShare kept_{kMostRefused};
+  controller::WakeLine<KindId> line_;
+  controller::WokenPods woken_;
+  controller::Backoff<model::Uid> backoff_{controller::kWakeTerms};
+  // A round of looks.
+  std::optional<KindId> round_;  // it came to that kind
+  Mono next_round_{};
+  std::uint64_t seen_changes_ = 0;  // when it began
+  std::uint64_t seen_use_ = 0;
+  std::uint64_t seen_quotas_ = 0;
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace gs::extender
