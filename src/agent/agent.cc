@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "agent/health.h"
 #include "agent/metrics.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"
@@ -20,14 +19,11 @@ namespace gs::agent {
 namespace {
 
 using kapi::CallResult;
-using model::Health;
 
 constexpr std::uint8_t kPodsOwner = controller::kAgentOwners.first;
 constexpr std::uint8_t kCallsOwner = kPodsOwner + 1;
 /// Two, and the first may have been on its way when the pod ended.
 constexpr int kOwed = 3;
-constexpr std::string_view kVanished =
-    "the driver does not list it any more: lost, or taken out (a restart of the agent forgets it)";
 /// So many times `calm` without a write, and others cannot know how the node is.
 constexpr int kMostMissed = 3;
 
@@ -46,38 +42,12 @@ const char* nameOf(Fault::Kind kind) {
   return "DriverFails";
 }
 
-const char* nameOf(Health health) {
-  switch (health) {
-    case Health::Healthy: return "Healthy";
-    case Health::Unhealthy: return "Unhealthy";
-    case Health::Unknown: break;
-  }
-  return "Unknown";
-}
-
-int badnessOf(Health health) { return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2; }
-
 /// For the condition: without what changes from one failure to the next, which only the log has.
 const char* silenceOf(Code code) {
   switch (code) {
     case Code::Unavailable: return "the container runtime does not answer: nobody listens at its socket";
     case Code::Deadline: return "the container runtime does not answer in time";
     default: return "the container runtime answers with an error (the agent's log has it)";
-  }
-}
-
-/// CUDA counts without those that went: whoever is told an id above theirs gets another GPU than is meant.
-void shutMoved(std::vector<Device>& devices, const std::set<std::string>& vanished) {
-  const std::string* below = nullptr;
-  for (Device& device : devices) {
-    Gpu& gpu = device.gpu;
-    if (vanished.contains(gpu.uuid)) {
-      if (below == nullptr) { below = &gpu.uuid; }
-    } else if (below != nullptr && gpu.health != Health::Unhealthy) {
-      gpu.health = Health::Unhealthy;
-      gpu.reason =
-          fmt::format("indices moved since GPU {} vanished: drain the node and restart the agent", *below);
-    }
   }
 }
 
@@ -138,21 +108,21 @@ kapi::Effects Agent::handle(const kapi::MachineEvent& event, Now now) {
 
 kapi::Effects Agent::looked(const LookPtr& look, Now now) {
   kapi::Effects out;
-  const bool answers = look->has_value();
-  if (answers) {
-    keep(**look);
-    if (last_look_ != nullptr && !*last_look_) {
+  const LookPtr before = gpus_.lastLook();
+  gpus_.looked(look);
+  if (look->has_value()) {
+    users_.number(gpus_.counted(), now);
+    if (before != nullptr && !*before) {
       out.emplace_back(kapi::Log{kapi::Level::Info, "the driver answers again", {}});
     }
     setCondition(kDriverCondition, true, "Answers", "the driver answers", now);
   } else {
     const Fault& fault = look->error();
-    const bool is_new = last_look_ == nullptr || *last_look_ != *look;
+    const bool is_new = before == nullptr || *before != *look;
     if (is_new) { out.emplace_back(kapi::Log{kapi::Level::Warn, fault.text, {}}); }
     setCondition(kDriverCondition, false, nameOf(fault.kind), fault.text, now);
   }
-  last_look_ = look;
-  sayHealth(out);
+  gpus_.sayHealth(out);
   go(now, out);
   return out;
 }
@@ -160,8 +130,11 @@ kapi::Effects Agent::looked(const LookPtr& look, Now now) {
 kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   kapi::Effects out;
   if (look) {
-    users_.seen(*look);
-    observed_ = kapi::microTimeText(now.wall);
+    users_.seen(*look, now);
+    if (own_known_ && !is_behind_ && !calls_.open(What::Status)) {
+      observed_ = kapi::microTimeText(now.wall);
+      if (std::exchange(owes_look_, false)) { next_ = now.mono; }
+    }
     setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
   } else {
     const char* message = silenceOf(look.error().code);
@@ -172,85 +145,6 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   }
   go(now, out);
   return out;
-}
-
-/// GPUs that were there and are not listed now stay, unless another one has their place on the bus.
-void Agent::keep(const Hardware& hardware) {
-  Hardware all = hardware;
-  std::set<std::string> uuids;
-  std::set<std::string> addresses;
-  for (const Gpu& gpu : hardware.gpus) {
-    uuids.insert(gpu.uuid);
-    addresses.insert(gpu.pci_bus_id);
-  }
-  vanished_.clear();
-  if (known_) {
-    for (const Gpu& gpu : known_->gpus) {
-      const bool replaced = !gpu.pci_bus_id.empty() && addresses.contains(gpu.pci_bus_id);
-      const bool fits = all.gpus.size() <= model::kMaxDeviceId;
-      if (gpu.uuid.empty() || uuids.contains(gpu.uuid) || replaced || !fits) { continue; }
-      all.gpus.push_back(gpu);
-      all.gpus.back().health = Health::Unhealthy;
-      all.gpus.back().reason = kVanished;
-      vanished_.insert(gpu.uuid);
-    }
-  }
-  known_ = std::move(all);
-  driver_version_ = hardware.driver_version;
-  arrange();
-}
-
-void Agent::arrange() {
-  devices_ = devicesOf(*known_);
-  for (Device& device : devices_) { recall(device.gpu); }
-  shutMoved(devices_, vanished_);
-}
-
-void Agent::recall(Gpu& gpu) {
-  const auto before = xids_.find(gpu.uuid);
-  if (before == xids_.end()) { return; }
-  if (gpu.is_cleared) {
-    xids_.erase(before);
-    return;
-  }
-  auto xids = xidsIn(gpu.reason);
-  const bool says_more = xids.empty() && !gpu.reason.empty();
-  xids.insert(before->second.begin(), before->second.end());
-  Facts facts;
-  facts.xids = std::move(xids);
-  Verdict verdict = agent::healthOf(facts);
-  if (badnessOf(verdict.health) < badnessOf(gpu.health)) { return; }
-  gpu.health = verdict.health;
-  gpu.reason = says_more ? verdict.reason + "; " + gpu.reason : std::move(verdict.reason);
-}
-
-/// What is published of it: while the driver is silent, what was known counts no more, and what was wrong
-/// still does.
-std::pair<Health, const std::string*> Agent::shown(const Device& device) const {
-  const bool is_doubted = last_look_ != nullptr && !*last_look_ && device.gpu.health != Health::Unhealthy;
-  if (is_doubted) { return {Health::Unknown, &last_look_->error().text}; }
-  return {device.gpu.health, &device.gpu.reason};
-}
-
-void Agent::sayHealth(kapi::Effects& out) {
-  std::map<std::string, std::pair<Health, std::string>> now;
-  for (const Device& device : devices_) {
-    const auto [health, reason] = shown(device);
-    const std::string name = agent::nameOf(device);
-    const auto before = said_.find(name);
-    const Health was = before == said_.end() ? Health::Healthy : before->second.first;
-    if (was != health) {
-      const auto level = badnessOf(health) > badnessOf(was) ? kapi::Level::Warn : kapi::Level::Info;
-      out.emplace_back(kapi::Log{level,
-                                 "a GPU's health changed",
-                                 {{"gpu", name},
-                                  {"was", before == said_.end() ? "" : nameOf(was)},
-                                  {"is", nameOf(health)},
-                                  {"reason", *reason}}});
-    }
-    now.emplace(name, std::pair{health, *reason});
-  }
-  said_ = std::move(now);
 }
 
 void Agent::setCondition(const char* type, bool holds, std::string reason, std::string message, Now now) {
@@ -265,16 +159,11 @@ void Agent::setCondition(const char* type, bool holds, std::string reason, std::
 
 NodeView Agent::wanted() const {
   NodeView out;
-  out.devices = devices_;
-  out.driver_version = driver_version_;
+  out.devices = gpus_.shown();
+  out.driver_version = gpus_.driverVersion();
   out.enforcement = config_.enforcement;
   for (const auto& [type, condition] : conditions_) { out.conditions.push_back(condition); }
-  for (Device& device : out.devices) {
-    const auto [health, reason] = shown(device);
-    if (reason != &device.gpu.reason) { device.gpu.reason = *reason; }
-    device.gpu.health = health;
-    device.in_use_by = users_.of(device);
-  }
+  for (Device& device : out.devices) { device.in_use_by = users_.of(device); }
   return out;
 }
 
@@ -293,7 +182,7 @@ void Agent::send(What what, kapi::Call call, kapi::Effects& out) {
 
 void Agent::advance(Now now, kapi::Effects& out) {
   const model::ObjectKey key{"", config_.node.text};
-  if (!own_known_ && calls_.due(What::Own, now.mono)) {
+  if ((!own_known_ || is_behind_) && calls_.due(What::Own, now.mono)) {
     send(What::Own, kapi::getObject(kOwnStatus, key), out);
   }
   if (!spec_done_ && node_uid_.empty() && calls_.due(What::Node, now.mono)) {
@@ -319,7 +208,7 @@ void Agent::advance(Now now, kapi::Effects& out) {
     call.body = devicesBody(*written_, std::exchange(foreign_, 0));
     send(What::Devices, std::move(call), out);
   }
-  const bool may_write = spec_done_ && knowsDevices() && !calls_.open(What::Devices);
+  const bool may_write = spec_done_ && knowsDevices() && !is_behind_ && !calls_.open(What::Devices);
   if (may_write && calls_.due(What::Status, now.mono)) { publish(now, out); }
 }
 
@@ -333,7 +222,6 @@ Duration Agent::pace() {
 }
 
 void Agent::publish(Now now, kapi::Effects& out) {
-  if (!users_.isNumbered()) { users_.number(devices_); }
   NodeView view = wanted();
   const Duration until_next = pace();
   next_ = std::min(next_, now.mono + until_next);
@@ -348,13 +236,14 @@ void Agent::publish(Now now, kapi::Effects& out) {
   call.key = {"", config_.node.text};
   call.subresource = "status";
   call.query = "fieldManager=gpu-agent-status&force=true";
-  call.body = statusBody(config_.node, sending_, sending_time_);
+  call.body = statusBody(config_.node, sending_, sending_time_, revision_);
   send(What::Status, std::move(call), out);
 }
 
 void Agent::wake(Now now, kapi::Effects& out) const {
   std::optional<Mono> at = calls_.nextDue();
-  if (written_ && spec_done_ && !calls_.open(What::Status) && !calls_.open(What::Devices)) {
+  const bool may_write = spec_done_ && !is_behind_;
+  if (written_ && may_write && !calls_.open(What::Status) && !calls_.open(What::Devices)) {
     const Mono next = std::max(next_, calls_.notBefore(What::Status));
     at = at ? std::min(*at, next) : next;
   }
@@ -387,6 +276,8 @@ void Agent::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effec
   static constexpr std::array kDoing{"reading the node", "reading GpuNodeStatus", "writing GpuNodeStatus",
                                      "writing the status of GpuNodeStatus",
                                      "taking GPUs of others out of GpuNodeStatus"};
+  // It landed late, or somebody else wrote: once is no trouble.
+  if (what == What::Status && outcome.http == 409 && calls_.failures(what) == 1) { return; }
   const std::string doing =
       fmt::format("{} {}", kDoing.at(static_cast<std::size_t>(what)), config_.node.text);
   const bool no_kind = what != What::Node && outcome.http == 404 && !outcome.notFound();
@@ -408,7 +299,6 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   failed(What::Node, outcome, now, out);
 }
 
-/// What was published before: those GPUs stay until a driver answers, and ids of pods mean them.
 void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   const bool is_there = outcome.result == CallResult::Applied && own != nullptr;
@@ -416,26 +306,36 @@ void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   own_known_ = true;
   calls_.worked(What::Own);
   say(What::Own, "", out);
-  if (!is_there) { return; }
-  if (!known_) {
-    devices_ = own->view.devices;
-    driver_version_ = own->view.driver_version;
+  if (is_there) {
+    learn(*own);
+  } else if (is_behind_) {
+    isGone();
   }
-  if (!config_.boot_id.empty() && own->boot_id == config_.boot_id) {
-    for (const Device& device : own->view.devices) {
-      auto xids = xidsIn(device.gpu.reason);
-      if (!xids.empty() && !device.gpu.uuid.empty()) { xids_[device.gpu.uuid] = std::move(xids); }
-    }
-    if (known_) { arrange(); }
+  is_behind_ = false;
+}
+
+/// Until this process has written anything, what was published before goes on: those GPUs stay until a driver
+/// answers, and so do their users.
+void Agent::learn(const OwnStatus& own) {
+  revision_ = own.revision;
+  if (!own.observed_time.empty()) {
+    observed_ = own.observed_time;
+    owes_look_ = true;
   }
-  users_.seed(own->view.devices);
-  users_.number(own->view.devices);
-  if (observed_.empty()) { observed_ = own->observed_time; }
-  for (const Condition& before : own->view.conditions) {
-    before_[before.type] = before;
-    const auto mine = conditions_.find(before.type);
-    const bool as_before = mine != conditions_.end() && mine->second.holds == before.holds;
-    if (as_before && before.since != Wall{}) { mine->second.since = before.since; }
+  if (written_) { return; }
+  const bool knows_boots = !config_.boot_id.empty() && !own.boot_id.empty();
+  gpus_.published(own.view, knows_boots && own.boot_id == config_.boot_id);
+  users_.seed(own.view.devices, kapi::parseTime(own.observed_time).value_or(Wall{}),
+              !knows_boots || own.boot_id == config_.boot_id);
+  learnConditions(own.view.conditions);
+}
+
+void Agent::learnConditions(const std::vector<Condition>& before) {
+  for (const Condition& one : before) {
+    before_[one.type] = one;
+    const auto mine = conditions_.find(one.type);
+    const bool as_before = mine != conditions_.end() && mine->second.holds == one.holds;
+    if (as_before && one.since != Wall{}) { mine->second.since = one.since; }
   }
 }
 
@@ -447,6 +347,8 @@ void Agent::specWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& ou
   spec_done_ = true;
   calls_.worked(What::Spec);
   say(What::Spec, "", out);
+  // A status of an earlier process may have landed since it was read.
+  if (const auto own = outcome.object.as<OwnStatus>()) { learn(*own); }
 }
 
 void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
@@ -460,7 +362,6 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
                     "published",
                     {{"node", config_.node.text}, {"gpus", std::to_string(sending_.devices.size())}}});
     }
-    users_.number(sending_.devices);
     written_ = std::move(sending_);
     written_at_ = now.mono;
     compare(outcome, now, out);
@@ -471,16 +372,21 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
     return say(What::Status, "", out);
   }
   next_ = now.mono;  // due as soon as its wait is over
+  is_behind_ = outcome.http == 409;
   failed(What::Status, outcome, now, out);
-  if (outcome.notFound()) {  // somebody deleted the object, or its Node went and took it along
-    spec_done_ = false;
-    node_uid_ = {};
-  }
+  if (outcome.notFound()) { isGone(); }
+}
+
+/// Somebody deleted the object, or its Node went and took it along.
+void Agent::isGone() {
+  spec_done_ = false;
+  node_uid_ = {};
 }
 
 void Agent::compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   if (own == nullptr) { return; }
+  revision_ = own->revision;
   std::vector<Device> foreign;
   std::set_difference(own->view.devices.begin(), own->view.devices.end(), written_->devices.begin(),
                       written_->devices.end(), std::back_inserter(foreign),
@@ -505,15 +411,16 @@ void Agent::devicesWritten(const kapi::Outcome& outcome, Now now, kapi::Effects&
     return failed(What::Devices, outcome, now, out);
   }
   if (!is_behind) { calls_.worked(What::Devices); }
+  if (const auto own = outcome.object.as<OwnStatus>()) { revision_ = own->revision; }
   say(What::Devices, "", out);
 }
 
 // ---- what is told of it
 
 void Agent::count(kapi::Effects& out) {
-  std::map<std::string, double> now{{"Healthy", 0}, {"Unhealthy", 0}, {"Unknown", 0}};
-  for (const Device& device : devices_) { ++now[nameOf(shown(device).first)]; }
-  now["driver"] = last_look_ != nullptr && last_look_->has_value() ? 1 : 0;
+  std::map<std::string, double> now = gpus_.byHealth();
+  const LookPtr& look = gpus_.lastLook();
+  now["driver"] = look != nullptr && look->has_value() ? 1 : 0;
   now["containers"] = conditions_.at(kContainersCondition).holds ? 1 : 0;
   for (const auto& [what, value] : now) {
     const auto known = counted_.find(what);

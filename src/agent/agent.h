@@ -11,17 +11,20 @@
 // free, else every `calm`. One write at a time; what changes meanwhile goes with the next. What fails is
 // tried again with backoff, whatever the answer, and said once. `calm` and the waits are drawn within a tenth
 // and a fifth, so that the agents of a big cluster do not write in one second.
+// A status carries the resourceVersion of the object that it was decided on, which the answer to the write
+// before it told: one that lands after another is refused (409). What stands there is read then, and what is
+// so now is written on that.
 //
 // What schedulers conclude from it, and therefore holds:
-//   - A GPU that was published stays listed for the life of the process: one that the driver lists no more is
-//     Unhealthy. But CUDA counts without it, so a container that is told an id above its own gets the GPU
-//     after the one that is meant: those are Unhealthy too, until a restart counts anew. Ids move when a GPU
-//     appears before others on the bus, or after a restart; pods are known by the GPUs that they had.
+//   - A GPU that was published stays listed for the life of the process (known_gpus.h). Ids move when a GPU
+//     appears before others on the bus, or after a restart; pods are known by the GPUs that their containers
+//     have (users.h).
 //   - inUseBy goes on over a restart: who was listed is, until a look at the containers says otherwise.
-//   - Without a driver the GPUs that were known, from before a restart too, stay, Unknown (or Unhealthy, if
-//     they were). Never is a good list replaced by none because nobody answers.
+//   - Never is a good list replaced by none because nobody answers.
 //   - observedTime is the last look at the *containers*, since schedulers free the GPUs of a pod without an
-//     end when two new looks do not show it. Without a runtime it stays as it was (or the time of the first
+//     end when two new looks do not show it. Of two that come to stand there the later look was made when the
+//     earlier one stood there already: a look that comes while a status is under way, or before it is known
+//     what stands there, does not count. Without a runtime it stays as it was (or the time of the first
 //     write): such GPUs then stay Draining.
 //   - The list holds this agent's GPUs only: what others wrote into it is taken out when an answer shows it.
 // One thread; time is an argument.
@@ -31,10 +34,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "agent/hardware.h"
 #include "agent/kinds.h"
+#include "agent/known_gpus.h"
 #include "agent/status.h"
 #include "agent/users.h"
 #include "base/random.h"
@@ -56,7 +59,8 @@ class Agent {
     model::Enforcement enforcement = model::Enforcement::Off;
     Duration calm = std::chrono::seconds{60};
     Duration draining = std::chrono::seconds{10};
-    std::string boot_id{};  // of the machine; "" not known: XIDs of before a restart are forgotten
+    /// Of the machine; "" not known: XIDs of before a restart are forgotten.
+    std::string boot_id{};
   };
   Agent(Config config, Rng rng);
 
@@ -81,6 +85,10 @@ class Agent {
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void isGone();
+  /// What stands in the API, as an answer shows it that is not the one to our last write.
+  void learn(const OwnStatus& own);
+  void learnConditions(const std::vector<Condition>& before);
   void specWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   /// The answer to a write shows GPUs that were not in it.
@@ -97,14 +105,7 @@ class Agent {
   [[nodiscard]] Duration drawCalm();
   void wake(Now now, kapi::Effects& out) const;
 
-  void keep(const Hardware& hardware);
-  /// devices_ of known_.
-  void arrange();
-  /// Errors of before a restart count on.
-  void recall(Gpu& gpu);
-  [[nodiscard]] std::pair<model::Health, const std::string*> shown(const Device& device) const;
-  void sayHealth(kapi::Effects& out);
-  [[nodiscard]] bool knowsDevices() const { return last_look_ != nullptr && own_known_; }
+  [[nodiscard]] bool knowsDevices() const { return gpus_.lastLook() != nullptr && own_known_; }
   [[nodiscard]] NodeView wanted() const;
   void setCondition(const char* type, bool holds, std::string reason, std::string message, Now now);
   void count(kapi::Effects& out);
@@ -117,19 +118,17 @@ class Agent {
   std::map<What, std::string> trouble_;
   std::string failure_;
 
-  LookPtr last_look_;
-  std::optional<Hardware> known_;   // of the last look that saw some, with those that were there before
-  std::set<std::string> vanished_;  // UUIDs of the latter
-  std::map<std::string, std::set<std::uint64_t>> xids_;  // of before the restart, by UUID
-  std::vector<Device> devices_;                          // what is published, without users
-  std::string driver_version_;
+  KnownGpus gpus_;
   std::map<std::string, Condition> conditions_;  // by type
   std::map<std::string, Condition> before_;      // as the API had them at the start
 
   model::Uid node_uid_;
-  bool own_known_ = false;    // what stood in the API at the start was read
-  bool spec_done_ = false;    // the object is there, owned by the Node
-  std::string observed_;      // the last look at containers
+  bool own_known_ = false;        // what stood in the API at the start was read
+  bool is_behind_ = false;        // somebody wrote it since: it is to be read again
+  bool spec_done_ = false;        // the object is there, owned by the Node
+  model::Revision revision_ = 0;  // of the object, as it was told last; 0: not told
+  std::string observed_;          // the last look at containers that counts
+  bool owes_look_ = false;        // the one that stands there is of before what we know of it
   NodeView sending_;          // of the write under way
   std::string sending_time_;  // its observedTime
   std::optional<NodeView> written_;
@@ -139,8 +138,7 @@ class Agent {
   Mono written_at_{};
   bool out_of_date_ = false;     // the last write is too old
   model::Revision foreign_ = 0;  // of the status that shows GPUs of others; 0: none does
-  std::map<std::string, std::pair<model::Health, std::string>> said_;  // health of GPUs, as it was logged
-  std::uint64_t ends_ = 0;                                             // of pods, that are counted in:
+  std::uint64_t ends_ = 0;       // of pods, that are counted in:
   int owed_ = 0;                           // new observedTimes, to schedulers that wait for two since an end
   std::map<std::string, double> counted_;  // gauges as they were told
 };

@@ -1,197 +1,14 @@
 #include "agent/agent.h"
 
-#include <gtest/gtest.h>
+#include <algorithm>
 
+#include "agent/agent_test.h"
 #include "agent/metrics.h"
-#include "kapi/decode.h"
-#include "kapi/kinds.h"
-#include "kapi/time.h"
-#include "testing/builders.h"
 
 namespace gs::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using json::Object;
-using json::Value;
-using model::Uid;
-
-constexpr const char* kNode = "n";
-
-Hardware hardware(const std::vector<std::string>& uuids) {
-  Hardware out;
-  out.driver_version = "550";
-  for (std::size_t i = 0; i < uuids.size(); ++i) {
-    Gpu gpu;
-    gpu.uuid = uuids[i];
-    gpu.pci_bus_id = "00000000:" + uuids[i].substr(uuids[i].size() - 2) + ":00.0";
-    out.gpus.push_back(gpu);
-  }
-  return out;
-}
-LookPtr seeing(Hardware what) { return std::make_shared<const Look>(std::move(what)); }
-LookPtr faulty(Fault::Kind kind, const char* text) {
-  return std::make_shared<const Look>(tl::unexpected(Fault{kind, text}));
-}
-ContainersLook holding(const std::vector<const char*>& uids) {
-  Containers out;
-  for (const char* uid : uids) { out.pods[Uid{uid}] = {}; }
-  return out;
-}
-
-/// An API server with one Node, its GpuNodeStatus, and pods; and the agent's clock.
-class AgentTest : public ::testing::Test {
- protected:
-  AgentTest() { node = Object{{"metadata", Object{{"name", kNode}, {"uid", "node-1"}}}}; }
-
-  void begin() {
-    agent.emplace(
-        Agent::Config{
-            .node = model::NodeName{kNode}, .enforcement = model::Enforcement::Env, .boot_id = boot_id},
-        Rng{1});
-    take(agent->start(clock.now()));
-  }
-  void take(kapi::Effects effects) {
-    for (auto& effect : effects) {
-      if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
-      if (auto* watch = std::get_if<kapi::OpenWatch>(&effect)) { stream = watch->stream; }
-      if (auto* wake = std::get_if<kapi::Wake>(&effect)) { wakes.insert(wake->at); }
-      if (auto* log = std::get_if<kapi::Log>(&effect)) {
-        logs.push_back(log->message);
-        fields.clear();
-        for (const auto& [key, value] : log->fields) { fields += key + "=" + value + " "; }
-      }
-      if (auto* metric = std::get_if<kapi::Metric>(&effect)) {
-        std::string name = metric->name;
-        for (const auto& [key, value] : metric->labels) { name += " " + value; }
-        metrics[name] = metric->op == kapi::MetricOp::Add ? metrics[name] + metric->value : metric->value;
-      }
-    }
-    if (!holds_back) { answerAll(); }
-  }
-  void answerAll() {
-    while (!calls.empty()) {
-      const kapi::Call call = std::move(calls.front());
-      calls.erase(calls.begin());
-      take(agent->handle(carryOut(call), clock.now()));
-    }
-  }
-  kapi::Outcome carryOut(const kapi::Call& call) {
-    const auto refused = [&](int code, const char* reason) {
-      return kapi::decodeAnswerValue(
-          call, code, Value{Object{{"kind", "Status"}, {"reason", reason}, {"message", reason}}});
-    };
-    if (call.kind == kapi::kPod) {
-      Value list = Object{{"metadata", Object{{"resourceVersion", "1"}}}};
-      list.set("items", json::Array{});
-      EXPECT_EQ(call.query.find("fieldSelector=spec.nodeName%3Dn") == std::string::npos, false) << call.query;
-      return kapi::decodeAnswerValue(call, 200, list);
-    }
-    if (call.kind == kapi::kNode) {
-      return node ? kapi::decodeAnswerValue(call, 200, *node) : refused(404, "NotFound");
-    }
-    if (!served) { return kapi::decodeAnswerValue(call, 404, Value{"404 page not found"}); }
-    if (call.verb == kapi::Verb::Get) {
-      if (breaks > 0) { return --breaks, refused(500, "InternalError"); }
-      return status ? kapi::decodeAnswerValue(call, 200, *status) : refused(404, "NotFound");
-    }
-    if (call.verb == kapi::Verb::MergePatch) { return takeOut(call); }
-    EXPECT_EQ(call.verb, kapi::Verb::Apply);
-    ++writes;
-    if (breaks > 0) { return --breaks, refused(breaks_with, "Broken"); }
-    if (call.subresource.empty()) {
-      EXPECT_EQ(call.query, "fieldManager=gpu-agent&force=true");
-      if (!status) { status = Value{Object{}}; }
-      status->set("metadata", call.body["metadata"]);
-      status->child("metadata").set("resourceVersion", "1");
-    } else {
-      EXPECT_EQ(call.query, "fieldManager=gpu-agent-status&force=true");
-      if (!status) { return refused(404, "NotFound"); }
-      status->set("status", call.body["status"]);
-      if (foreign) { addForeign(); }
-      ++publishes;
-    }
-    return kapi::decodeAnswerValue(call, 200, *status);
-  }
-  /// An apply leaves what another field manager put into the list.
-  void addForeign() {
-    Value& into = status->child("status");
-    json::Array devices;
-    for (const Value& one : into["devices"].items()) { devices.push_back(one); }
-    devices.emplace_back(Object{{"id", *foreign}, {"uuid", "GPU-other"}});
-    into.set("devices", std::move(devices));
-  }
-  kapi::Outcome takeOut(const kapi::Call& call) {
-    EXPECT_EQ(call.query, "fieldManager=gpu-agent-status");
-    EXPECT_EQ(call.body["metadata"]["resourceVersion"].str(), "1");
-    status->child("status").set("devices", call.body["status"]["devices"]);
-    foreign.reset();
-    ++taken_out;
-    return kapi::decodeAnswerValue(call, 200, *status);
-  }
-  /// Time goes by, with all that is due in it.
-  void wait(Duration how_long) {
-    const Mono until = clock.now().mono + how_long;
-    while (!wakes.empty() && *wakes.begin() <= until) {
-      const Mono at = *wakes.begin();
-      wakes.erase(wakes.begin());
-      if (at > clock.now().mono) { clock.advance(at - clock.now().mono); }
-      take(agent->handle(kapi::TimerDue{}, clock.now()));
-    }
-    clock.advance(until - clock.now().mono);
-  }
-  void look(const LookPtr& what) { take(agent->looked(what, clock.now())); }
-  void containers(const ContainersLook& what) { take(agent->containersSeen(what, clock.now())); }
-  void pod(const model::Pod& what, kapi::WatchType type = kapi::WatchType::Added) {
-    kapi::WatchEvent event;
-    event.stream = stream;
-    event.type = type;
-    event.key = what.key;
-    event.revision = ++revision;
-    auto copy = std::make_shared<model::Pod>(what);
-    copy->revision = revision;
-    event.object = model::PodPtr{copy};
-    take(agent->handle(event, clock.now()));
-  }
-  void published() {
-    begin();
-    look(seeing(hardware({"GPU-1A", "GPU-2B"})));
-    ASSERT_EQ(publishes, 1);
-  }
-  [[nodiscard]] Value device(std::size_t i) const { return (*status)["status"]["devices"].at(i); }
-  [[nodiscard]] std::string health(std::size_t i) const { return std::string{device(i)["health"].str()}; }
-  [[nodiscard]] Value condition(const char* type) const {
-    for (const Value& one : (*status)["status"]["conditions"].items()) {
-      if (one["type"].str() == type) { return one; }
-    }
-    return {};
-  }
-  [[nodiscard]] std::string observed() const {
-    return std::string{(*status)["status"]["observedTime"].str()};
-  }
-  [[nodiscard]] std::string users(std::size_t i) const { return json::print(device(i)["inUseBy"]); }
-
-  ManualClock clock;
-  std::optional<Agent> agent;
-  std::optional<Value> node;
-  std::optional<Value> status;
-  bool served = true;
-  bool holds_back = false;
-  std::optional<int> foreign;  // the id of a GPU that somebody else has in the list
-  int taken_out = 0;
-  std::string boot_id;
-  int breaks = 0;  // the next so many reads of the status and writes are refused
-  int breaks_with = 500;
-  int writes = 0;
-  int publishes = 0;  // of the status
-  model::Revision revision = 10;
-  kapi::Token stream = 0;  // of the pods
-  std::vector<kapi::Call> calls;
-  std::set<Mono> wakes;
-  std::vector<std::string> logs;
-  std::string fields;  // of the last one
-  std::map<std::string, double> metrics;
-};
 
 TEST_F(AgentTest, PublishesOnceItHasHadALook) {
   begin();
@@ -401,183 +218,6 @@ TEST_F(AgentTest, ARestartCountsAnew) {
   EXPECT_EQ(device(0)["uuid"].str(), "GPU-2B");
 }
 
-// ---- containers
-
-TEST_F(AgentTest, WithoutARuntimeObservedTimeStandsStill) {
-  published();
-  EXPECT_EQ(observed(), kapi::microTimeText(clock.now().wall));
-  const std::string first = observed();
-  wait(300s);
-  EXPECT_GT(publishes, 4);
-  EXPECT_EQ(observed(), first);
-  EXPECT_EQ(condition(kContainersCondition)["reason"].str(), "NoRuntime");
-  begin();
-  look(seeing(hardware({"GPU-1A", "GPU-2B"})));
-  wait(60s);
-  EXPECT_EQ(observed(), first) << "not by a restart either";
-}
-
-TEST_F(AgentTest, ObservedTimeIsTheLastLookAtContainers) {
-  published();
-  containers(holding({}));
-  EXPECT_EQ(publishes, 2) << "the condition turned";
-  EXPECT_EQ(condition(kContainersCondition)["status"].str(), "True");
-  wait(30s);
-  containers(holding({}));
-  const std::string last = kapi::microTimeText(clock.now().wall);
-  EXPECT_EQ(publishes, 2) << "a look that shows nothing new waits for its time";
-  wait(30s);
-  EXPECT_EQ(publishes, 3);
-  EXPECT_EQ(observed(), last);
-}
-
-TEST_F(AgentTest, UsersArePublishedAtOnceAndOutliveThePodsObject) {
-  published();
-  const auto p = testing::PodBuilder{"p"}.on(kNode).allocated("n:1").running().value();
-  pod(p);
-  containers(holding({"uid-p"}));
-  EXPECT_EQ(users(0), "[]");
-  EXPECT_EQ(users(1), R"(["uid-p"])");
-  EXPECT_EQ((*status)["status"]["free"].integer(), 1);
-  pod(p, kapi::WatchType::Deleted);
-  containers(holding({"uid-p"}));
-  EXPECT_EQ(users(1), R"(["uid-p"])");
-  const int before = publishes;
-  containers(holding({}));
-  EXPECT_EQ(publishes, before + 1);
-  EXPECT_EQ(users(1), "[]");
-}
-
-/// Schedulers would free what containers still have.
-TEST_F(AgentTest, AfterARestartWhoWasListedIsUntilALookSaysOtherwise) {
-  published();
-  pod(testing::PodBuilder{"p"}.on(kNode).allocated("n:1").running().value());
-  containers(holding({"uid-p"}));
-  const std::string last = observed();
-  wait(5s);
-  begin();
-  look(seeing(hardware({"GPU-1A", "GPU-2B"})));
-  EXPECT_EQ(users(1), R"(["uid-p"])");
-  EXPECT_EQ(observed(), last);
-  containers(holding({}));
-  EXPECT_EQ(users(1), "[]");
-  EXPECT_NE(observed(), last);
-}
-
-/// The status of the first restart names the GPUs that the pod has; ids mean others since.
-TEST_F(AgentTest, AfterTwoRestartsAPodHasTheGpusThatItHadAtFirst) {
-  published();
-  const auto p = testing::PodBuilder{"p"}.on(kNode).allocated("n:0").running().value();
-  pod(p);
-  containers(holding({"uid-p"}));
-  Hardware turned = hardware({"GPU-1A", "GPU-2B"});
-  std::swap(turned.gpus[0].pci_bus_id, turned.gpus[1].pci_bus_id);
-  for (int i = 0; i < 3; ++i) {
-    begin();
-    pod(p);
-    containers(holding({"uid-p"}));
-    look(seeing(turned));
-    EXPECT_EQ(device(1)["uuid"].str(), "GPU-1A");
-    EXPECT_EQ(users(0), "[]") << i;
-    EXPECT_EQ(users(1), R"(["uid-p"])") << i;
-  }
-}
-
-/// Whoever may write annotations on a pod of theirs holds up nobody.
-TEST_F(AgentTest, APodThatNamesAGpuThatNobodyKnowsHoldsUpNobody) {
-  published();
-  pod(testing::PodBuilder{"p"}.on(kNode).allocated("n:7").running().value());
-  const std::string last = observed();
-  wait(1s);
-  containers(holding({"uid-p"}));
-  EXPECT_NE(observed(), last);
-  EXPECT_EQ(condition(kContainersCondition)["status"].str(), "True");
-  EXPECT_EQ(users(0), "[]");
-}
-
-/// A scheduler wants two looks after such an end: they come ten seconds apart, not sixty.
-TEST_F(AgentTest, WhileAPodDrainsItWritesEveryTenSeconds) {
-  published();
-  const auto p = testing::PodBuilder{"p"}.on(kNode).allocated("n:1").running().value();
-  pod(p);
-  containers(holding({"uid-p"}));
-  pod(p, kapi::WatchType::Deleted);
-  int before = publishes;
-  for (int i = 0; i < 12; ++i) {
-    wait(5s);
-    containers(holding({"uid-p"}));
-  }
-  EXPECT_EQ(publishes, before + 6);
-  containers(holding({}));
-  before = publishes;
-  wait(53s);
-  EXPECT_EQ(publishes, before) << "enough looks were written since the end";
-}
-
-/// Nobody saw its containers end, and there are none.
-TEST_F(AgentTest, AnEndIsFollowedByLooksInQuickSuccession) {
-  published();
-  containers(holding({}));
-  const auto p = testing::PodBuilder{"p"}.on(kNode).allocated("n:1").running().value();
-  pod(p);
-  wait(30s);
-  pod(p, kapi::WatchType::Deleted);
-  std::set<std::string> times;
-  for (int i = 0; i < 30; ++i) {
-    wait(1s);
-    containers(holding({}));
-    times.insert(observed());
-  }
-  EXPECT_EQ(times.size(), 4U) << "three new ones";
-  const int before = publishes;
-  wait(53s);
-  EXPECT_EQ(publishes, before) << "then it is calm";
-}
-
-TEST_F(AgentTest, ARuntimeThatFallsSilentTakesNobodyAway) {
-  published();
-  pod(testing::PodBuilder{"p"}.on(kNode).allocated("n:1").running().value());
-  containers(holding({"uid-p"}));
-  const std::string last = observed();
-  wait(60s);
-  containers(fail(Code::Unavailable, "connection refused"));
-  wait(120s);
-  containers(fail(Code::Unavailable, "connection refused"));
-  EXPECT_EQ(users(1), R"(["uid-p"])");
-  EXPECT_EQ(observed(), last);
-  EXPECT_EQ(condition(kContainersCondition)["reason"].str(), "RuntimeSilent");
-  EXPECT_EQ(condition(kContainersCondition)["message"].str(),
-            "the container runtime does not answer: nobody listens at its socket");
-  EXPECT_EQ(std::count(logs.begin(), logs.end(), "connection refused"), 1);
-  EXPECT_EQ(metrics[kContainersSeen], 0);
-  const int before = publishes;
-  containers(fail(Code::Unavailable, "connection refused, for another reason"));
-  EXPECT_EQ(publishes, before) << "the words of a failure are no news";
-  containers(fail(Code::Deadline, "too late"));
-  EXPECT_EQ(publishes, before + 1);
-  EXPECT_EQ(condition(kContainersCondition)["message"].str(),
-            "the container runtime does not answer in time");
-  containers(fail(Code::Internal, "oh"));
-  EXPECT_NE(condition(kContainersCondition)["message"].str().find("answers with an error"),
-            std::string::npos);
-}
-
-/// After a restart that found the GPUs in another order, ids of pods mean the order of before.
-TEST_F(AgentTest, IdsOfPodsMeanTheListThatStoodThereWhenTheyWereBound) {
-  published();
-  begin();
-  pod(testing::PodBuilder{"p"}.on(kNode).allocated("n:0").running().value());
-  containers(holding({"uid-p"}));
-  Hardware turned = hardware({"GPU-1A", "GPU-2B"});
-  std::swap(turned.gpus[0].pci_bus_id, turned.gpus[1].pci_bus_id);
-  look(seeing(turned));
-  EXPECT_EQ(device(1)["uuid"].str(), "GPU-1A");
-  EXPECT_EQ(users(1), R"(["uid-p"])");
-  pod(testing::PodBuilder{"q"}.on(kNode).allocated("n:0").running().value());
-  containers(holding({"uid-p", "uid-q"}));
-  EXPECT_EQ(users(0), R"(["uid-q"])");
-}
-
 TEST_F(AgentTest, AConditionKeepsSinceWhenItHolds) {
   published();
   const std::string since{condition(kDriverCondition)["lastTransitionTime"].str()};
@@ -624,6 +264,114 @@ TEST_F(AgentTest, WhatFailsIsTriedAgainLaterEachTimeAndSaidOnce) {
     EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
   }
   EXPECT_GT(metrics["gpu_scheduler_agent_publishes_total failed"], 5);
+}
+
+TEST_F(AgentTest, WhileNobodyElseWritesNothingIsReadAgain) {
+  published();
+  containers(holding({}));
+  const int before = reads;
+  wait(600s);
+  EXPECT_GT(publishes, 8);
+  EXPECT_EQ(reads, before);
+  EXPECT_EQ(conflicts, 0);
+}
+
+/// Its answer was lost, and so was the call itself, for a while.
+TEST_F(AgentTest, AStatusThatLandsAfterANewerOneIsRefused) {
+  published();
+  holds_back = true;
+  look(seeing(hardware({"GPU-1A", "GPU-2B", "GPU-3C"})));
+  const kapi::Call late = lost();
+  look(seeing(hardware({"GPU-1A", "GPU-2B"})));
+  holds_back = false;
+  wait(1s);
+  const int before = publishes;
+  EXPECT_EQ(carryOut(late).http, 409);
+  EXPECT_EQ(publishes, before);
+  EXPECT_EQ((*status)["status"]["total"].integer(), 3) << "one is kept though the driver lists it no more";
+}
+
+TEST_F(AgentTest, WhereAnEarlierStatusLandedLateTheNextIsWrittenOnThat) {
+  published();
+  containers(holding({}));
+  wait(5s);
+  containers(holding({}));
+  holds_back = true;
+  look(seeing(hardware({"GPU-1A", "GPU-2B", "GPU-3C"})));
+  const kapi::Call late = lost();
+  wait(5s);
+  containers(holding({}));
+  (void)carryOut(late);
+  const std::string landed = observed();
+  const int before = reads;
+  logs.clear();
+  holds_back = false;
+  answerAll();
+  wait(1s);
+  EXPECT_EQ(conflicts, 1);
+  EXPECT_EQ(reads, before + 1);
+  EXPECT_EQ((*status)["status"]["total"].integer(), 3);
+  EXPECT_EQ(observed(), landed) << "that look may have been made before it landed";
+  EXPECT_EQ(logs.size(), 0U) << "nothing is wrong";
+  EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
+  const int written = publishes;
+  wait(3s);
+  containers(holding({}));
+  EXPECT_EQ(publishes, written + 1);
+  EXPECT_EQ(observed(), kapi::microTimeText(clock.now().wall));
+}
+
+/// Another agent of the same node, say.
+TEST_F(AgentTest, WhoIsOvertakenAgainAndAgainWritesLessOften) {
+  published();
+  overtaken = true;
+  const int before_reads = reads;
+  const int before_writes = writes;
+  look(seeing(hardware({"GPU-1A", "GPU-2B", "GPU-3C"})));
+  wait(60s);
+  EXPECT_GT(conflicts, 5);
+  EXPECT_LT(writes - before_writes, 14);
+  EXPECT_EQ(reads - before_reads, conflicts);
+  EXPECT_NE(agent->readiness().find("writing the status of GpuNodeStatus n: 409"), std::string::npos);
+  overtaken = false;
+  wait(12s);
+  EXPECT_EQ((*status)["status"]["total"].integer(), 3);
+  EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
+}
+
+TEST_F(AgentTest, WhatIsGoneWhenItIsReadAgainIsMadeAnew) {
+  published();
+  changed();
+  holds_back = true;
+  look(seeing(hardware({"GPU-1A", "GPU-2B", "GPU-3C"})));
+  take(agent->handle(carryOut(nextCall()), clock.now()));
+  EXPECT_EQ(conflicts, 1);
+  status.reset();
+  node->child("metadata").set("uid", "node-2");
+  holds_back = false;
+  answerAll();
+  wait(2s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ((*status)["metadata"]["ownerReferences"].at(0)["uid"].str(), "node-2");
+  EXPECT_EQ((*status)["status"]["total"].integer(), 3);
+}
+
+/// The one before died with a status on its way, which lands when the next one has read what stands there.
+TEST_F(AgentTest, WhatAnEarlierAgentWroteLateIsKeptUntilALook) {
+  published();
+  holds_back = true;
+  begin();
+  while (!calls.empty() && calls.front().verb != kapi::Verb::Apply) {
+    take(agent->handle(carryOut(nextCall()), clock.now()));
+  }
+  Value devices = (*status)["status"]["devices"];
+  devices.array()[1].set("inUseBy", json::Array{Value{"uid-p"}});
+  status->child("status").set("devices", devices);
+  changed();
+  holds_back = false;
+  answerAll();
+  look(seeing(hardware({"GPU-1A", "GPU-2B"})));
+  EXPECT_EQ(users(1), R"(["uid-p"])");
 }
 
 /// An apply takes out only what the same field manager put there.

@@ -184,8 +184,10 @@ std::vector<Device> devicesOf(const Hardware& hardware) {
   return out;
 }
 
-Value statusBody(const model::NodeName& node, const NodeView& view, const std::string& observed) {
+Value statusBody(const model::NodeName& node, const NodeView& view, const std::string& observed,
+                 model::Revision revision) {
   Value out = objectOf(node);
+  if (revision != 0) { out.child("metadata").set("resourceVersion", std::to_string(revision)); }
   Value& status = out.child("status");
   setCounts(status, view.devices);
   status.set("devices", devicesValue(view.devices));

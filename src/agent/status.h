@@ -61,8 +61,9 @@ struct NodeView {
 [[nodiscard]] std::vector<Device> devicesOf(const Hardware& hardware);
 
 /// The body of a server-side apply of the status. `observed`: when the agent last looked; "" leaves it out.
+/// `revision`: only on the object as it was then; 0: on whatever stands there.
 [[nodiscard]] json::Value statusBody(const model::NodeName& node, const NodeView& view,
-                                     const std::string& observed);
+                                     const std::string& observed, model::Revision revision = 0);
 /// Names the boot of the machine that the status is of (/proc/sys/kernel/random/boot_id).
 inline constexpr const char* kBootIdKey = "gpu.scheduling/boot-id";
 /// Of the object itself, owned by the Node. `boot_id` "": not known.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -13,18 +12,17 @@
 namespace gs::agent {
 namespace {
 
-constexpr int kLooks = 2;
+constexpr std::size_t kLooks = 2;
+/// Between its creation and the moment in which it is given its GPUs.
+constexpr Duration kStarts = std::chrono::seconds{10};
+/// A clock that runs so much faster or slower between two looks was set.
+constexpr Duration kSlack = std::chrono::seconds{1};
+/// Of containers that may come: after all that are there.
+constexpr Wall kToCome = Wall::max();
 /// While the runtime is silent, what was known of pods that are gone is kept up to here.
 constexpr std::size_t kMostPods = 4096;
 /// The most that a pod may name.
 constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
-
-/// That a GPU may have.
-bool isId(std::string_view name) {
-  int id = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-  return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
-}
 
 std::set<std::string> namedIn(std::string_view text) {
   std::set<std::string> out;
@@ -63,58 +61,60 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
 
 std::set<std::string> annotationsThatSay() { return {model::kVisibleDevicesKey, model::kAllocatedKey}; }
 
-void Users::number(const std::vector<Device>& devices) {
-  names_.clear();
-  for (const Device& device : devices) {
-    const std::string name = nameOf(device);
-    names_.emplace(std::to_string(device.id), name);
-    names_.emplace(name, name);
-    for (const Partition& partition : device.gpu.partitions) { names_.emplace(partition.uuid, name); }
-  }
+bool Users::Pod::has(const std::string& gpu) const {
+  return seeded.contains(gpu) || std::any_of(containers.begin(), containers.end(), [&](const auto& entry) {
+           return entry.second.gpus.contains(gpu);
+         });
+}
+
+void Users::number(const std::vector<Device>& devices, Now now) {
+  if (!numberings_.looked(devices, now.mono)) { return; }
   for (auto& [uid, pod] : pods_) { resolve(pod); }
 }
 
+// ---- what containers have
+
+/// Adds to what they have; numbers that nobody knows any more stay what they were.
 void Users::resolve(Pod& pod) const {
-  for (auto it = pod.said.begin(); it != pod.said.end();) {
-    const auto name = names_.find(*it);
-    if (name == names_.end()) {
-      ++it;
-      continue;
+  for (auto& [created, container] : pod.containers) {
+    const bool is_of_seed = container.is_old && created <= seeded_at_;
+    for (const auto& name : pod.said) {
+      if (is_of_seed && ids_before_.contains(name)) { continue; }
+      container.gpus.merge(numberings_.meant(name, container.created));
     }
-    pod.gpus.insert(name->second);
-    it = pod.said.erase(it);
   }
+  if (isSeedBeaten(pod)) { pod.seeded.clear(); }
 }
 
-void Users::seed(const std::vector<Device>& devices) {
-  for (const Device& device : devices) {
-    before_.insert_or_assign(std::to_string(device.id), nameOf(device));
-  }
+void Users::say(Pod& pod, std::set<std::string> names) const {
+  pod.said = std::move(names);
+  for (auto& [created, container] : pod.containers) { container.gpus.clear(); }
+  resolve(pod);
+}
+
+/// By an object that says UUIDs, all of GPUs that are known.
+bool Users::isSeedBeaten(const Pod& pod) const {
+  return pod.allocated && std::none_of(pod.said.begin(), pod.said.end(), [this](const auto& name) {
+           return isGpuId(name) || numberings_.meant(name, {}).empty();
+         });
+}
+
+void Users::seed(const std::vector<Device>& devices, Wall when, bool is_this_boot) {
+  seeded_at_ = when;
+  is_this_boot_ = is_this_boot;
+  if (is_this_boot) { numberings_.published(devices); }
+  for (const Device& device : devices) { ids_before_.insert(std::to_string(device.id)); }
+  if (hasLooked() && !is_this_boot) { return; }
   for (const Device& device : devices) {
     for (const auto& uid : device.in_use_by) {
-      if (has_looked_ && !pods_.contains(uid)) { continue; }
+      if (hasLooked() && !pods_.contains(uid)) { continue; }
       Pod& mine = pods_[uid];
-      if (!std::exchange(mine.seeded, true)) {
-        mine.gpus.clear();
-        std::erase_if(mine.said, [this](const auto& name) { return before_.contains(name); });
-      }
-      mine.gpus.insert(nameOf(device));
-      mine.has_containers |= !has_looked_;
+      mine.seeded.insert(nameOf(device));
+      mine.has_containers |= !hasLooked();
+      for (auto& [created, container] : mine.containers) { container.is_old = true; }
     }
   }
-}
-
-/// What a pod says that it was given. Of one that was seeded, ids that were published then are known already,
-/// and may be others' by now.
-void Users::give(Pod& pod, std::set<std::string> names) const {
-  if (pod.seeded) {
-    std::erase_if(names, [this](const auto& name) { return before_.contains(name); });
-    pod.said.merge(names);
-  } else {
-    pod.gpus.clear();
-    pod.said = std::move(names);
-  }
-  resolve(pod);
+  for (auto& [uid, pod] : pods_) { say(pod, std::move(pod.said)); }
 }
 
 /// The object says it once, before there are containers: what is written there later is somebody's edit.
@@ -123,10 +123,7 @@ void Users::changed(const model::Pod& pod) {
   const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
   auto allocation = allocationOf(pod);
   if (!is_late && !allocation.empty() && !std::exchange(mine.allocated, true)) {
-    const bool by_uuid = std::none_of(allocation.begin(), allocation.end(), isId);
-    auto before = by_uuid ? std::exchange(mine.gpus, {}) : std::set<std::string>{};
-    give(mine, std::move(allocation));
-    if (!mine.said.empty()) { mine.gpus.merge(before); }  // not all of them are there
+    say(mine, std::move(allocation));
   }
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
@@ -136,34 +133,58 @@ void Users::gone(const model::Uid& uid) {
   if (it == pods_.end()) { return; }
   if (!it->second.ended) { end(it->second); }
   it->second.is_there = false;
-  const bool nobody_says = !has_looked_ && !it->second.seeded;
+  const bool nobody_says = !hasLooked() && it->second.seeded.empty();
   if (nobody_says || pods_.size() > kMostPods) { pods_.erase(it); }
 }
 
-/// What the first look shows may have begun before the restart, whatever ids mean since.
-void Users::giveAsBefore(Pod& pod, const std::set<std::string>& names) const {
-  give(pod, {});
-  for (const auto& name : names) {
-    const auto was = before_.find(name);
-    if (was == before_.end()) {
-      pod.said.insert(name);
-    } else if (!pod.seeded) {
-      pod.gpus.insert(was->second);
-    }
-  }
-  resolve(pod);
+/// The wall clock, since the look that creations are told from.
+bool Users::wasSet(Now now) const {
+  return std::any_of(looks_.begin(), looks_.end(), [&](const Now& look) {
+    const Duration by = (now.wall - look.wall) - (now.mono - look.mono);
+    return by > kSlack || by < -kSlack;
+  });
 }
 
-void Users::seen(const Containers& containers) {
-  const bool is_first = !std::exchange(has_looked_, true);
+/// Of a container that is seen for the first time: not before the last look but one, which may have begun
+/// before the one ahead of it ended.
+Numberings::Span Users::createdWithin(Wall created, Now now) const {
+  const Mono not_before = looks_.size() < kLooks ? Mono::min() : looks_.front().mono;
+  const Duration age = now.wall - created;
+  if (created == Wall{} || wasSet(now) || age < -kSlack) { return {not_before, now.mono}; }
+  const Mono at = now.mono - age - kSlack;
+  if (at + kSlack < not_before) { return {at, now.mono}; }  // one of both is wrong
+  return {at, std::min(now.mono, at + kSlack + kStarts)};
+}
+
+void Users::keepContainers(Pod& pod, const PodContainers& there, Now now) const {
+  ContainersOfPod next;
+  const bool may_be_old = looks_.empty() && is_this_boot_ && !pod.seeded.empty();
+  bool is_new = false;
+  const auto add = [&](Wall created, Numberings::Span when, bool is_old) {
+    const auto known = pod.containers.find(created);
+    const bool is_known = known != pod.containers.end();
+    is_new |= !is_known;
+    next[created] = is_known ? std::move(known->second) : Container{when, is_old, {}};
+  };
+  for (const Wall created : there.created) { add(created, createdWithin(created, now), may_be_old); }
+  if (there.sandbox_only) {
+    add(kToCome, {now.mono, Mono::max()}, false);
+  } else if (there.created.empty()) {
+    add(Wall{}, createdWithin(Wall{}, now), may_be_old);
+  }
+  pod.containers = std::move(next);
+  const bool has_old = std::any_of(pod.containers.begin(), pod.containers.end(),
+                                   [](const auto& entry) { return entry.second.is_old; });
+  if (!has_old) { pod.seeded.clear(); }
+  if (is_new) { resolve(pod); }
+}
+
+void Users::seen(const Containers& containers, Now now) {
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
+    keepContainers(mine, what, now);
     if (!what.visible || mine.allocated || std::exchange(mine.told, true)) { continue; }
-    if (is_first) {
-      giveAsBefore(mine, namedIn(*what.visible));
-    } else {
-      give(mine, namedIn(*what.visible));
-    }
+    say(mine, namedIn(*what.visible));
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;
@@ -173,13 +194,15 @@ void Users::seen(const Containers& containers) {
     mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
     it = mine.looks_without >= kLooks ? pods_.erase(it) : std::next(it);
   }
+  if (looks_.size() == kLooks) { looks_.erase(looks_.begin()); }
+  looks_.push_back(now);
 }
 
 std::vector<model::Uid> Users::of(const Device& device) const {
   const std::string name = nameOf(device);
   std::vector<model::Uid> out;
   for (const auto& [uid, pod] : pods_) {
-    if (pod.has_containers && pod.gpus.contains(name)) { out.push_back(uid); }
+    if (pod.has_containers && pod.has(name)) { out.push_back(uid); }
   }
   return out;
 }

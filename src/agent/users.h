@@ -5,10 +5,19 @@
 // which GPUs the pod has (its allocation); of a pod that we never saw, the annotations that the kubelet gave
 // the runtime with the pod's sandbox do. What is written there while its containers run is somebody's edit,
 // and frees nothing. No container's environment is read.
-// What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
-// first seen, whatever ids do later. What was published before a restart (seed()) says which GPU that was.
+//
+// A number means the GPU that had it when the container was created (numberings.h), whichever GPU the
+// scheduler meant: this is about what containers have. The runtime says when that was. Where it does not, or
+// the wall clock was set meanwhile, it was since the last look but one, which the container was not in; with
+// the first looks of a process, at any time before. What may have been in force then counts, all of it. Once
+// a container was seen it keeps its GPUs by their names (nameOf()), whatever numbers do later. One that the
+// kubelet starts anew is another container. Before there is any, a number means what it means now.
+// What was published before a restart (seed()) says which GPUs the containers of then have, so their numbers
+// are not asked; those that were created since have what their numbers mean besides. Nothing lives on over a
+// boot of the machine.
 // Names that no GPU has had yet are looked up again when numbers come. Until then they are nobody's: anybody
 // may write some on a pod of theirs, and must not hold up what others free.
+//
 // A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
 // before); at once while there has been no look, and so nobody who could name it.
 // The runtime's silence takes nobody away. Pure; one thread.
@@ -22,7 +31,9 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/numberings.h"
 #include "agent/status.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "model/ids.h"
 #include "model/pod.h"
@@ -36,6 +47,8 @@ struct PodContainers {
   std::optional<std::string> visible;
   /// It has a sandbox and no container. Of a pod that has ended, or whose object is gone, that is nobody.
   bool sandbox_only = false;
+  /// When those containers were created, each; Wall{}: nobody says. None: the same of all of them.
+  std::set<Wall> created{};
   friend bool operator==(const PodContainers&, const PodContainers&) = default;
 };
 /// Of a pod with these annotations (the values of model/annotations.h; what cannot be read is nothing).
@@ -53,16 +66,16 @@ using ContainersLook = Result<Containers>;
 
 class Users {
  public:
-  /// From now on ids are these.
-  void number(const std::vector<Device>& devices);
-  [[nodiscard]] bool isNumbered() const { return !names_.empty(); }
-  /// Who used them when they were published last, before a restart: they do until a look says otherwise, and
-  /// have these GPUs whatever their ids mean now. After looks, only the latter. Comes before number().
-  void seed(const std::vector<Device>& devices);
+  /// The driver counts the GPUs so.
+  void number(const std::vector<Device>& devices, Now now);
+  /// What was published before a restart. Who used a GPU then does until a look says otherwise. After looks
+  /// it only says which GPUs they have. `when`: their containers had been seen by then; Wall{}: not known.
+  /// `is_this_boot` false: the machine has been booted since.
+  void seed(const std::vector<Device>& devices, Wall when, bool is_this_boot);
   /// A pod of this node as the API has it.
   void changed(const model::Pod& pod);
   void gone(const model::Uid& uid);
-  void seen(const Containers& containers);
+  void seen(const Containers& containers, Now now);
 
   /// Who uses it, ascending.
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
@@ -74,28 +87,44 @@ class Users {
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
 
  private:
-  struct Pod {
-    std::set<std::string> said;  // ids and UUIDs that are not looked up yet
+  /// A container, or all of a pod's of which nobody says when they were created, or those that may come.
+  struct Container {
+    Numberings::Span created;    // within that time
+    bool is_old = false;         // those that the seed tells of: it may be one of them
     std::set<std::string> gpus;  // names
-    bool allocated = false;      // the object said so: what its sandbox was told does not count
-    bool told = false;           // the sandbox said so
-    bool seeded = false;         // the status of before a restart said so
-    bool is_there = false;       // its object
+  };
+  /// By PodContainers::created.
+  using ContainersOfPod = std::map<Wall, Container>;
+  struct Pod {
+    std::set<std::string> said;  // ids and UUIDs that it was given
+    ContainersOfPod containers;
+    std::set<std::string> seeded;  // names of GPUs, by the status of before a restart
+    bool allocated = false;        // the object said so: what its sandbox was told does not count
+    bool told = false;             // the sandbox said so
+    bool is_there = false;         // its object
     bool ended = false;
     bool has_containers = false;
-    int looks_without = 0;  // since its object is gone, in a row
+    std::size_t looks_without = 0;  // since its object is gone, in a row
     [[nodiscard]] bool over() const { return ended || !is_there; }
-    [[nodiscard]] bool hasGpus() const { return !gpus.empty() || !said.empty(); }
+    [[nodiscard]] bool hasGpus() const { return !seeded.empty() || !said.empty(); }
+    [[nodiscard]] bool has(const std::string& gpu) const;
   };
+  /// What it says that it was given counts from now on, of its containers too.
+  void say(Pod& pod, std::set<std::string> names) const;
   void resolve(Pod& pod) const;
-  void give(Pod& pod, std::set<std::string> names) const;
-  void giveAsBefore(Pod& pod, const std::set<std::string>& names) const;
-  void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
+  void keepContainers(Pod& pod, const PodContainers& there, Now now) const;
+  [[nodiscard]] Numberings::Span createdWithin(Wall created, Now now) const;
+  [[nodiscard]] bool wasSet(Now now) const;
+  [[nodiscard]] bool isSeedBeaten(const Pod& pod) const;
+  [[nodiscard]] bool hasLooked() const { return !looks_.empty(); }
+  void end(const Pod& pod) { ends_ += hasLooked() && pod.hasGpus() ? 1 : 0; }
 
-  std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
-  std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
-  std::map<std::string, std::string> before_;  // ids of the status that was seeded, and whose they were
-  bool has_looked_ = false;
+  Numberings numberings_;
+  std::map<model::Uid, Pod> pods_;    // those whose object is there, and those that may have containers
+  std::set<std::string> ids_before_;  // of the status that was seeded
+  Wall seeded_at_{};
+  bool is_this_boot_ = true;  // of that status
+  std::vector<Now> looks_;    // the last two, in their order
   std::uint64_t ends_ = 0;
 };
 

@@ -2,30 +2,38 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/devices_test.h"
 #include "testing/builders.h"
 
 namespace gs::agent {
 namespace {
 
+using namespace std::chrono_literals;
 using model::Uid;
 using testing::PodBuilder;
 
-std::vector<Device> gpus(const std::vector<std::string>& uuids) {
-  std::vector<Device> out(uuids.size());
-  for (std::size_t id = 0; id < uuids.size(); ++id) {
-    out[id].id = static_cast<int>(id);
-    out[id].gpu.uuid = uuids[id];
-  }
-  return out;
-}
-
 class UsersTest : public ::testing::Test {
  protected:
-  UsersTest() { users.number(devices); }
+  UsersTest() { users.number(devices, clock.now()); }
+  /// A container of who is seen for the first time was created just then.
   void look(const std::map<std::string, std::optional<std::string>>& pods) {
     Containers containers;
-    for (const auto& [uid, visible] : pods) { containers.pods[Uid{uid}] = {visible}; }
-    users.seen(containers);
+    for (const auto& [uid, visible] : pods) {
+      const Wall when = created.try_emplace(uid, clock.now().wall).first->second;
+      containers.pods[Uid{uid}] = {visible, false, {when}};
+    }
+    users.seen(containers, clock.now());
+  }
+  /// A while after the last container was created.
+  void renumber(const std::vector<std::string>& uuids) {
+    for (int i = 0; i < 2; ++i) {
+      clock.advance(5s);
+      users.number(devices, clock.now());
+    }
+    clock.advance(5s);
+    devices = gpus(uuids);
+    users.number(devices, clock.now());
+    clock.advance(5s);
   }
   /// The users of each device, by its place: "p q|-|p".
   [[nodiscard]] std::string text() const {
@@ -42,6 +50,8 @@ class UsersTest : public ::testing::Test {
     return out.uid(uid).running();
   }
 
+  ManualClock clock;
+  std::map<std::string, Wall> created;  // containers, by the uid of their pod
   std::vector<Device> devices = gpus({"GPU-a", "GPU-b", "GPU-c"});
   Users users;
 };
@@ -98,17 +108,16 @@ TEST_F(UsersTest, UuidsInTheObjectBeatItsIds) {
 
 TEST_F(UsersTest, APartitionIsOfItsGpu) {
   devices[1].gpu.partitions = {{"MIG-7", "1g.10gb", 1, 1}};
-  users.number(devices);
+  users.number(devices, clock.now());
   users.changed(pod("p").annotate(model::kVisibleDevicesKey, "MIG-7").value());
   look({{"p", std::nullopt}});
   EXPECT_EQ(text(), "-|p|-");
 }
 
-TEST_F(UsersTest, AnIdMeansTheGpuThatHadItWhenThePodWasFirstSeen) {
+TEST_F(UsersTest, AnIdMeansTheGpuThatHadItWhenTheContainerWasCreated) {
   users.changed(pod("p").allocated("n:0").value());
   look({{"p", std::nullopt}});
-  devices = gpus({"GPU-b", "GPU-a", "GPU-c"});
-  users.number(devices);
+  renumber({"GPU-b", "GPU-a", "GPU-c"});
   users.changed(pod("p").allocated("n:0").revision(2).value());
   EXPECT_EQ(text(), "-|p|-");
   users.changed(pod("q").allocated("n:0").value());
@@ -122,7 +131,7 @@ TEST_F(UsersTest, IdsThatNoGpuHasYetAreLookedUpWhenOneHasThem) {
   users.changed(pod("p").allocated("n:2").value());
   look({{"p", std::nullopt}});
   EXPECT_EQ(text(), "-|-|-");
-  users.number(devices);
+  users.number(devices, clock.now());
   EXPECT_EQ(text(), "-|-|p");
 }
 
@@ -137,8 +146,7 @@ TEST_F(UsersTest, AnAllocationOnAnotherNodeIsNone) {
 /// A pod that nobody knows by its object has what its sandbox said at first, in the order of then.
 TEST_F(UsersTest, WhatASandboxSaysIsLookedUpOnce) {
   look({{"p", "0"}});
-  devices = gpus({"GPU-b", "GPU-a", "GPU-c"});
-  users.number(devices);
+  renumber({"GPU-b", "GPU-a", "GPU-c"});
   for (int i = 0; i < 3; ++i) { look({{"p", "0"}}); }
   EXPECT_EQ(text(), "-|p|-");
 }
@@ -146,8 +154,8 @@ TEST_F(UsersTest, WhatASandboxSaysIsLookedUpOnce) {
 TEST_F(UsersTest, OfAPodThatIsOverASandboxAloneIsNobody) {
   const auto sandbox = [&](const std::vector<const char*>& uids) {
     Containers containers;
-    for (const char* uid : uids) { containers.pods[Uid{uid}] = {"1", true}; }
-    users.seen(containers);
+    for (const char* uid : uids) { containers.pods[Uid{uid}] = {"1", true, {}}; }
+    users.seen(containers, clock.now());
   };
   users.changed(pod("p").allocated("n:0").value());
   sandbox({"p", "q"});
@@ -166,8 +174,8 @@ TEST_F(UsersTest, OfAPodThatIsOverASandboxAloneIsNobody) {
 TEST_F(UsersTest, SeedsAreUsersUntilALookSaysOtherwise) {
   Users fresh;
   devices[1].in_use_by = {Uid{"p"}, Uid{"q"}};
-  fresh.seed(devices);
-  fresh.number(devices);
+  fresh.seed(devices, clock.now().wall, true);
+  fresh.number(devices, clock.now());
   users = fresh;
   EXPECT_EQ(text(), "-|p q|-");
   users.gone(Uid{"q"});
@@ -180,8 +188,8 @@ TEST_F(UsersTest, ASeedBeatsIdsAndUuidsBeatASeed) {
   Users fresh;
   devices[1].in_use_by = {Uid{"p"}, Uid{"q"}, Uid{"r"}};
   fresh.changed(pod("p").allocated("n:0").value());
-  fresh.seed(devices);
-  fresh.number(devices);
+  fresh.seed(devices, clock.now().wall, true);
+  fresh.number(devices, clock.now());
   fresh.changed(pod("q").allocated("n:0").annotate(model::kVisibleDevicesKey, "GPU-c").value());
   fresh.changed(pod("r").allocated("n:0").annotate(model::kVisibleDevicesKey, "GPU-gone").value());
   users = fresh;
@@ -194,8 +202,8 @@ TEST_F(UsersTest, ASeedThatComesAfterLooksOnlySaysWhichGpus) {
   devices[1].in_use_by = {Uid{"p"}, Uid{"q"}};
   users = fresh;
   look({{"p", "0"}});
-  users.seed(devices);
-  users.number(devices);
+  users.seed(devices, clock.now().wall, true);
+  users.number(devices, clock.now());
   EXPECT_EQ(text(), "-|p|-");
 }
 
@@ -270,59 +278,177 @@ TEST_F(UsersTest, WhatIsWrittenWhileContainersRunCountsForNothing) {
   EXPECT_EQ(text(), "p|-|-");
 }
 
-/// What the object said when it was first seen means the GPUs of then.
-TEST_F(UsersTest, TheSameSaidLaterMeansTheSame) {
+/// The scheduler meant another one, and nobody else is to be given this one.
+TEST_F(UsersTest, AnIdMeansWhatItMeansToTheContainerWhateverItMeantWhenThePodWasBound) {
   users.changed(pod("p").allocated("n:0").value());
-  devices = gpus({"GPU-c", "GPU-a", "GPU-b"});
-  users.number(devices);
+  renumber({"GPU-c", "GPU-a", "GPU-b"});
   look({{"p", "0"}});
-  EXPECT_EQ(text(), "-|p|-");
+  EXPECT_EQ(text(), "p|-|-");
+}
+
+/// Nobody looked at the GPUs in between.
+TEST_F(UsersTest, AContainerThatIsCreatedAsIdsMoveHasBothGpus) {
+  users.changed(pod("p").allocated("n:0").value());
+  for (int i = 0; i < 2; ++i) {
+    clock.advance(5s);
+    users.number(devices, clock.now());
+    look({});
+  }
+  clock.advance(2s);
+  created["p"] = clock.now().wall;
+  clock.advance(3s);
+  devices = gpus({"GPU-c", "GPU-a", "GPU-b"});
+  for (const bool ids_first : {true, false}) {
+    SCOPED_TRACE(ids_first);
+    Users mine = users;
+    if (ids_first) { mine.number(devices, clock.now()); }
+    mine.seen({{{Uid{"p"}, {std::nullopt, false, {created["p"]}}}}}, clock.now());
+    if (!ids_first) { mine.number(devices, clock.now()); }
+    EXPECT_EQ(mine.of(devices[0]), (std::vector<Uid>{Uid{"p"}}));
+    EXPECT_EQ(mine.of(devices[1]), (std::vector<Uid>{Uid{"p"}})) << "GPU-a";
+    EXPECT_TRUE(mine.of(devices[2]).empty());
+  }
+}
+
+/// Whom the runtime shows for the first time was not there at the last look but one.
+TEST_F(UsersTest, WhereNobodySaysWhenAContainerWasCreatedItWasSinceTheLooksThatDidNotShowIt) {
+  for (const int looks : {1, 2}) {
+    SCOPED_TRACE(looks);
+    Users mine;
+    mine.changed(pod("p").allocated("n:0").value());
+    mine.number(gpus({"GPU-a", "GPU-b", "GPU-c"}), clock.now());
+    devices = gpus({"GPU-c", "GPU-a", "GPU-b"});
+    mine.number(devices, clock.now());
+    for (int i = 0; i < looks; ++i) {
+      clock.advance(5s);
+      mine.seen({}, clock.now());
+    }
+    clock.advance(5s);
+    mine.seen({{{Uid{"p"}, {}}}}, clock.now());
+    EXPECT_EQ(mine.of(devices[0]), (std::vector<Uid>{Uid{"p"}}));
+    EXPECT_EQ(mine.of(devices[1]).empty(), looks == 2) << "GPU-a";
+  }
+}
+
+TEST_F(UsersTest, ATimeOfCreationIsNotBelievedWhereTheClockWasSet) {
+  users.changed(pod("p").allocated("n:0").value());
+  users.changed(pod("q").allocated("n:0").value());
+  look({});
+  renumber({"GPU-c", "GPU-a", "GPU-b"});
+  created["p"] = clock.now().wall;
+  created["q"] = clock.now().wall + 1h;
+  const Users before = users;
+  look({{"p", std::nullopt}, {"q", std::nullopt}});
+  EXPECT_EQ(text(), "p q|q|-") << "none is created in time to come";
+  users = before;
+  clock.setWall(clock.now().wall + 1min);
+  created["p"] = clock.now().wall;
+  look({{"p", std::nullopt}});
+  EXPECT_EQ(text(), "p|p|-");
+}
+
+/// The kubelet starts a container anew, and the first one's GPU is free.
+TEST_F(UsersTest, EachContainerOfAPodHasWhatItsIdMeansToIt) {
+  users.changed(pod("p").allocated("n:0").value());
+  look({{"p", std::nullopt}});
+  const Wall first = created["p"];
+  renumber({"GPU-c", "GPU-a", "GPU-b"});
+  const Wall second = clock.now().wall;
+  users.seen({{{Uid{"p"}, {std::nullopt, false, {first, second}}}}}, clock.now());
+  EXPECT_EQ(text(), "p|p|-");
+  users.seen({{{Uid{"p"}, {std::nullopt, false, {second}}}}}, clock.now());
+  EXPECT_EQ(text(), "p|-|-");
+}
+
+TEST_F(UsersTest, AContainerThatMayComeHasWhatItsIdMeansNow) {
+  users.changed(pod("p").allocated("n:0").value());
+  const Containers sandbox{{{Uid{"p"}, {std::nullopt, true, {}}}}};
+  users.seen(sandbox, clock.now());
+  EXPECT_EQ(text(), "p|-|-");
+  renumber({"GPU-c", "GPU-a", "GPU-b"});
+  users.seen(sandbox, clock.now());
+  EXPECT_EQ(text(), "p|p|-") << "it may have come since";
+  look({{"p", std::nullopt}});
+  EXPECT_EQ(text(), "p|-|-");
 }
 
 /// Numbered anew twice, by two restarts: what stood there in between says what the id of before meant.
 TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
   const auto p = PodBuilder{"p"}.uid("p").running().allocated("n:0").value();
+  const ManualClock clock;
   for (const bool pod_first : {false, true}) {
     SCOPED_TRACE(pod_first);
     auto before = gpus({"GPU-b", "GPU-a"});
     before[1].in_use_by = {Uid{"p"}};
     Users users;
     if (pod_first) { users.changed(p); }
-    users.seed(before);
-    users.number(before);
+    users.seed(before, clock.now().wall, true);
     if (!pod_first) { users.changed(p); }
-    users.seen({{{Uid{"p"}, {"0"}}}});
-    users.number(gpus({"GPU-b"}));
+    users.seen({{{Uid{"p"}, {"0"}}}}, clock.now());
+    users.number(gpus({"GPU-b"}), clock.now());
     EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
     EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
   }
 }
 
-/// The runtime was silent when they began, so nobody had published them; ids moved with the restart.
-TEST(UsersOfAnEarlierAgent, OfWhomNobodyKnewHaveWhatTheirIdsMeantThen) {
+/// The runtime was silent when they began, so nobody had published them; ids moved with the restart, and
+/// nobody knows when.
+TEST(UsersOfAnEarlierAgent, OfWhomNobodyKnewHaveWhatTheirIdsMeantThenAndMeanNow) {
   const auto before = gpus({"GPU-a", "GPU-b"});
   const auto now = gpus({"GPU-b", "GPU-a"});
+  ManualClock clock;
   Users users;
-  users.seed(before);
-  users.number(before);
-  users.number(now);
-  users.seen({{{Uid{"p"}, {"0"}}}});
+  users.seed(before, clock.now().wall, true);
+  clock.advance(60s);
+  const Wall old = clock.now().wall - 30s;
+  users.number(now, clock.now());
+  users.seen({{{Uid{"p"}, {"0", false, {old}}}}}, clock.now());
   EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}})) << "GPU-a";
-  EXPECT_EQ(users.of(before[1]), std::vector<Uid>{});
-  users.seen({{{Uid{"p"}, {"0"}}, {Uid{"q"}, {"0"}}}});
-  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"q"}})) << "it began since";
+  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
+  clock.advance(5s);
+  const Wall young = clock.now().wall;
+  users.seen({{{Uid{"p"}, {"0", false, {old}}}, {Uid{"q"}, {"0", false, {young}}}}}, clock.now());
+  EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}}));
+  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}, Uid{"q"}})) << "it began since";
+}
+
+/// It was started anew while no agent ran.
+TEST(UsersOfAnEarlierAgent, HaveWhatTheirIdsMeanBesidesWhereTheContainerIsNewer) {
+  auto before = gpus({"GPU-a", "GPU-b"});
+  before[0].in_use_by = {Uid{"p"}};
+  ManualClock clock;
+  Users users;
+  users.seed(before, clock.now().wall, true);
+  clock.advance(60s);
+  users.number(gpus({"GPU-b", "GPU-a"}), clock.now());
+  users.seen({{{Uid{"p"}, {"0", false, {clock.now().wall - 30s}}}}}, clock.now());
+  EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}}));
+  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
+}
+
+TEST(UsersOfAnEarlierAgent, DoNotLiveOverABootOfTheMachine) {
+  auto before = gpus({"GPU-a", "GPU-b"});
+  before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
+  const ManualClock clock;
+  Users users;
+  users.seed(before, clock.now().wall, false);
+  users.number(gpus({"GPU-b", "GPU-a"}), clock.now());
+  EXPECT_EQ(users.of(before[0]).size(), 2U) << "until a look";
+  users.seen({{{Uid{"p"}, {"0"}}}}, clock.now());
+  EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
+  EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
 }
 
 TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
   auto before = gpus({"GPU-a", "GPU-b"});
   before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
+  const ManualClock clock;
   Users users;
-  users.seed(before);
-  users.number(before);
+  users.seed(before, clock.now().wall, true);
   users.changed(PodBuilder{"p"}.uid("p").running().allocated("n:0,2").value());
-  users.seen({{{Uid{"p"}, {}}, {Uid{"q"}, {"GPU-b"}}}});
+  users.seen({{{Uid{"p"}, {}}, {Uid{"q"}, {"GPU-b"}}}}, clock.now());
   const auto now = gpus({"GPU-a", "GPU-b", "GPU-c"});
-  users.number(now);
+  users.number(now, clock.now());
   EXPECT_EQ(users.of(now[0]), (std::vector<Uid>{Uid{"p"}, Uid{"q"}}));
   EXPECT_EQ(users.of(now[1]), (std::vector<Uid>{Uid{"q"}}));
   EXPECT_EQ(users.of(now[2]), (std::vector<Uid>{Uid{"p"}}));
@@ -331,15 +457,15 @@ TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
 TEST(UsersOfAnEarlierAgent, AreForgottenWhenNobodyNamesThem) {
   auto before = gpus({"GPU-a"});
   before[0].in_use_by = {Uid{"p"}};
+  const ManualClock clock;
   Users users;
-  users.seed(before);
-  users.number(before);
+  users.seed(before, clock.now().wall, true);
   EXPECT_EQ(users.size(), 1U);
   users.gone(Uid{"p"});
   EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}})) << "until a look says otherwise";
-  users.seen({});
+  users.seen({}, clock.now());
   EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
-  users.seen({});
+  users.seen({}, clock.now());
   EXPECT_EQ(users.size(), 0U);
 }
 

@@ -10,7 +10,8 @@ agent::Containers containersOf(const rpc::RuntimePods& pods) {
   agent::Containers out;
   for (const auto& [uid, pod] : pods) {
     agent::PodContainers containers = agent::containersWith(pod.annotations);
-    containers.sandbox_only = !pod.has_container;
+    containers.sandbox_only = pod.created.empty();
+    containers.created = pod.created;
     out.pods.emplace(model::Uid{uid}, std::move(containers));
   }
   return out;

@@ -32,13 +32,14 @@ TEST(ContainersOf, GpusAreThoseOfTheAnnotations) {
       {"nonsense", {{model::kAllocatedKey, "node-a:x"}}, std::nullopt},
       {"no GPUs", {{"example.com/note", "0"}}, std::nullopt},
   };
+  const Wall created{std::chrono::seconds{7}};
   rpc::RuntimePods pods;
   agent::Containers wanted;
   for (const Case& c : cases) {
-    pods[c.name] = {"ml", "p", c.annotations, true};
-    wanted.pods[model::Uid{c.name}] = {c.visible};
+    pods[c.name] = {"ml", "p", c.annotations, {created}};
+    wanted.pods[model::Uid{c.name}] = {c.visible, false, {created}};
   }
-  pods["no container yet"] = {"ml", "p", {{model::kAllocatedKey, "4"}}, false};
+  pods["no container yet"] = {"ml", "p", {{model::kAllocatedKey, "4"}}, {}};
   wanted.pods[model::Uid{"no container yet"}] = {"4", true};
   EXPECT_EQ(containersOf(pods), wanted);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -46,12 +47,19 @@ std::string labelOf(const cri::Container& container, const char* key) {
   return it == container.labels().end() ? std::string{} : it->second;
 }
 
+Wall createdAt(const cri::Container& container) {
+  const auto since = std::chrono::nanoseconds{std::max<std::int64_t>(0, container.created_at())};
+  return Wall{std::chrono::duration_cast<Wall::duration>(since)};
+}
+
 /// Of sandboxes with a container that is not over, or that are ready themselves; and of containers without.
 RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
                    const cri::ListContainersResponse& containers, const std::set<std::string>& keys) {
-  std::set<std::string> in_use;
+  std::map<std::string, std::set<Wall>> in_use;
   for (const cri::Container& container : containers.containers()) {
-    if (container.state() != cri::CONTAINER_EXITED) { in_use.insert(container.pod_sandbox_id()); }
+    if (container.state() != cri::CONTAINER_EXITED) {
+      in_use[container.pod_sandbox_id()].insert(createdAt(container));
+    }
   }
   RuntimePods out;
   // A pod whose sandbox ended gets another one: the newest is right.
@@ -59,11 +67,12 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
   std::set<std::string> listed;
   for (const cri::PodSandbox& sandbox : sandboxes.items()) {
     listed.insert(sandbox.id());
-    const bool has_container = in_use.contains(sandbox.id());
+    const auto created = in_use.find(sandbox.id());
+    const bool has_container = created != in_use.end();
     const cri::PodSandboxMetadata& who = sandbox.metadata();
     if (who.uid().empty() || (sandbox.state() != cri::SANDBOX_READY && !has_container)) { continue; }
     RuntimePod& pod = out[who.uid()];
-    pod.has_container |= has_container;
+    if (has_container) { pod.created.insert(created->second.begin(), created->second.end()); }
     const auto [attempt, is_first] = attempts.emplace(who.uid(), who.attempt());
     if (!is_first && attempt->second > who.attempt()) { continue; }
     attempt->second = who.attempt();
@@ -81,7 +90,7 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
     const bool is_over = container.state() == cri::CONTAINER_EXITED;
     if (is_over || uid.empty() || listed.contains(container.pod_sandbox_id())) { continue; }
     RuntimePod& pod = out[uid];
-    pod.has_container = true;
+    pod.created.insert(createdAt(container));
     if (pod.name.empty()) {
       pod.ns = labelOf(container, kNamespaceLabel);
       pod.name = labelOf(container, kNameLabel);

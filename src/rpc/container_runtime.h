@@ -24,7 +24,8 @@ struct RuntimePod {
   std::string ns;
   std::string name;
   std::map<std::string, std::string> annotations;  // of those that were asked for, if it is UTF-8
-  bool has_container = false;                      // one that has not exited
+  /// When its containers were created that have not exited; Wall{}: it does not say. None: there are none.
+  std::set<Wall> created;
   friend bool operator==(const RuntimePod&, const RuntimePod&) = default;
 };
 /// By uid.

@@ -50,7 +50,8 @@ class FakeRuntime final : public cri::RuntimeService::Service {
     if (!allocated.empty()) { (*added.mutable_annotations())["gpu"] = allocated; }
     (*added.mutable_annotations())["other"] = other;
   }
-  void container(const std::string& sandbox, cri::ContainerState state, const std::string& uid = "") {
+  void container(const std::string& sandbox, cri::ContainerState state, const std::string& uid = "",
+                 std::int64_t created_at = 0) {
     cri::Container& added = *containers.add_containers();
     if (!uid.empty()) {
       (*added.mutable_labels())["io.kubernetes.pod.uid"] = uid;
@@ -59,6 +60,7 @@ class FakeRuntime final : public cri::RuntimeService::Service {
     }
     added.set_pod_sandbox_id(sandbox);
     added.set_state(state);
+    added.set_created_at(created_at);
   }
 
   cri::ListPodSandboxResponse sandboxes;
@@ -131,11 +133,11 @@ TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : *pods) {
     uids.push_back(uid);
-    EXPECT_EQ(pod.has_container, uid != "ready") << uid;
+    EXPECT_EQ(pod.created.empty(), uid == "ready") << uid;
   }
   EXPECT_EQ(uids, (std::vector<std::string>{"created", "left", "ready", "running", "unknown"}));
-  EXPECT_EQ(pods->at("ready"), (RuntimePod{"ml", "pod-ready", {{"gpu", "node-a:0"}}, false}));
-  EXPECT_EQ(pods->at("left"), (RuntimePod{"ml", "pod-left", {}, true}));
+  EXPECT_EQ(pods->at("ready"), (RuntimePod{"ml", "pod-ready", {{"gpu", "node-a:0"}}, {}}));
+  EXPECT_EQ(pods->at("left"), (RuntimePod{"ml", "pod-left", {}, {Wall{}}}));
 }
 
 TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
@@ -147,9 +149,24 @@ TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
   begin();
   const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
   ASSERT_TRUE(pods) << pods.error().message;
-  EXPECT_TRUE(pods->at("twice").has_container) << "of whichever sandbox";
+  EXPECT_FALSE(pods->at("twice").created.empty()) << "of whichever sandbox";
   EXPECT_EQ(pods->at("twice").annotations.at("gpu"), "new");
   EXPECT_EQ(pods->at("again").annotations.at("gpu"), "new");
+}
+
+TEST_F(ContainerRuntimeTest, SaysWhenContainersWereCreated) {
+  fake_.sandbox("s-1", "p", cri::SANDBOX_READY);
+  fake_.container("s-1", cri::CONTAINER_RUNNING, "p", 1'750'000'000'000'001'999);
+  fake_.container("s-1", cri::CONTAINER_CREATED, "p", 1'750'000'001'000'000'000);
+  fake_.container("s-1", cri::CONTAINER_EXITED, "p", 1'750'000'002'000'000'000);
+  fake_.container("s-that-went", cri::CONTAINER_RUNNING, "q", -5);
+  begin();
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  ASSERT_TRUE(pods) << pods.error().message;
+  const Wall first{seconds{1'750'000'000}};
+  EXPECT_EQ(pods->at("p").created,
+            (std::set<Wall>{first + std::chrono::microseconds{1}, first + seconds{1}}));
+  EXPECT_EQ(pods->at("q").created, std::set<Wall>{Wall{}}) << "not said";
 }
 
 /// A node may have hundreds of pods with annotations of 256 KiB; gRPC's own limit is 4 MiB.
@@ -174,7 +191,7 @@ TEST_F(ContainerRuntimeTest, AnAnnotationThatIsNoUtf8SaysNothingAndHarmsNoOther)
   begin();
   const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
   ASSERT_TRUE(pods) << pods.error().message;
-  EXPECT_EQ(pods->at("author"), (RuntimePod{"ml", "pod-author", {}, false}));
+  EXPECT_EQ(pods->at("author"), (RuntimePod{"ml", "pod-author", {}, {}}));
   EXPECT_EQ(pods->at("other").annotations.at("gpu"), "node-a:1");
 }
 

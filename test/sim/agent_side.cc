@@ -18,6 +18,8 @@ using How = CallFault::How;
 
 /// What was so for so long a look has seen.
 constexpr Duration kSeen = sandbox::Agents::kLookEvery + 1s;
+/// An agent that goes on does not know between which of its looks GPUs got other numbers.
+constexpr Duration kUnsure = 3 * sandbox::Agents::kLookEvery + 1s;
 /// So long after a fault, a start or a change an agent says what is so.
 constexpr Duration kRecovers = 8s;
 /// So long after its node's GPUs got other numbers nobody decides by the old ones.
@@ -166,19 +168,34 @@ void AgentSide::look() {
     const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
     if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
     noteUnclear(name, node);
+    if (other_hardware) { noteUnpublished(name); }
     const bool other_users = node.users.set(users, now);
     if (other_process || other_users || other_hardware) { node.changes.push_back(now); }
   }
 }
 
-/// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent,
-/// and another one for the driver.
+/// Of a container that starts as numbers change its agent does not know what its number means to the driver:
+/// it may name both GPUs.
 void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
   const bool shaken = node.shaken && *node.shaken + kSettles > now;
+  const Duration unsure = plan_.has(Feature::Agents) ? kUnsure : kSeen;
   for (const auto& running : world_.kubelet().running(name)) {
     const Mono began = node.began.try_emplace(running.uid, now).first->second;
-    if (shaken && began + kSeen > now) { unclear_.insert(running.uid); }
+    if (shaken && began + unsure > now) { unclear_.insert(running.uid); }
+  }
+}
+
+/// So is a container that no status names when numbers change: no agent has seen it, or could say so.
+void AgentSide::noteUnpublished(const std::string& name) {
+  const auto* stored = world_.api().store().find({"gpu.scheduling/gpunodestatuses", "", name});
+  const Value status = stored == nullptr ? Value{} : (*stored->object)["status"];
+  std::set<std::string> named;
+  for (const Value& device : status["devices"].items()) {
+    for (const Value& uid : device["inUseBy"].items()) { named.emplace(uid.str()); }
+  }
+  for (const auto& running : world_.kubelet().running(name)) {
+    if (!named.contains(running.uid)) { unclear_.insert(running.uid); }
   }
 }
 

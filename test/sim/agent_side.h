@@ -62,6 +62,7 @@ class AgentSide {
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] bool isUnclear(const sandbox::Machines::Machine& machine, const std::string& uid) const;
   void noteUnclear(const std::string& name, Node& node);
+  void noteUnpublished(const std::string& name);
   void wrong(std::string what);
 
   sandbox::World& world_;

@@ -45,10 +45,8 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Ends, "ends", 15},
 }};
 
-/// Features that show what is not mended yet. LateStatuses: a status that lands after newer ones has another
-/// observedTime than they had, and schedulers take that for a new look (seed 920000184 with pod-edits, agents
-/// and webhook).
-const Features kHeldBack{Feature::LateStatuses};
+/// Features that show what is not mended yet.
+const Features kHeldBack{};
 
 }  // namespace
 

@@ -467,6 +467,7 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
         (feature != Feature::LatePatches || plan.extenders > 0) &&
         (feature != Feature::Quotas || !plan.has(Feature::Combined)) &&
         (feature != Feature::KubeScheduler || plan.extenders == 0) &&
+        (feature != Feature::LateStatuses || plan.has(Feature::Agents)) &&
         (feature != Feature::Gangs || plan.hasShares() || !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);

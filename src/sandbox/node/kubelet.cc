@@ -117,7 +117,7 @@ void Kubelet::podChanged(const apiserver::ObjectPtr& shared, Now now) {
   if (is_new) {
     firstSeen(sim, uid, now);
   } else if (happened(sim, uid, pod_event::Changed{viewOf(pod)}, now) == PodStep::RunUnseen) {
-    holdContainers(sim, uid);
+    holdContainers(sim, uid, now.wall);
   }
 }
 
@@ -127,7 +127,7 @@ void Kubelet::firstSeen(Sim& sim, const std::string& uid, Now now) {
   sim.node = pod["spec"]["nodeName"].str();
   if (begins_ && pod["status"]["phase"].str() == "Running") {
     sim.started_at = pod["status"]["startTime"].str();
-    holdContainers(sim, uid);
+    holdContainers(sim, uid, kapi::parseTime(sim.started_at).value_or(now.wall));
     happened(sim, uid, pod_event::Adopted{viewOf(pod), endOfAdopted(sim, now)}, now);
     return;
   }
@@ -227,7 +227,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, N
   }
   const apiserver::ObjectPtr pod = sim.pod;
   sim.started_at = kapi::timeText(now.wall);
-  holdContainers(sim, uid);
+  holdContainers(sim, uid, now.wall);
   happened(sim, uid, pod_event::Started{}, now);
   Value status = statusOf(report, *pod, sim.started_at, sim.started_at);
   status.set("startTime", sim.started_at);
@@ -256,9 +256,9 @@ std::optional<Duration> Kubelet::timeToRun(const Value& pod, Now now) {
 }
 
 /// What the containers got, from the pod as it is now.
-void Kubelet::holdContainers(Sim& sim, const std::string& uid) {
+void Kubelet::holdContainers(Sim& sim, const std::string& uid, Wall created) {
   const Value& pod = *sim.pod;
-  sim.running = {uid, sim.key, devicesOf(pod), gpusOf(pod), false};
+  sim.running = {uid, sim.key, devicesOf(pod), gpusOf(pod), false, created};
   auto& envs = envs_[uid];
   envs.clear();
   for (const Value& container : pod["spec"]["containers"].items()) {

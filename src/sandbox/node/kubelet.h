@@ -66,6 +66,7 @@ class Kubelet {
         devices;   // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
     int gpus = 0;  // limits nvidia.com/gpu, all containers
     bool ended = false;  // the API says that its pod ended or went
+    Wall created{};
   };
   /// Ordered by uid.
   [[nodiscard]] std::vector<Running> running(const std::string& node) const;
@@ -103,7 +104,7 @@ class Kubelet {
   void start(Sim& sim, const std::string& uid, const PodReport& report, Now now);
   void report(const Sim& sim, const std::string& uid, const PodReport& report, Now now);
   [[nodiscard]] std::optional<Mono> endOfAdopted(const Sim& sim, Now now) const;
-  void holdContainers(Sim& sim, const std::string& uid);
+  void holdContainers(Sim& sim, const std::string& uid, Wall created);
   void remove(const Sim& sim, const std::string& uid, Now now);
   void orphan(const Sim& sim, const std::string& uid, Now now);
   bool patchStatus(const Sim& sim, const std::string& uid, json::Value status, Now now);

@@ -355,6 +355,7 @@ agent::ContainersLook Machines::containers(const Machine& machine) const {
   agent::Containers out;
   for (const auto& r : kubelet_.running(machine.sim.name.text)) {
     agent::PodContainers& pod = out.pods[model::Uid{r.uid}];
+    pod.created = {r.created};
     const auto got = machine.held_.find(r.uid);
     if (!r.devices.empty()) {
       pod.visible = r.devices;

@@ -104,15 +104,13 @@ void Agents::lookIn(Process& p, Duration wait) {
   });
 }
 
-/// GPUs that are as they were tell it nothing new.
 void Agents::look(Process& p) {
   const Address who = p.address;
   const auto on = machines_.all().find(p.node);
   if (on == machines_.all().end()) { return; }  // it has just gone
   const Machines::Machine& machine = on->second;
-  if (std::exchange(p.seen, machine.hardware) != machine.hardware) {
-    carry(p, p.machine->looked(Machines::look(machine), queue_.now()));
-  }
+  if (std::exchange(p.seen, machine.hardware) != machine.hardware) { p.look = Machines::look(machine); }
+  carry(p, p.machine->looked(p.look, queue_.now()));
   if (isAlive(who)) { carry(p, p.machine->containersSeen(machines_.containers(machine), queue_.now())); }
 }
 

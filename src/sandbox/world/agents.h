@@ -63,6 +63,7 @@ class Agents final : public Transport::Clients {
     std::string node;
     std::uint64_t wanted = 0;  // Machine::agent, of which it is one
     std::uint64_t seen = 0;    // Machine::hardware of its last look
+    agent::LookPtr look{};     // which was that
     std::unique_ptr<agent::Agent> machine{};
     std::set<Mono> wakes{};
   };

@@ -86,6 +86,37 @@ TEST_F(AgentsTest, InUseByNamesWhoseContainersHoldADevice) {
   EXPECT_TRUE(soon([&] { return users(1) == "[]" && users(2) == "[]"; }));
 }
 
+/// Its number is that of another GPU by the time that its container starts.
+TEST_F(AgentsTest, InUseByNamesTheGpuThatANumberMeansWhenTheContainerStarts) {
+  world_.kubelet().setConfig({.start_after = 4s});
+  const std::string uid = bound("p", Object{{"gpu.scheduling/allocated", "node-a:0"}});
+  world_.run(1s);
+  auto devices = world_.machines().devicesOf("node-a");
+  std::swap(devices[0].uuid, devices[1].uuid);
+  world_.machines().setDevices("node-a", devices);
+  world_.touch();
+  ASSERT_TRUE(soon([&] { return !world_.machines().heldBy(uid).empty(); }));
+  EXPECT_EQ(world_.machines().heldBy(uid), std::set<std::string>{devices[0].uuid});
+  ASSERT_TRUE(soon([&] { return users(0) == onlyUser(uid); }));
+  EXPECT_EQ(device(0)["uuid"].str(), devices[0].uuid);
+  EXPECT_EQ(users(1), "[]") << "which the number meant when the pod was bound";
+}
+
+/// A status that is under way when the next one is written lands after it, or is refused.
+TEST_F(AgentsTest, AStatusThatLandsLateChangesNothing) {
+  nextWriteIs({.how = CallFault::How::Late, .delay = 7s});
+  world_.machines().failGpu("node-a", 0, 48);
+  world_.touch();
+  ASSERT_TRUE(soon([&] { return device(0)["health"].str() == "Unhealthy"; }));
+  world_.machines().setHealth("node-a", 0, model::Health::Healthy);
+  world_.touch();
+  ASSERT_TRUE(soon([&] { return device(0)["health"].str() == "Healthy"; }));
+  const Value after = object("node-a")["metadata"]["resourceVersion"];
+  world_.run(8s);
+  EXPECT_EQ(device(0)["health"].str(), "Healthy");
+  EXPECT_EQ(object("node-a")["metadata"]["resourceVersion"], after);
+}
+
 TEST_F(AgentsTest, ContainersOfAPodDeletedByForceAreSeenWhileTheyLinger) {
   world_.kubelet().setConfig({.linger = 45s});
   const std::string uid = bound("p", Object{{"gpu.scheduling/visible-devices", "0"}});

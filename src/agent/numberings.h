@@ -1,0 +1,57 @@
+// What numbers of GPUs mean, and have meant. Containers are told GPUs by number, and a driver counts those
+// that are there: when one comes or goes, or the machine starts anew, a number may mean another GPU.
+//
+// A numbering is known to be in force at looks only. Between the last look at one and the first at the next
+// either may have been: who asks what a number meant then is told both GPUs. (Holding too much costs a GPU
+// for a while, holding too little gives it to two.) A look may have begun before the one before it was told,
+// so what the last look at a numbering says is not that it was still in force then: what the one before it
+// says is.
+// Bounded: of more than kMost the oldest are forgotten. Pure; one thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/status.h"
+#include "base/clock.h"
+
+namespace gs::agent {
+
+/// A number that a GPU may have; else it is a UUID, or nothing.
+[[nodiscard]] bool isGpuId(std::string_view name);
+
+class Numberings {
+ public:
+  static constexpr std::size_t kMost = 8;
+  /// From some moment in it until some other one.
+  struct Span {
+    Mono from = Mono::min();
+    Mono to = Mono::max();
+  };
+
+  /// It was in force at some time before the first look.
+  void published(const std::vector<Device>& devices);
+  /// The driver counts them so. True: otherwise than before.
+  bool looked(const std::vector<Device>& devices, Mono now);
+
+  /// The GPUs (nameOf()) that a name may have meant within that time. An id that no GPU had then means the
+  /// first that has it later, a UUID (of a GPU or a partition) its GPU whenever it is there.
+  [[nodiscard]] std::set<std::string> meant(const std::string& name, Span when) const;
+
+ private:
+  struct Numbering {
+    std::map<std::string, std::string> names;  // by id, by UUID, by the UUID of a partition
+    Mono first = Mono::min();                  // look
+    Mono last = Mono::min();
+    Mono before_last = Mono::min();
+  };
+  static Numbering numberingOf(const std::vector<Device>& devices);
+  [[nodiscard]] bool mayHold(std::size_t which, Span when) const;
+
+  std::vector<Numbering> all_;  // in the order of their times
+};
+
+}  // namespace gs::agent
