@@ -129,16 +129,16 @@ class Agent {
   model::Revision revision_ = 0;  // of the object, as it was told last; 0: not told
   std::string observed_;          // the last look at containers that counts
   bool owes_look_ = false;        // the one that stands there is of before what we know of it
-  NodeView sending_;          // of the write under way
-  std::string sending_time_;  // its observedTime
+  NodeView sending_;              // of the write under way
+  std::string sending_time_;      // its observedTime
   std::optional<NodeView> written_;
   std::string written_time_;
   Duration calm_;  // as it was drawn for the present wait
   Mono next_{};    // when to write though nothing changed
   Mono written_at_{};
-  bool out_of_date_ = false;     // the last write is too old
-  model::Revision foreign_ = 0;  // of the status that shows GPUs of others; 0: none does
-  std::uint64_t ends_ = 0;       // of pods, that are counted in:
+  bool out_of_date_ = false;               // the last write is too old
+  model::Revision foreign_ = 0;            // of the status that shows GPUs of others; 0: none does
+  std::uint64_t ends_ = 0;                 // of pods, that are counted in:
   int owed_ = 0;                           // new observedTimes, to schedulers that wait for two since an end
   std::map<std::string, double> counted_;  // gauges as they were told
 };

@@ -71,9 +71,7 @@ class AgentTest : public ::testing::Test {
     if (!holds_back) { answerAll(); }
   }
   void answerAll() {
-    while (!calls.empty()) {
-      take(agent->handle(carryOut(nextCall()), clock.now()));
-    }
+    while (!calls.empty()) { take(agent->handle(carryOut(nextCall()), clock.now())); }
   }
   [[nodiscard]] kapi::Call nextCall() {
     kapi::Call call = std::move(calls.front());
@@ -219,12 +217,12 @@ class AgentTest : public ::testing::Test {
   int reads = 0;  // of the status
   int writes = 0;
   int conflicts = 0;
-  bool overtaken = false;  // somebody writes just before each status
-  int publishes = 0;  // of the status
+  bool overtaken = false;         // somebody writes just before each status
+  int publishes = 0;              // of the status
   model::Revision revision = 10;  // of what the watch brings
   model::Revision object_revision = 0;
   std::map<std::string, Wall> created;  // containers, by the uid of their pod
-  kapi::Token stream = 0;  // of the pods
+  kapi::Token stream = 0;               // of the pods
   std::vector<kapi::Call> calls;
   std::set<Mono> wakes;
   std::vector<std::string> logs;
