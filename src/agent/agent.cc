@@ -277,7 +277,7 @@ void Agent::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effec
                                      "writing the status of GpuNodeStatus",
                                      "taking GPUs of others out of GpuNodeStatus"};
   // It landed late, or somebody else wrote: once is no trouble.
-  if (what == What::Status && outcome.http == 409 && calls_.failures(what) == 1) { return; }
+  if (what == What::Status && conflicts_ == 1) { return; }
   const std::string doing =
       fmt::format("{} {}", kDoing.at(static_cast<std::size_t>(what)), config_.node.text);
   const bool no_kind = what != What::Node && outcome.http == 404 && !outcome.notFound();
@@ -303,7 +303,7 @@ void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   const bool is_there = outcome.result == CallResult::Applied && own != nullptr;
   if (!is_there && !outcome.notFound()) { return failed(What::Own, outcome, now, out); }
-  own_known_ = true;
+  if (!std::exchange(own_known_, true)) { boot_before_ = is_there ? own->boot_id : config_.boot_id; }
   calls_.worked(What::Own);
   say(What::Own, "", out);
   if (is_there) {
@@ -323,10 +323,11 @@ void Agent::learn(const OwnStatus& own) {
     owes_look_ = true;
   }
   if (written_) { return; }
-  const bool knows_boots = !config_.boot_id.empty() && !own.boot_id.empty();
-  gpus_.published(own.view, knows_boots && own.boot_id == config_.boot_id);
+  const bool knows_boots = !config_.boot_id.empty() && !boot_before_.empty();
+  const bool is_this_boot = boot_before_ == config_.boot_id;
+  gpus_.published(own.view, knows_boots && is_this_boot);
   users_.seed(own.view.devices, kapi::parseTime(own.observed_time).value_or(Wall{}),
-              !knows_boots || own.boot_id == config_.boot_id);
+              !knows_boots || is_this_boot);
   learnConditions(own.view.conditions);
 }
 
@@ -369,10 +370,12 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
     if (std::exchange(written_time_, sending_time_) != sending_time_) { owed_ = std::max(0, owed_ - 1); }
     next_ = now.mono + pace();
     calls_.worked(What::Status);
+    conflicts_ = 0;
     return say(What::Status, "", out);
   }
   next_ = now.mono;  // due as soon as its wait is over
   is_behind_ = outcome.http == 409;
+  conflicts_ = is_behind_ ? conflicts_ + 1 : 0;
   failed(What::Status, outcome, now, out);
   if (outcome.notFound()) { isGone(); }
 }

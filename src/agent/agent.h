@@ -124,7 +124,9 @@ class Agent {
 
   model::Uid node_uid_;
   bool own_known_ = false;        // what stood in the API at the start was read
+  std::string boot_before_;       // of that status: once our own spec is written, the object names this boot
   bool is_behind_ = false;        // somebody wrote it since: it is to be read again
+  int conflicts_ = 0;             // of writes of the status, in a row
   bool spec_done_ = false;        // the object is there, owned by the Node
   model::Revision revision_ = 0;  // of the object, as it was told last; 0: not told
   std::string observed_;          // the last look at containers that counts
