@@ -46,10 +46,12 @@ bool Numberings::looked(const std::vector<Device>& devices, Mono now) {
   return false;
 }
 
-/// From the last moment at which the one before it was surely in force, until the next one was seen.
+/// From the last moment at which the one before it was surely in force, until another one was seen. Of several
+/// that were published before there was a look, each may have been in force until then.
 bool Numberings::mayHold(std::size_t which, Span when) const {
-  const Mono next = which + 1 < all_.size() ? all_[which + 1].first : Mono::min();  // min(): not seen yet
-  const bool is_over = next != Mono::min() && next < when.from;
+  const auto next = std::find_if(all_.begin() + static_cast<std::ptrdiff_t>(which) + 1, all_.end(),
+                                 [](const Numbering& other) { return other.first != Mono::min(); });
+  const bool is_over = next != all_.end() && next->first < when.from;
   return !is_over && (which == 0 || all_[which - 1].before_last <= when.to);
 }
 

@@ -65,6 +65,7 @@ TEST_F(NumberingsTest, WhatWasPublishedWasInForceAtSomeTimeBefore) {
   EXPECT_EQ(after_restart.meant("0", {at(11), at(15)}), Names{"b"});
   after_restart.published(gpus({"b", "c"}));  // it is read again
   EXPECT_EQ(after_restart.meant("1", {at(0), at(5)}), (Names{"a", "b", "c"}));
+  EXPECT_EQ(after_restart.meant("1", {at(11), at(15)}), Names{"a"}) << "all that was before the look is over";
 }
 
 TEST_F(NumberingsTest, AListThatIsAsItWasIsOneNumbering) {

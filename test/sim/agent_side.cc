@@ -166,7 +166,8 @@ void AgentSide::look() {
     if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kRecovers); }
     const Users users = usersOn(machine);
     const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
-    if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
+    const bool knew_not = std::exchange(node.knew_not, knows_not);  // it may have come back just now
+    if (other_hardware || (node.shaken && (knows_not || knew_not))) { node.shaken = now; }
     noteUnclear(name, node);
     if (other_hardware) { noteUnpublished(name); }
     const bool other_users = node.users.set(users, now);

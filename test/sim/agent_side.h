@@ -47,6 +47,7 @@ class AgentSide {
     Mono blind_until{};            // its container runtime says nothing
     Mono ignorant_until{};         // its driver hangs
     std::optional<Mono> shaken{};  // the last moment at which its agent did not know how its GPUs changed
+    bool knew_not = false;         // when it was looked at last
     std::map<std::string, Mono> began{};  // uids of pods -> when they had containers first
     std::deque<Mono> changes{};
     std::deque<Mono> writes{};  // that were carried out

@@ -248,6 +248,10 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
     pod.by_hand = pod.comes_by_hand = pod.misled = true;
   }
   if (by_user && is_bound && known != pods_.end()) { editedByHand(uid, pod, known->second); }
+  // Its containers were started anew since, on a node that came back.
+  if (pod.retold && !pod.visible.empty() && kubelet_.devicesAtStart(uid) == pod.visible) {
+    pod.misled = true;
+  }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (bound_now && lease != leases_.end() && lease->second.holders.contains(uid)) {

@@ -256,6 +256,8 @@ class Judge {
   [[nodiscard]] bool hasLostOne(const std::string& node) const;
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;
+  /// Its status says other GPUs for its ids than at some time since then.
+  [[nodiscard]] bool wereRenumberedSince(const std::string& node, Mono since) const;
   /// Which GPU has that id is not known to everybody yet.
   [[nodiscard]] bool changedLately(const Device& device, Mono decided) const;
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);

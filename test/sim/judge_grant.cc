@@ -148,6 +148,7 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const {
 /// use: there is a GPU left for each of them, of those that may be given. Who joins GPUs that others share
 /// takes none, also when they end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
+  if (wereRenumberedSince(pod.node, decided)) { return; }  // who uses which was otherwise then
   const bool bare = isBare(pod.node, decided);
   if (pod.ids.empty() && (pod.gpus == 0 || (!bare && !isListed(pod.node, decided)))) { return; }
   const bool joins = !pod.ids.empty() && std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
@@ -383,6 +384,14 @@ bool Judge::isUntold(const std::string& node) const {
     const auto gpu = gpus_.find({node, device.id});
     return gpu == gpus_.end() || gpu->second.uuid != device.uuid;
   });
+}
+
+bool Judge::wereRenumberedSince(const std::string& node, Mono since) const {
+  return plan_.has(Feature::Renumber) && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
+           const auto& [device, past] = entry;
+           return device.node == node &&
+                  past.any(since, now_, [&](const std::string& uuid) { return uuid != past.now(); });
+         });
 }
 
 bool Judge::changedLately(const Device& device, Mono decided) const {

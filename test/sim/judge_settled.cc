@@ -192,9 +192,12 @@ std::string Judge::claimsWrong() const {
 bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
   if (pod.node != device.node) { return false; }
   if (holdsByName(pod, device)) { return true; }
+  // A number that meant another GPU when its containers came: whoever decides knows it from the agent, and
+  // what that has to say is judged by AgentSide.
   const auto gpu = gpus_.find(device);
   return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() &&
-         !gpu->second.uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(gpu->second.uuid);
+         !gpu->second.uuid.empty() && !isUntold(pod.node) && (!agents_ || gpu->second.in_use.contains(uid)) &&
+         machines_.heldBy(uid).contains(gpu->second.uuid);
 }
 
 bool Judge::mayHold(const std::string& uid, const Pod& pod, const Device& device) const {
