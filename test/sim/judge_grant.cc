@@ -388,8 +388,8 @@ bool Judge::isUntold(const std::string& node) const {
 
 bool Judge::wereRenumberedSince(const std::string& node, Mono since) const {
   return plan_.has(Feature::Renumber) && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
-           const auto& [device, past] = entry;
-           return device.node == node &&
+           const auto& past = entry.second;
+           return entry.first.node == node &&
                   past.any(since, now_, [&](const std::string& uuid) { return uuid != past.now(); });
          });
 }
