@@ -90,6 +90,7 @@ function(gs_fake_nvml)
     add_library(nvml_${kind} MODULE "${CMAKE_SOURCE_DIR}/test/nvml/fake_nvml.cc")
     set_target_properties(nvml_${kind} PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY "${folder}")
     target_link_libraries(nvml_${kind} PRIVATE gs_options)
+    target_link_options(nvml_${kind} PRIVATE -Wl,-z,nodelete)  # what its hanging calls need stays, and is no leak
     target_compile_definitions(noderim_test PRIVATE "GS_NVML_${kind}=\"${folder}/libnvidia-ml.so.1\"")
     add_dependencies(noderim_test nvml_${kind})
   endforeach()
