@@ -17,6 +17,8 @@ namespace cri = ::runtime::v1;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr Duration kPatience = std::chrono::minutes{10};  // of a broken one; never a measure
+
 /// A container runtime that says what the test wants.
 class FakeRuntime final : public cri::RuntimeService::Service {
  public:
@@ -108,7 +110,7 @@ class ContainerRuntimeTest : public ::testing::Test {
 
 TEST_F(ContainerRuntimeTest, SaysWhatItIs) {
   begin();
-  EXPECT_EQ((ContainerRuntime{socket_, kKeys}).version(seconds{10}), "containerd v2.2.9");
+  EXPECT_EQ((ContainerRuntime{socket_, kKeys}).version(kPatience), "containerd v2.2.9");
 }
 
 TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
@@ -128,7 +130,7 @@ TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
   fake_.container("s-that-went-too", cri::CONTAINER_EXITED, "left over");
   fake_.container("s-over", cri::CONTAINER_EXITED, "over");
   begin();
-  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(kPatience);
   ASSERT_TRUE(pods) << pods.error().message;
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : *pods) {
@@ -147,7 +149,7 @@ TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
   fake_.sandbox("s-4", "again", cri::SANDBOX_READY, 2, "new");
   fake_.container("s-1", cri::CONTAINER_RUNNING, "twice");
   begin();
-  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(kPatience);
   ASSERT_TRUE(pods) << pods.error().message;
   EXPECT_FALSE(pods->at("twice").created.empty()) << "of whichever sandbox";
   EXPECT_EQ(pods->at("twice").annotations.at("gpu"), "new");
@@ -161,7 +163,7 @@ TEST_F(ContainerRuntimeTest, SaysWhenContainersWereCreated) {
   fake_.container("s-1", cri::CONTAINER_EXITED, "p", 1'750'000'002'000'000'000);
   fake_.container("s-that-went", cri::CONTAINER_RUNNING, "q", -5);
   begin();
-  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(kPatience);
   ASSERT_TRUE(pods) << pods.error().message;
   const Wall first{seconds{1'750'000'000}};
   EXPECT_EQ(pods->at("p").created,
@@ -177,7 +179,7 @@ TEST_F(ContainerRuntimeTest, AnAnswerMayBeLarge) {
     fake_.sandbox("s-" + name, name, cri::SANDBOX_READY, 0, "n:" + name);
   }
   begin();
-  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(kPatience);
   ASSERT_TRUE(pods) << pods.error().message;
   EXPECT_EQ(pods->size(), 100U);
   EXPECT_EQ(pods->at("99").annotations, (std::map<std::string, std::string>{{"gpu", "n:99"}}));
@@ -189,7 +191,7 @@ TEST_F(ContainerRuntimeTest, AnAnnotationThatIsNoUtf8SaysNothingAndHarmsNoOther)
   fake_.other = "\xc3(";
   fake_.sandbox("s-2", "other", cri::SANDBOX_READY, 0, "node-a:1");
   begin();
-  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(kPatience);
   ASSERT_TRUE(pods) << pods.error().message;
   EXPECT_EQ(pods->at("author"), (RuntimePod{"ml", "pod-author", {}, {}}));
   EXPECT_EQ(pods->at("other").annotations.at("gpu"), "node-a:1");
@@ -197,17 +199,17 @@ TEST_F(ContainerRuntimeTest, AnAnnotationThatIsNoUtf8SaysNothingAndHarmsNoOther)
 
 TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {
   const ContainerRuntime runtime{socket_, kKeys};
-  const auto nobody = runtime.pods(seconds{10});
+  const auto nobody = runtime.pods(kPatience);
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, Code::Unavailable);
   EXPECT_EQ(nobody.error().message.find("the container runtime at " + socket_ + ": "), 0)
       << nobody.error().message;
   begin();
   fake_.code = grpc::StatusCode::UNIMPLEMENTED;
-  auto refused = runtime.pods(seconds{10});  // it connects anew a moment after somebody is there
+  auto refused = runtime.pods(kPatience);  // it connects anew a moment after somebody is there
   for (int i = 0; i < 1000 && !refused && refused.error().code == Code::Unavailable; ++i) {
     ::usleep(10'000);
-    refused = runtime.pods(seconds{10});
+    refused = runtime.pods(kPatience);
   }
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), (Error{Code::Internal, "the container runtime at " + socket_ + ": no"}));
@@ -217,7 +219,7 @@ TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::Deadline);
   fake_.hangs = false;
-  EXPECT_TRUE(runtime.pods(seconds{10}));
+  EXPECT_TRUE(runtime.pods(kPatience));
 }
 
 TEST_F(ContainerRuntimeTest, ACallThatIsCancelledComesBackAndLaterOnesToo) {
@@ -238,14 +240,14 @@ TEST_F(ContainerRuntimeTest, ACallThatIsCancelledComesBackAndLaterOnesToo) {
 TEST_F(ContainerRuntimeTest, FindsOneThatStartedAgain) {
   begin();
   const ContainerRuntime runtime{socket_, kKeys};
-  ASSERT_TRUE(runtime.pods(seconds{10}));
+  ASSERT_TRUE(runtime.pods(kPatience));
   end();
-  EXPECT_FALSE(runtime.pods(seconds{10}));
+  EXPECT_FALSE(runtime.pods(kPatience));
   begin();
-  auto found = runtime.pods(seconds{10});
+  auto found = runtime.pods(kPatience);
   for (int i = 0; i < 1000 && !found; ++i) {
     ::usleep(10'000);
-    found = runtime.pods(seconds{10});
+    found = runtime.pods(kPatience);
   }
   EXPECT_TRUE(found) << found.error().message;
 }

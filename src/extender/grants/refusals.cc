@@ -219,7 +219,7 @@ std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be) {
     const auto id = line_.next(now, has_room);
     if (!id) { break; }
     Kind& kind = kinds_.at(*id);
-    const auto uid = pick(kind, now, may_be);
+    auto uid = pick(kind, now, may_be);
     if (!uid) { continue; }
     kind.ready.erase(pods_.at(*uid).place);
     lineUp(*id, kind);
