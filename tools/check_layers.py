@@ -67,6 +67,11 @@ LAYERS = {
     "rpc":       ("base",                                                         "fmt expected grpc",  []),
     "agent":     ("controller kapi json model base",                              "fmt expected",  PURE),
     "noderim":   ("rpc agent kapi json yaml model base",                          "fmt expected",  ["random"]),
+    "kcache/image": ("json base",                                                 "fmt expected",  PURE),
+    "kcache/content": ("kcache/image json base",                                  "fmt expected",  PURE),
+    "kcache/layer": ("kcache/content kcache/image base",                          "fmt expected",  PURE),
+    "cacherim":  ("kcache net json base",                                         "fmt expected archive",  ["random", "clock"]),
+    "mcv":       ("cacherim kcache noderim agent net json base",                  "fmt expected",  ["random", "clock"]),
     "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
@@ -95,7 +100,7 @@ ONE_FILE = {
     "sha": "src/base/hash.cc",
     "re2": "src/apiserver/schema/pattern.cc",
 }
-ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/process", "grpc": "src/rpc"}
+ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/process", "grpc": "src/rpc", "archive": "src/cacherim"}
 
 # Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
 GROUPS = [
@@ -112,6 +117,7 @@ GROUPS = [
     ("openssl", r"openssl/"),
     ("re2", r"re2/"),
     ("cli11", r"CLI/"),
+    ("archive", r"archive(_entry)?\.h"),
     ("grpc", r"(grpcpp/|google/protobuf/|cri\.(grpc\.)?pb\.h)"),
     ("test", r"(gtest|rapidcheck)"),
     ("gmock", r"gmock/"),
