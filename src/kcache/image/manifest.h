@@ -4,6 +4,7 @@
 // What is read: media types, digests, sizes, platforms, annotations, subject. Fields of other people are
 // ignored. Limits: 4 MiB a manifest (as registries have it), 128 layers, 256 entries of an index, sizes below
 // 2^53. A text without mediaType is what its Content-Type says; without that, what its members look like.
+// Refused: a mediaType that the Content-Type contradicts, and a text that is both an image and an index.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +86,10 @@ struct ImageConfig {
   std::map<std::string, std::string> labels;
   std::vector<Digest> diff_ids;  // of the layers, uncompressed, lowest first
 };
+/// What is missing reads as empty: an artifact's config is "{}". Error Invalid: a label that is no text, a
+/// digest that is none.
 [[nodiscard]] Result<ImageConfig> parseImageConfig(std::string_view text);
+/// Without a time that passes: created is 1970, so that the same image has the same bytes.
+[[nodiscard]] std::string printImageConfig(const ImageConfig& config);
 
 }  // namespace gs::kcache

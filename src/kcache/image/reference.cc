@@ -132,7 +132,7 @@ Result<Reference> parseReference(std::string_view text) {
     if (!digest) { return refuse(text, digest.error().message); }
     out.digest = *digest;
   }
-  if (parts.registry.empty() && out.repository.find('/') == std::string::npos) {
+  if (out.registry == kDefaultRegistry && out.repository.find('/') == std::string::npos) {
     out.repository = "library/" + out.repository;
   }
   if (out.name().size() > kMaxName) {

@@ -2,7 +2,7 @@
 // (distribution/reference grammar, which docker, podman and Kubernetes share).
 //
 // [registry/]repository[:tag][@digest]. The first part is a registry when it has a '.' or ':' or is
-// "localhost"; else the registry is docker.io, and a repository of one part lies in "library/". A port is
+// "localhost"; else the registry is docker.io, where a repository of one part lies in "library/". A port is
 // part of the registry, never a tag ("host:5000/repo" has no tag). With neither tag nor digest the tag is
 // "latest". With a digest the tag says nothing any more; it is kept for people.
 #pragma once
