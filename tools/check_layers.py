@@ -70,6 +70,8 @@ LAYERS = {
     "kcache/image": ("json base",                                                 "fmt expected",  PURE),
     "kcache/content": ("kcache/image json base",                                  "fmt expected",  PURE),
     "kcache/layer": ("kcache/content kcache/image base",                          "fmt expected",  PURE),
+    "kcache/kinds": ("kcache/image kapi json model base",                         "fmt expected",  PURE),
+    "operator":  ("kcache controller kapi json model base",                       "fmt expected",  PURE),
     "cacherim":  ("kcache net json kapi/retry_wait.h base",                       "fmt expected archive",  ["random", "clock"]),
     "mcv":       ("cacherim kcache noderim agent net json base",                  "fmt expected",  ["random", "clock"]),
     "check":     ("base",                                                         "fmt expected",  PURE),
