@@ -80,6 +80,7 @@ LAYERS = {
     "serve/webhook": ("webhook process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),
     "serve/crds": ("crds process k8s kapi json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
+    "serve/operator": ("operator process k8s net base",                           "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),
