@@ -2,10 +2,7 @@
 
 namespace gs::serve {
 
-std::string OperatorFlags::addressOf(const std::string& text) {
-  if (text.empty() || text == "0") { return ""; }
-  return text.starts_with(':') ? "0.0.0.0" + text : text;
-}
+std::string OperatorFlags::addressOf(const std::string& text) { return text == "0" ? "" : text; }
 
 std::string OperatorFlags::metricsAddress() const {
   const std::string address = addressOf(metrics);
@@ -26,7 +23,7 @@ void addOperator(process::Command command, OperatorFlags& f) {
             "Address of /healthz, /readyz and /metrics by HTTP; 0: none")
       .text("--metrics-bind-address", "HOST:PORT", f.metrics, "Address of /metrics by HTTP besides; 0: none");
   command.topic("Log").choice(
-      "--log-level", {"", "debug", "info", "warn", "error"}, f.log.level,
+      "--log-level", {"debug", "info", "warn", "error"}, f.log.level,
       "Lines of this level and above; without it GO_LOG counts: info, debug or trace");
   process::addLogFormat(command, f.log);
   command.topic("Of controller-runtime, taken without meaning");

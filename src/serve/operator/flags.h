@@ -25,7 +25,7 @@ struct OperatorFlags {
   [[nodiscard]] process::LogFlags logOf(const k8s::Surroundings& surroundings) const;
 
  private:
-  /// ":8081" is every address of this machine; "0" and "" none.
+  /// "0" is none, as controller-runtime has it.
   [[nodiscard]] static std::string addressOf(const std::string& text);
 };
 /// Those above, and those that are taken and mean nothing here.

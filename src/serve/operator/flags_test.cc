@@ -15,11 +15,11 @@ k8s::Surroundings with(const char* go_log) {
 
 TEST(OperatorFlags, AddressesAreReadAsControllerRuntimeDoes) {
   OperatorFlags f;
-  EXPECT_EQ(f.pages(), "0.0.0.0:8081");
+  EXPECT_EQ(f.pages(), ":8081");
   EXPECT_EQ(f.metricsAddress(), "");
   f.metrics = ":8443";
-  EXPECT_EQ(f.metricsAddress(), "0.0.0.0:8443");
-  f.metrics = "0.0.0.0:8081";
+  EXPECT_EQ(f.metricsAddress(), ":8443");
+  f.metrics = ":8081";
   EXPECT_EQ(f.metricsAddress(), "");
   f.health = "127.0.0.1:9";
   EXPECT_EQ(f.pages(), "127.0.0.1:9");
