@@ -46,8 +46,8 @@ bool Numberings::looked(const std::vector<Device>& devices, Mono now) {
   return false;
 }
 
-/// From the last moment at which the one before it was surely in force, until another one was seen. Of several
-/// that were published before there was a look, each may have been in force until then.
+/// From the last moment at which the one before it was surely in force, until another one was seen. Of
+/// several that were published before there was a look, each may have been in force until then.
 bool Numberings::mayHold(std::size_t which, Span when) const {
   const auto next = std::find_if(all_.begin() + static_cast<std::ptrdiff_t>(which) + 1, all_.end(),
                                  [](const Numbering& other) { return other.first != Mono::min(); });
