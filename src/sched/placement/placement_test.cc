@@ -513,8 +513,7 @@ RC_GTEST_PROP(PlaceProperty, GivesOnlyWhatMayBeGivenOrSaysWhyNot, (std::uint64_t
   DrawnNode drawn{seed};
   const NodeState& n = drawn.any();
   PodRequest pod = drawRequest(drawn.facts.rng());
-  const bool names_none = pod.devices.has_value() && pod.devices->exact.empty();
-  RC_PRE(names_none);  // the macro would evaluate both sides of an &&
+  RC_PRE((pod.devices && pod.devices->exact.empty()));  // else it evaluates both sides of &&
   const DeviceRequest& r = *pod.devices;
   const auto placed = place(n, r);
   RC_CLASSIFY(placed.has_value(), "placed");

@@ -87,8 +87,7 @@ expect_like "a row without its node" "missing properties 'nodeName', 'gpuDevices
 expect_like "ids that are none" "'all' does not match pattern" \
   "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0,gpuScheduling.schedulingMap[0].nodeName=a,gpuScheduling.schedulingMap[0].gpuDevices=all')"
 two='gpuScheduling.schedulingMap=[{"podIndex": 3, "nodeName": "a", "gpuDevices": "0"}, {"podIndex": 3, "nodeName": "b", "gpuDevices": "1"}]'
-# helm fails, as it should: what it says is compared.
-expect_like "two rows for one pod" 'schedulingMap has podIndex 3 twice; give each pod one row' "$(of_check render --set-json "$two" 2>&1 >/dev/null || true)"
+expect_like "two rows for one pod" 'schedulingMap has podIndex 3 twice; give each pod one row' "$(of_check render --set-json "$two" 2>&1 >/dev/null || true)" # helm fails, as it should
 
 step "the chart guide's commands that need no node"
 follow chart "$CHART"

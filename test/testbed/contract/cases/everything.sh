@@ -89,9 +89,9 @@ insist() {
   for ((tries = 0; tries < 30; tries++)); do
     if "$@" 2>>"$CASE_DIR/helm-failed.log"; then return; fi
     echo "again: $*" >>"$CASE_DIR/helm-failed.log"
-    # A release that was left in the middle is begun anew. (Where the API server is away for this too, the next try does it.)
+    # A release that was left in the middle is begun anew.
     if [[ $(helm status gpu-scheduler 2>/dev/null) == *$'\nSTATUS: pending'* ]]; then
-      kubectl delete secret -l 'owner=helm,status in (pending-upgrade, pending-rollback)' >/dev/null 2>>"$CASE_DIR/helm-failed.log" || true
+      kubectl delete secret -l 'owner=helm,status in (pending-upgrade, pending-rollback)' >/dev/null 2>>"$CASE_DIR/helm-failed.log" || true # the API server may be away: the next try does it
     fi
     sleep 3
   done
