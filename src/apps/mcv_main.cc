@@ -4,8 +4,10 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/system_clock.h"
 #include "mcv/run.h"
 #include "noderim/nvml.h"
+#include "process/process.h"
 #include "process/program.h"
 
 namespace gs {
@@ -22,11 +24,18 @@ void describe(process::Command root, mcv::Options& o) {
       .text("-i,--image", "NAME", o.image, "The image, with its registry and its tag or digest")
       .text("-d,--dir", "FOLDER", o.dir,
             "The cache; to extract without it TRITON_CACHE_DIR or ~/.triton/cache, and ~/.cache/vllm")
-      .text("--from", "PLACE", o.from, "Where the image is: oci:FOLDER or docker-archive:FILE")
+      .text("--from", "PLACE", o.from,
+            "Where the image is: oci:FOLDER or docker-archive:FILE; without it the registry in its name")
       .text("--to", "PLACE", o.to,
             "Where it goes: oci:FOLDER or docker-archive:FILE; without it a file here, <name>-<tag>.tar")
       .text("--mount-path", "FOLDER", o.mount_path,
             "Where the cache will be for who uses it, if not in --dir: paths in it are made for that");
+  root.topic("Registries")
+      .flag("--push", o.push, "Bring the image that is made to the registry in its name")
+      .text("--authfile", "FILE", o.authfile,
+            "Who to be there; without it REGISTRY_AUTH_FILE, or what podman and docker log in to")
+      .text("--ca-file", "FILE", o.ca_file, "Certificates to trust besides the system's")
+      .flag("--plain-http", o.plain_http, "The registry speaks no TLS");
   root.topic("GPUs")
       .flag("-b,--baremetal", o.baremetal,
             "Compare what is in the image, and not only its label, with the GPUs")
@@ -50,7 +59,9 @@ std::optional<std::string> environment(const char* name) {
 int run(const mcv::Options& o) {
   log::setLevel(log::levelNamed(o.log_level == "warning" ? "warn" : o.log_level));
   noderim::Nvml gpus{{.library = o.nvml_library}};
-  return mcv::run(o, {gpus, environment, std::cout, std::cerr});
+  const SystemClock clock;
+  cacherim::RealPause pause{clock};
+  return mcv::run(o, {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr});
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ class FreshFolder {
   ~FreshFolder();
 
   [[nodiscard]] int get() const { return folder_.get(); }
+  /// Where it lies until it is published.
+  [[nodiscard]] const std::string& path() const { return path_; }
   /// Brings all of it to the disk and gives it its name. Where there is a folder with something in it, what
   /// is in this one comes in there, each folder that is new and each file by one rename; files of the same
   /// names are replaced, others stay. Errors: Unavailable; Conflict, a file is in the way of a folder.

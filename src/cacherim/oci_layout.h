@@ -22,11 +22,12 @@ class OciLayout final : public ImageSource {
   [[nodiscard]] Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
                             const ByteSink& sink) override;
   void cancel() override { is_cancelled_ = true; }
+  /// Where the file of a blob is, or would be.
+  [[nodiscard]] std::string pathOf(const kcache::Digest& digest) const;
 
  private:
   [[nodiscard]] Result<FetchedManifest> read(const kcache::Digest& digest,
                                              const std::string& media_type) const;
-  [[nodiscard]] std::string pathOf(const kcache::Digest& digest) const;
 
   const std::string folder_;
   std::atomic<bool> is_cancelled_ = false;

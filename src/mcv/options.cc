@@ -24,14 +24,31 @@ Status validateImage(const Options& o) {
   return {};
 }
 
+Status validateRegistry(const Options& o) {
+  const bool is_asked = o.push || (!o.create && !o.gpu_info && o.from.empty());
+  if (!is_asked && !(o.authfile + o.ca_file).empty()) {
+    return wrong("--authfile and --ca-file are for images in registries: with --push, or without --from");
+  }
+  if (!is_asked && o.plain_http) {
+    return wrong("--plain-http is for images in registries: with --push, or without --from");
+  }
+  return {};
+}
+
 Status validatePlaces(const Options& o) {
   if (!o.to.empty() && !o.create) { return wrong("--to can only be used with --create"); }
+  if (o.push && !o.create) { return wrong("--push can only be used with --create"); }
+  if (const Status fine = validateRegistry(o); !fine) { return fine; }
   if (!o.from.empty() && (o.create || o.gpu_info)) {
     return wrong("--from can only be used with --extract, --inspect, or --check-compat");
   }
   for (const auto& [flag, text] : {std::pair{"--to", o.to}, std::pair{"--from", o.from}}) {
     if (text.empty()) { continue; }
-    if (const auto place = parsePlace(flag, text); !place) { return tl::unexpected(place.error()); }
+    const auto place = parsePlace(flag, text);
+    if (!place) { return tl::unexpected(place.error()); }
+    if (o.push && place->kind != Place::Kind::OciLayout) {
+      return wrong("--push needs a --to of oci:FOLDER, or none");
+    }
   }
   if (o.mount_path.empty()) { return {}; }
   if (!o.extract) { return wrong("--mount-path can only be used with --extract"); }

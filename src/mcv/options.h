@@ -1,5 +1,6 @@
 // What mcv was asked: its flags as values, and what of them goes together. The words are those of the
-// ancestor's mcv 1.0; --inspect, --from, --to, --mount-path and --output are ours.
+// ancestor's mcv 1.0; --inspect, --from, --to, --push and how registries are asked, --mount-path and --output
+// are ours.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,10 @@ struct Options {
   bool stub = false;
   std::string from{};
   std::string to{};
+  bool push = false;
+  std::string authfile{};
+  std::string ca_file{};
+  bool plain_http = false;
   std::string mount_path{};
   std::string output = "text";
   std::string log_level = "info";

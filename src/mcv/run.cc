@@ -2,22 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <system_error>
+#include <utility>
 
 #include "base/log.h"
 #include "cacherim/docker_archive.h"
+#include "cacherim/folder.h"
 #include "cacherim/oci_layout.h"
 #include "mcv/create.h"
 #include "mcv/gpus.h"
+#include "mcv/registry_access.h"
 
 namespace gs::mcv {
 namespace {
 
-Result<std::unique_ptr<cacherim::ImageSource>> sourceOf(const Options& options) {
+using Source = std::unique_ptr<cacherim::ImageSource>;
+
+/// Without --from the registry that the image names.
+Result<Source> sourceOf(const Options& options, const kcache::Reference& image, const Surroundings& in) {
   if (options.from.empty()) {
-    return fail(Code::Invalid,
-                "no place to read the image from; write --from oci:FOLDER or docker-archive:FILE");
+    auto how = registryOptions(options, image, in.environment);
+    if (!how) { return tl::unexpected(how.error()); }
+    return std::make_unique<cacherim::Registry>(std::move(*how), in.clock, in.rng, in.pause);
   }
   const auto place = parsePlace("--from", options.from);
   if (!place) { return tl::unexpected(place.error()); }
@@ -77,22 +86,53 @@ class Run {
     const auto packed = pack(o_.dir, name);
     if (!packed) { return failed(packed.error(), kNotCreated); }
     for (const std::string& note : packed->cache.notes) { log::warn(note); }
+    if (o_.push && o_.to.empty()) { return pushOnly(*packed); }
     const Place place = o_.to.empty() ? defaultPlace(name) : *parsePlace("--to", o_.to);
     const bool is_layout = place.kind == Place::Kind::OciLayout;
     const auto written = is_layout ? cacherim::writeOciLayout(packed->image, place.path)
                                    : cacherim::writeDockerArchive(packed->image, place.path);
     if (!written) { return failed(written.error(), kNotCreated); }
-    return sayCreated(*packed, *written, place);
+    if (const Status sent = pushed(*packed, *written, place.path); !sent) {
+      return failed(sent.error(), kNotCreated);
+    }
+    return sayCreated(*packed, *written, place.text());
   }
 
-  int sayCreated(const Packed& packed, const cacherim::WrittenImage& written, const Place& place) {
+  /// The layout lies where temporary files do, and goes.
+  int pushOnly(const Packed& packed) {
+    std::error_code error;
+    const auto temporary = std::filesystem::temp_directory_path(error) / "mcv";
+    if (error) { return failed({Code::Unavailable, "no place for temporary files"}, kNotCreated); }
+    const auto fresh = cacherim::FreshFolder::beside(temporary.string());
+    if (!fresh) { return failed(fresh.error(), kNotCreated); }
+    const auto written = cacherim::writeOciLayout(packed.image, fresh->path());
+    if (!written) { return failed(written.error(), kNotCreated); }
+    if (const Status sent = pushed(packed, *written, fresh->path()); !sent) {
+      return failed(sent.error(), kNotCreated);
+    }
+    return sayCreated(packed, *written, "registry " + packed.image.name.registry);
+  }
+
+  /// Nothing without --push.
+  Status pushed(const Packed& packed, const cacherim::WrittenImage& written, const std::string& folder) {
+    if (!o_.push) { return {}; }
+    const kcache::Reference& name = packed.image.name;
+    auto how = registryOptions(o_, name, in_.environment);
+    if (!how) { return tl::unexpected(how.error()); }
+    cacherim::OciLayout layout{folder};
+    cacherim::RegistryWriter registry{std::move(*how), in_.clock, in_.rng, in_.pause};
+    return push(layout, written.digest, name, registry);
+  }
+
+  int sayCreated(const Packed& packed, const cacherim::WrittenImage& written, const std::string& place) {
     const kcache::DetectedCache& cache = packed.cache;
     const std::string type{kcache::nameOf(cache.manifest.type)};
     if (asJson()) {
       return printed(json::Object{{"image", packed.image.name.text()},
                                   {"digest", written.digest.text()},
                                   {"id", written.id.text()},
-                                  {"to", place.text()},
+                                  {"to", place},
+                                  {"pushed", o_.push},
                                   {"type", type},
                                   {"entryCount", cache.entry_count},
                                   {"cacheSizeBytes", cache.size_bytes},
@@ -100,10 +140,10 @@ class Run {
                                   {"labels", json::fromStrings(packed.image.labels)}});
     }
     in_.out << "OCI image created successfully.\n";
-    in_.out << fmt::format(
-        "  image   {}\n  digest  {}\n  cache   {}, {}, {}, for {}\n  in      {}\n", packed.image.name.text(),
-        written.digest.text(), type, plural(cache.entry_count, "entry", "entries"),
-        plural(cache.size_bytes, "byte", "bytes"), targetsText(cache.targets), place.text());
+    in_.out << fmt::format("  image   {}\n  digest  {}\n  cache   {}, {}, {}, for {}\n  in      {}\n",
+                           packed.image.name.text(), written.digest.text(), type,
+                           plural(cache.entry_count, "entry", "entries"),
+                           plural(cache.size_bytes, "byte", "bytes"), targetsText(cache.targets), place);
     return kDone;
   }
 
@@ -112,7 +152,7 @@ class Run {
   Result<Opened> open() {
     auto reference = kcache::parseStrictReference(o_.image);
     if (!reference) { return tl::unexpected(reference.error()); }
-    auto source = sourceOf(o_);
+    auto source = sourceOf(o_, *reference, in_);
     if (!source) { return tl::unexpected(source.error()); }
     auto image = cacherim::openImage(**source, *reference, kArchitecture);
     if (!image) { return tl::unexpected(image.error()); }

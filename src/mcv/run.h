@@ -4,6 +4,9 @@
 #include <functional>
 #include <iosfwd>
 
+#include "base/clock.h"
+#include "base/random.h"
+#include "cacherim/pause.h"
 #include "mcv/extract.h"
 #include "mcv/options.h"
 #include "noderim/gpu_source.h"
@@ -14,8 +17,11 @@ namespace gs::mcv {
 struct Surroundings {
   noderim::GpuSource& gpus;
   Environment environment;
-  std::ostream& out;  // what was asked
-  std::ostream& err;  // what is wrong, a line each
+  const Clock& clock;
+  cacherim::Pause& pause;  // between two tries at a registry
+  Rng rng;                 // spreads them
+  std::ostream& out;       // what was asked
+  std::ostream& err;       // what is wrong, a line each
 };
 
 /// The exit status.
