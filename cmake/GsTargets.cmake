@@ -158,7 +158,7 @@ function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
   foreach(part agent_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
-               plan plan_features play share_calls share_judge share_side)
+               plan plan_features play share_calls share_judge share_side shorten)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()
   target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")

@@ -35,13 +35,13 @@ void Election::read(Output& out) {
   out.effects.emplace_back(std::move(call));
 }
 
-void Election::waitRetry(Duration at_least, Now now, Output& out) {
+void Election::wait(Duration period, Duration at_least, Now now, Output& out) {
   state_ = State::Waiting;
   // client-go: retry_period, jittered by 1.2 while it does not lead
-  const auto spread = static_cast<std::uint64_t>(config_.retry_period.count() / 5 + 1);
+  const auto spread = static_cast<std::uint64_t>(period.count() / 5 + 1);
   const Duration jitter =
       leadership_.leading ? Duration{} : Duration{static_cast<Duration::rep>(rng_.below(spread))};
-  due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
+  due_ = now.mono + std::max(period + jitter, leadership_.leading ? Duration{} : at_least);
   if (const auto silent_at = holderSilentAt(); silent_at && *silent_at > now.mono) {
     if (at_least == Duration{}) { due_ = std::min(*due_, *silent_at); }
     if (!forewarned_) { out.effects.emplace_back(kapi::Wake{std::max(now.mono, forewarnAt(*silent_at))}); }
@@ -210,12 +210,13 @@ void Election::consider(const model::Lease* lease, Now now, Output& out) {
 
 /// Where the holder runs, when it is late and its kubelet may know more.
 std::optional<HolderContainer> Election::suspect(const model::Lease& lease, Now now) const {
-  const bool late = now.mono - changed_ >= 2 * config_.retry_period;
+  const bool late = now.mono - changed_ >= config_.retry_period;
   return late && may_ask_ && !silent_ ? parseHolderContainer(lease.record.container) : std::nullopt;
 }
 
 void Election::askAfter(const HolderContainer& container, Now now, Output& out) {
-  if (!said_soon_ || now.mono - *said_soon_ >= config_.lease_duration) { saySoon(now, out); }
+  const bool said = said_soon_ && now.mono - *said_soon_ < config_.lease_duration;
+  if (!said && now.mono - changed_ >= 2 * config_.retry_period) { saySoon(now, out); }
   kapi::Call call = kapi::getObject(kHolderPod, container.pod);
   call.token = call_ = kapi::makeToken(config_.owner, next_++);
   call.timeout = config_.retry_period;
@@ -234,7 +235,7 @@ void Election::askAnswered(const kapi::Outcome& outcome, Now now, Output& out) {
   const auto container = parseHolderContainer(known_->record.container);
   if (outcome.result != kapi::CallResult::Applied || pod == nullptr || !container || silent_ ||
       !hasEnded(*pod, *container, known_->record)) {
-    waitRetry({}, now, out);
+    wait(config_.retry_period / 2, {}, now, out);
     return;
   }
   out.effects.emplace_back(kapi::Log{

@@ -11,9 +11,9 @@
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading;
 // without pong() for renew_deadline it stops renewing and says lost, and does not try again before a pong().
 // stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
-// A holder that says in which container it runs, and missed two retry periods, is asked after: a standby
-// reads its pod, once per retry period, and takes the lease over at once when the holder has ended
-// (holder_pod.h). `soon` is said before the first such read, at most once per lease duration.
+// A holder that says in which container it runs, and did not renew for a retry period, is asked after: a
+// standby reads its pod, twice per retry period, and takes the lease over at once when the holder has ended
+// (holder_pod.h). When it missed two, `soon` is said, at most once per lease duration.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the
 // lease waits a lease duration first (one that starts just then cannot know).
 // standalone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing
@@ -98,7 +98,8 @@ class Election {
   void askAfter(const HolderContainer& container, Now now, Output& out);
   void askAnswered(const kapi::Outcome& outcome, Now now, Output& out);
   void write(const model::Lease* lease, bool release, Now now, Output& out);
-  void waitRetry(Duration at_least, Now now, Output& out);
+  void waitRetry(Duration at_least, Now now, Output& out) { wait(config_.retry_period, at_least, now, out); }
+  void wait(Duration period, Duration at_least, Now now, Output& out);
   void seen(const model::Lease& lease, Now now);
   [[nodiscard]] bool wentBack(const model::Lease& lease, Output& out);
   bool isAnothers(const model::Lease& lease, Now now, Output& out);

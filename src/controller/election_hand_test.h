@@ -58,6 +58,7 @@ class One {
 
   LeaseServer server;
   bool cut = false;          // calls stay under way
+  bool cut_pods = false;     // those that read pods
   bool owner_hangs = false;  // no pong
   int pings = 0;
   int calls = 0;
@@ -80,7 +81,7 @@ class One {
       if (call == nullptr) { continue; }
       ++calls;
       timeouts.push_back(call->timeout);
-      if (cut) {
+      if (cut || (cut_pods && call->kind == kHolderPod)) {
         waiting_ = *call;
       } else {
         take(machine_.handle(server.serve(*call), now()));

@@ -316,7 +316,7 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
     return out;
   }
   if (state_ == State::Listing) { return out; }  // listComplete() goes on
-  if (!synced_) {
+  if (!synced_ || catchesUpByList()) {
     list(out);
   } else if (probe_ == 0 || probe_deadline_ || now.mono - probe_opened_ >= kFirstBookmark) {
     closeProbe(out);
@@ -329,7 +329,7 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
 
 Reflector::Output Reflector::expectCatchUp(Now now) {
   Output out;
-  if (synced_ && state_ != State::Listing && probe_ == 0) { openProbe(now, out); }
+  if (synced_ && state_ != State::Listing && probe_ == 0 && !catchesUpByList()) { openProbe(now, out); }
   return out;
 }
 

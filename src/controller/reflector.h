@@ -12,6 +12,7 @@
 // Tokens: calls and streams carry makeToken(owner, n); route outcomes back by tokenOwner. One thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -35,6 +36,8 @@ struct Change {
 
 class Reflector {
  public:
+  static constexpr std::size_t kListedToCatchUp = 500;
+
   struct Config {
     kapi::Kind kind{};
     std::uint8_t owner = 1;  // high byte of tokens
@@ -43,6 +46,8 @@ class Reflector {
     /// What we may do without: that it is forbidden is as good as that it is not there.
     bool optional = false;
     int page_size = 500;
+    /// A kind of at most so many objects reaches the present by a list, which is faster than a bookmark.
+    std::size_t listed_to_catch_up = kListedToCatchUp;
   };
   struct Output {
     kapi::Effects effects;
@@ -69,9 +74,10 @@ class Reflector {
   /// Timers: call at every TimerDue; nothing due does nothing.
   [[nodiscard]] Output tick(Now now);
 
-  /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a
-  /// second watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends;
-  /// 3 s without a bookmark at or past it: list again.
+  /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Few
+  /// objects (listed_to_catch_up) are listed again. Else a second watch from progress() with
+  /// allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends; 3 s without a bookmark at or past
+  /// it: list again.
   /// A second call replaces the first.
   /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by
   /// expectCatchUp() saves time; it serves while it is younger than that, else another one is opened.
@@ -117,6 +123,7 @@ class Reflector {
   void listFailed(const kapi::Outcome& outcome, Now now, Output& out);
   void say(std::string trouble, Output& out);
   void watch(Output& out);
+  [[nodiscard]] bool catchesUpByList() const { return known_.size() <= config_.listed_to_catch_up; }
   void probe(Now now, Output& out);
   void openProbe(Now now, Output& out);
   void awaitProbe(Now now, Output& out);

@@ -42,6 +42,41 @@ TEST(ReflectorCatchUp, TheFirstWatchMayGetThereFirst) {
   EXPECT_TRUE(h.event(first, kapi::WatchType::Added, "b", "u-b", 15).caught_up_now);
 }
 
+TEST(ReflectorCatchUp, FewObjectsAreListedAgain) {
+  Hand h{500, kWatchedKind, 1};
+  h.begin();
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0) << "nothing takes time that could be used beforehand";
+  h.catchUp(15);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_EQ(h.call().query.find("resourceVersion"), std::string::npos) << "not from a cache";
+  const auto& out = h.listed(15, {leaseObject(keyed("b"), "u-b", 12)});
+  EXPECT_TRUE(out.caught_up_now);
+  EXPECT_EQ(out.changes.size(), 2U) << "one is gone, and one came";
+}
+
+TEST(ReflectorCatchUp, OneObjectMoreIsNotFew) {
+  Hand h{500, kWatchedKind, 1};
+  h.begin();
+  h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 12);
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
+  h.catchUp(15);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
+}
+
+TEST(ReflectorCatchUp, FewObjectsWhoseListFailsAreListedUntilItDoesNot) {
+  Hand h{500, kWatchedKind, 1};
+  h.begin();
+  h.catchUp(15);
+  h.listFails(500);
+  h.advance(h.untilWake());
+  h.tick();
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_TRUE(h.listed(16, {}).caught_up_now);
+}
+
 TEST(ReflectorCatchUp, DoesNotHideThatTheFirstWatchWaitsToBeOpenedAgain) {
   Hand h;
   h.begin();

@@ -13,8 +13,8 @@ namespace gs::controller {
 /// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
 class Hand {
  public:
-  explicit Hand(int page_size = 500, kapi::Kind kind = kWatchedKind)
-      : machine_{{kind, 9, "ns", {"a=b", ""}, false, page_size}, Rng{1}} {}
+  explicit Hand(int page_size = 500, kapi::Kind kind = kWatchedKind, std::size_t listed_to_catch_up = 0)
+      : machine_{{kind, 9, "ns", {"a=b", ""}, false, page_size, listed_to_catch_up}, Rng{1}} {}
 
   Reflector& machine() { return machine_; }
   Now now() const { return clock_.now(); }

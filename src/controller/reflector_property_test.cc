@@ -110,7 +110,7 @@ class Server {
 class BadNetwork {
  public:
   explicit BadNetwork(std::uint64_t seed)
-      : rng_{seed}, machine_{{kWatchedKind, 9, "ns", {}, false, 2}, Rng{seed + 1}} {
+      : rng_{seed}, machine_{{kWatchedKind, 9, "ns", {}, false, 2, seed % 4}, Rng{seed + 1}} {
     for (int i = 0; i < 5; ++i) { server_.change(rng_); }
     take(machine_.start(now()));
   }

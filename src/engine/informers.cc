@@ -12,13 +12,15 @@ namespace {
 
 using kapi::Kind;
 
-controller::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng) {
+controller::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng,
+                                    std::size_t listed_to_catch_up) {
   controller::Reflector::Config c;
   c.kind = source.kind;
   c.owner = static_cast<std::uint8_t>(controller::kInformerOwners.first + place);
   c.ns = source.ns;
   c.selectors = source.selectors;
   c.optional = source.optional;
+  c.listed_to_catch_up = listed_to_catch_up;
   return {c, Rng{rng.next()}};
 }
 
@@ -37,11 +39,13 @@ Informers::Source Informers::quotaSource(const model::QuotaConfig& config) {
           .optional = true};
 }
 
-Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
+Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
+                     std::size_t listed_to_catch_up)
+    : engine_{engine} {
   GS_CHECK(sources.size() <= kMostSources, "{} sources", sources.size());
   for (const Source& source : sources) {
     GS_CHECK(find(source.kind) == nullptr, "two sources of {}", source.kind->plural);
-    reflectors_.push_back(makeReflector(source, reflectors_.size(), rng));
+    reflectors_.push_back(makeReflector(source, reflectors_.size(), rng, listed_to_catch_up));
   }
 }
 

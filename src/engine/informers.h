@@ -11,6 +11,7 @@
 // the engine must outlive it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +40,8 @@ class Informers {
   static Source quotaSource(const model::QuotaConfig& config);
 
   /// At most kMostSources, each of another kind.
-  Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng);
+  Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
+            std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp);
 
   void start(Now now, kapi::Effects& out);
   /// False: it is no event of these reflectors.

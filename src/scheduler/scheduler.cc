@@ -36,7 +36,7 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
 
 Scheduler::Scheduler(Config config, Rng rng)
     : c_{std::move(config), rng},
-      informers_{c_.engine, watched(c_.config), c_.rng},
+      informers_{c_.engine, watched(c_.config), c_.rng, c_.config.listed_to_catch_up},
       leadership_{c_.config},
       slots_{c_.config.max_open_grants},
       status_revision_{c_},

@@ -37,6 +37,7 @@ Extras::Extras(sandbox::World& world, Judge& judge, LedgerCheck& ledgers, const 
 scheduler::Config Extras::config() const {
   scheduler::Config config;
   config.visible_uuids = plan_.has(Feature::Uuids);
+  if (plan_.seed % 2 == 0) { config.listed_to_catch_up = 0; }  // by a second watch, as in a large cluster
   if (plan_.has(Feature::Quotas)) { config.quota.map = {"kube-system", kQuotaMap}; }
   if (plan_.has(Feature::KubeScheduler)) { config.extender_pods = {kKubeName}; }
   if (plan_.has(Feature::Stuck)) {  // few enough that a play's pods could fill them

@@ -67,6 +67,15 @@ class Cluster : public ::testing::Test {
         force ? json::Value{json::Object{{"gracePeriodSeconds", 0}}} : json::Value{json::Object{}});
     ASSERT_EQ(answer.code, 200);
   }
+  /// As somebody who may edit pods does it by hand. The answer's code.
+  int changeAllocated(const std::string& name, json::Value to) {
+    const json::Object notes{{"gpu.scheduling/allocated", std::move(to)}};
+    return world
+        .request("PATCH", "/api/v1/namespaces/default/pods/" + name,
+                 json::Object{{"metadata", json::Object{{"annotations", notes}}}},
+                 "application/merge-patch+json")
+        .code;
+  }
   /// Nothing is given twice, and nothing is left over two sweeps later.
   void expectSettled() {
     world.run(std::chrono::seconds{70});

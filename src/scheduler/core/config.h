@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "controller/reflector.h"
 #include "model/lease.h"
 #include "model/quota.h"
 
@@ -22,7 +23,8 @@ struct Config {
   model::QuotaConfig quota{};                    // of GPUs by namespace; none by default
   std::size_t max_waiting_binds = 16;            // of --extender-pods: callers that wait at once
   int max_open_grants = 256;                     // placements whose writes are under way at once
-  int max_pending_writes = 16;                   // conditions and FailedScheduling events in flight at once
+  std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp;  // see there
+  int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
 };
 
 /// The name of our leader lease, in the lease namespace (R21).
