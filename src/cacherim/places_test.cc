@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-kcache::Reference named(const std::string& text) { return *kcache::parseReference(text); }
+kcache::Reference imageNamed(const std::string& text) { return *kcache::parseReference(text); }
 
 NewImage imageOf(const std::string& name, const std::string& text = "1") {
-  return {.name = named(name),
+  return {.name = imageNamed(name),
           .architecture = "amd64",
           .labels = {{"cache.triton.image/entry-count", "1"}},
           .entries = entriesBelow("io.triton.cache", {{"k/a", text}})};
@@ -58,9 +58,9 @@ TEST_F(PlacesTest, AnOciLayoutHasWhatWasWritten) {
   const auto written = writeOciLayout(imageOf("quay.io/gkm/a:v1"), oci_);
   ASSERT_TRUE(written) << written.error().message;
   OciLayout source{oci_};
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/a:v1")), "1");
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/a").pinned(written->digest)), "1");
-  EXPECT_EQ(openImage(source, named("quay.io/gkm/a:v1"), "amd64")->digest, written->digest);
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/a:v1")), "1");
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/a").pinned(written->digest)), "1");
+  EXPECT_EQ(openImage(source, imageNamed("quay.io/gkm/a:v1"), "amd64")->digest, written->digest);
   EXPECT_EQ(readFile(oci_ + "/oci-layout"), R"({"imageLayoutVersion":"1.0.0"})");
 }
 
@@ -79,36 +79,36 @@ TEST_F(PlacesTest, AnOciLayoutHasSeveralImagesAndANameOnce) {
   ASSERT_TRUE(writeOciLayout(imageOf("quay.io/gkm/b:v1", "b"), oci_));
   ASSERT_TRUE(writeOciLayout(imageOf("quay.io/gkm/a:v1", "new"), oci_));
   OciLayout source{oci_};
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/a:v1")), "new");
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/b:v1")), "b");
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/c:v1")),
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/a:v1")), "new");
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/b:v1")), "b");
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/c:v1")),
             oci_ + " has no image quay.io/gkm/c:v1; it has quay.io/gkm/b:v1, quay.io/gkm/a:v1");
 }
 
 TEST_F(PlacesTest, OfAnOciLayoutBytesThatAreOthersAreRefused) {
   const auto written = writeOciLayout(imageOf("quay.io/gkm/a:v1"), oci_);
   OciLayout source{oci_};
-  const auto image = *openImage(source, named("quay.io/gkm/a:v1"), "amd64");
+  const auto image = *openImage(source, imageNamed("quay.io/gkm/a:v1"), "amd64");
   const std::string blob = oci_ + "/blobs/sha256/" + std::string{image.manifest.layers[0].digest.hex()};
   const std::string good = *readFile(blob);
   std::ofstream{blob} << good << "more";
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("or more"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("or more"), std::string::npos);
   std::string flipped = good;
   flipped.back() = static_cast<char>(flipped.back() ^ 1);
   std::ofstream{blob} << flipped;
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")), "1");
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")), "1");
   fs::remove(blob);
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("cannot read"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("cannot read"), std::string::npos);
   std::ofstream{oci_ + "/blobs/sha256/" + std::string{written->digest.hex()}} << "{}";
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("its bytes have the digest"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("its bytes have the digest"), std::string::npos);
 }
 
 TEST_F(PlacesTest, AFolderWithoutAnIndexIsNoOciLayout) {
   OciLayout source{oci_};
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("cannot read"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("cannot read"), std::string::npos);
   fs::create_directories(oci_);
   put("oci/index.json", "[]");
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("index.json: image manifest"),
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("index.json: image manifest"),
             std::string::npos);
   EXPECT_FALSE(writeOciLayout(imageOf("quay.io/gkm/a:v1"), oci_));
 }
@@ -117,10 +117,10 @@ TEST_F(PlacesTest, ADockerArchiveHasWhatWasWritten) {
   const auto written = writeDockerArchive(imageOf("quay.io/gkm/a:v1"), file_);
   ASSERT_TRUE(written) << written.error().message;
   DockerArchive source{file_};
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/a:v1")), "1");
-  EXPECT_EQ(openImage(source, named("quay.io/gkm/a:v1"), "amd64")->digest, written->digest);
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/a").pinned(written->digest)), "1");
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/b:v1")),
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/a:v1")), "1");
+  EXPECT_EQ(openImage(source, imageNamed("quay.io/gkm/a:v1"), "amd64")->digest, written->digest);
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/a").pinned(written->digest)), "1");
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/b:v1")),
             "'" + file_ + "' has no image quay.io/gkm/b:v1; it has quay.io/gkm/a:v1");
   // Nothing else is left beside it.
   EXPECT_EQ(std::distance(fs::directory_iterator{folder_.path()}, fs::directory_iterator{}), 1);
@@ -131,18 +131,18 @@ TEST_F(PlacesTest, OfADockerArchiveLayersMayBeLinks) {
   put("a.tar", tar({member("x/layer.tar", layer_), member("y/layer.tar", "", '2', "../x/layer.tar"),
                     member(config_name_, config_), list(config_name_, R"("y/layer.tar")")}));
   DockerArchive source{file_};
-  EXPECT_EQ(readFrom(source, named("quay.io/gkm/any:v1")), "1");
+  EXPECT_EQ(readFrom(source, imageNamed("quay.io/gkm/any:v1")), "1");
   put("a.tar", tar({member("x", "", '2', "y"), member("y", "", '2', "x"), member(config_name_, config_),
                     list(config_name_, R"("x")")}));
   DockerArchive loop{file_};
-  EXPECT_NE(readFrom(loop, named("quay.io/gkm/any:v1")).find("has no file 'x'"), std::string::npos);
+  EXPECT_NE(readFrom(loop, imageNamed("quay.io/gkm/any:v1")).find("has no file 'x'"), std::string::npos);
 }
 
 TEST_F(PlacesTest, OfADockerArchiveWhatIsNotAsItShouldBeIsSaid) {
   const auto said = [&](const std::vector<std::string>& members) {
     put("a.tar", members.empty() ? "nonsense" : tar(members));
     DockerArchive source{file_};
-    return readFrom(source, named("quay.io/gkm/a:v1"));
+    return readFrom(source, imageNamed("quay.io/gkm/a:v1"));
   };
   EXPECT_NE(said({}).find("is no archive of images"), std::string::npos);
   EXPECT_NE(said({member("a", "")}).find("has no file 'manifest.json'"), std::string::npos);
@@ -155,14 +155,14 @@ TEST_F(PlacesTest, OfADockerArchiveWhatIsNotAsItShouldBeIsSaid) {
             std::string::npos);
   fs::remove(file_);
   DockerArchive source{file_};
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("there is no such file"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("there is no such file"), std::string::npos);
 }
 
 TEST_F(PlacesTest, ACancelledSourceEnds) {
   ASSERT_TRUE(writeOciLayout(imageOf("quay.io/gkm/a:v1"), oci_));
   OciLayout source{oci_};
   source.cancel();
-  EXPECT_NE(readFrom(source, named("quay.io/gkm/a:v1")).find("cancelled"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("cancelled"), std::string::npos);
 }
 
 TEST_F(PlacesTest, AFailedWriteLeavesNoArchive) {
@@ -204,7 +204,7 @@ TEST(Image, OfAnIndexTheOneForThisMachineIsOpened) {
           {.media_type = std::string{kcache::media::kOciManifest}, .config = config, .layers = {}}));
   entry.platform = kcache::Platform{"linux", "amd64"};
   source.first = kcache::printIndex({std::string{kcache::media::kOciIndex}, {entry}, {}});
-  const auto image = openImage(source, named("q.io/a:v1"), "amd64");
+  const auto image = openImage(source, imageNamed("q.io/a:v1"), "amd64");
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_EQ(image->digest, entry.digest);
   EXPECT_EQ(image->config.labels.at("a"), "b");
@@ -220,9 +220,9 @@ TEST(Image, ALayerThatIsNoneIsRefusedAndAnOldOneIsNot) {
     source.first = kcache::printManifest({.media_type = std::string{kcache::media::kOciManifest},
                                           .config = config,
                                           .layers = {source.add(type, layer)}});
-    const auto image = openImage(source, named("q.io/a:v1"), "amd64");
+    const auto image = openImage(source, imageNamed("q.io/a:v1"), "amd64");
     Kept kept;
-    EXPECT_EQ(readImage(source, named("q.io/a:v1"), *image, {}, kept).has_value(), wanted) << type;
+    EXPECT_EQ(readImage(source, imageNamed("q.io/a:v1"), *image, {}, kept).has_value(), wanted) << type;
   }
 }
 

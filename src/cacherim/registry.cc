@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "base/hash.h"
@@ -254,7 +255,7 @@ Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, 
       .target = host.targetOf(pull.repository.repository, "blobs/" + pull.blob.digest.text()) +
                 mirrorQuery(is_mirror, pull.repository.registry),
       .repository = pull.repository.repository,
-      .max_body = static_cast<std::size_t>(pull.size()) + 1,
+      .max_body = std::numeric_limits<std::size_t>::max(),  // `pull` counts, and says what came too much
       .take = &take};
   const std::string what = fmt::format("blob {} at {}", pull.blob.digest.text(), host.name());
   retry.begin(tries);

@@ -54,7 +54,9 @@ class StoreCrash : public StoreTest {
       EXPECT_EQ(readFolder(store.treeRoot(digest(image))), content) << when;
       EXPECT_TRUE(store.verify(digest(image))) << when;
     }
-    for (const auto& [cache, image] : *store.placed()) { EXPECT_TRUE(store.hasTree(image)) << when; }
+    const auto placed = store.placed();
+    ASSERT_TRUE(placed) << when;
+    for (const auto& [cache, image] : *placed) { EXPECT_TRUE(store.hasTree(image)) << when; }
   }
   void expectDone(const std::string& when) const {
     EXPECT_FALSE(store_->hasTree(digest("i1"))) << when;
