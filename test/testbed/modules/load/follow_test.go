@@ -48,6 +48,7 @@ func TestReferee(t *testing.T) {
 	}{
 		{"lease, then Binding; end, then the next", []change{waitingA, ofA, a, endedA, gone(ofA), gone(a), ofB, b}, ""},
 		{"a lease that passes on after the end", []change{ofA, a, endedA, ofB, b}, ""},
+		{"a pod that is said to run again after its end", []change{ofA, a, endedA, a, gone(ofA), ofB, b}, ""},
 		{"a Binding without a lease", []change{waitingA, a}, "pod ns/a: bound to n:0, which no lease of it holds"},
 		{"a Binding after its lease went", []change{ofA, gone(ofA), a}, "no lease of it holds"},
 		{"a Binding by another's lease", []change{ofB, waitingB, a}, "no lease of it holds"},

@@ -45,6 +45,7 @@ func (p podFacts) has(d device) bool {
 //     stand in one shared lease (the others' entries may be on their way again, where it was deleted by hand).
 //   - What a pod was given does not change, and no lease is taken from a pod that runs (but by hand, as a person might).
 //   - A lease is not given to a second pod while the first one runs.
+//   - Who has ended does not run again, whatever is said of it later.
 //
 // MIG partitions it does not know. Every node has a GpuNodeStatus, so a pod with GPU limits gets exact GPUs.
 type referee struct {
@@ -77,6 +78,8 @@ func (r *referee) apply(c change) {
 
 func (r *referee) podChanged(c change) {
 	before, now := r.pods[c.uid], *c.pod
+	// kwok tries again what failed in an outage, and may so say that a pod runs which `churn` has ended since.
+	now.live = now.live && (before.live || before.name == "")
 	r.pods[c.uid] = now
 	if before.node != "" && (before.node != now.node || before.allocated != now.allocated) {
 		r.find(c, "pod %s: was bound to %s with %q, and now to %s with %q", now.name, before.node, before.allocated, now.node, now.allocated)
