@@ -100,7 +100,8 @@ TEST_F(PlacesTest, OfAnOciLayoutBytesThatAreOthersAreRefused) {
   fs::remove(blob);
   EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("cannot read"), std::string::npos);
   std::ofstream{oci_ + "/blobs/sha256/" + std::string{written->digest.hex()}} << "{}";
-  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("its bytes have the digest"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("its bytes have the digest"),
+            std::string::npos);
 }
 
 TEST_F(PlacesTest, AFolderWithoutAnIndexIsNoOciLayout) {
@@ -155,7 +156,8 @@ TEST_F(PlacesTest, OfADockerArchiveWhatIsNotAsItShouldBeIsSaid) {
             std::string::npos);
   fs::remove(file_);
   DockerArchive source{file_};
-  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("there is no such file"), std::string::npos);
+  EXPECT_NE(readFrom(source, imageNamed("quay.io/gkm/a:v1")).find("there is no such file"),
+            std::string::npos);
 }
 
 TEST_F(PlacesTest, ACancelledSourceEnds) {

@@ -101,7 +101,7 @@ class Mcv(unittest.TestCase):
                   (f"docker-archive:copy.tar:{IMAGE}", []), ("docker-archive:untagged.tar", [])]
         for place, options in copies:
             self.skopeo("copy", *options, "oci:layout", place)
-            at = place.removesuffix(":rocm").removesuffix(f":{IMAGE}")
+            at = place.removesuffix(f":{IMAGE}").removesuffix(":rocm")
             self.assertEqual(without_paths(self.extracted(at)), without_paths(self.sample), place)
 
     def test_what_docker_pushes_is_read(self):
