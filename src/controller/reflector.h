@@ -46,7 +46,7 @@ class Reflector {
     /// What we may do without: that it is forbidden is as good as that it is not there.
     bool optional = false;
     int page_size = 500;
-    /// A kind of at most so many objects reaches the present by a list, which is faster than a bookmark.
+    /// A kind of fewer objects than this reaches the present by a list, which is faster than a bookmark.
     std::size_t listed_to_catch_up = kListedToCatchUp;
   };
   struct Output {
@@ -123,7 +123,7 @@ class Reflector {
   void listFailed(const kapi::Outcome& outcome, Now now, Output& out);
   void say(std::string trouble, Output& out);
   void watch(Output& out);
-  [[nodiscard]] bool catchesUpByList() const { return known_.size() <= config_.listed_to_catch_up; }
+  [[nodiscard]] bool catchesUpByList() const { return known_.size() < config_.listed_to_catch_up; }
   void probe(Now now, Output& out);
   void openProbe(Now now, Output& out);
   void awaitProbe(Now now, Output& out);

@@ -43,7 +43,7 @@ TEST(ReflectorCatchUp, TheFirstWatchMayGetThereFirst) {
 }
 
 TEST(ReflectorCatchUp, FewObjectsAreListedAgain) {
-  Hand h{500, kWatchedKind, 1};
+  Hand h{500, kWatchedKind, 2};
   h.begin();
   h.expectCatchUp();
   EXPECT_EQ(h.count<kapi::OpenWatch>(), 0) << "nothing takes time that could be used beforehand";
@@ -57,7 +57,7 @@ TEST(ReflectorCatchUp, FewObjectsAreListedAgain) {
 }
 
 TEST(ReflectorCatchUp, OneObjectMoreIsNotFew) {
-  Hand h{500, kWatchedKind, 1};
+  Hand h{500, kWatchedKind, 2};
   h.begin();
   h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 12);
   h.expectCatchUp();
@@ -67,7 +67,7 @@ TEST(ReflectorCatchUp, OneObjectMoreIsNotFew) {
 }
 
 TEST(ReflectorCatchUp, FewObjectsWhoseListFailsAreListedUntilItDoesNot) {
-  Hand h{500, kWatchedKind, 1};
+  Hand h{500, kWatchedKind, 2};
   h.begin();
   h.catchUp(15);
   h.listFails(500);

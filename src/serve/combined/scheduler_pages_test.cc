@@ -110,6 +110,9 @@ TEST_F(SchedulerPagesTest, TheStateIsCountedOnceASecondHoweverOftenItIsAskedFor)
 
 TEST_F(SchedulerPagesTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
   using Opened = std::set<std::pair<Kind, bool>>;
+  Config config;
+  config.listed_to_catch_up = 0;  // by a second watch of each kind
+  machine = std::make_unique<Scheduler>(std::move(config), Rng{1});
   start();
   opened.clear();
   serve(machine->handle(kapi::Leadership{false, 0, {}, true}, now));
