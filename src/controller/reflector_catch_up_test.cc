@@ -70,6 +70,7 @@ TEST(ReflectorCatchUp, FewObjectsWhoseListFailsAreListedUntilItDoesNot) {
   Hand h{500, kWatchedKind, 2};
   h.begin();
   h.catchUp(15);
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
   h.listFails(500);
   h.advance(h.untilWake());
   h.tick();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <sstream>
 
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
