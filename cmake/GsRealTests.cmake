@@ -67,7 +67,8 @@ function(gs_real_tests)
   # The programs as somebody sees them who types, and the page that shows what they say.
   add_test(NAME programs COMMAND "${CMAKE_SOURCE_DIR}/test/programs/programs_test.py")
   add_test(NAME programs_docs COMMAND "${CMAKE_SOURCE_DIR}/docs/make-help" --check)
-  set_tests_properties(programs programs_docs PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  add_test(NAME programs_mcv COMMAND "${CMAKE_SOURCE_DIR}/test/programs/mcv_test.py")
+  set_tests_properties(programs programs_mcv programs_docs PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 
   gs_real_setup(kubectl sandbox kubectl "${testbed}/kubectl-for-sandbox" --build)
   set(with_kubectl bash -c "export KUBECTL && KUBECTL=$(test/testbed/kubectl-for-sandbox) && exec $0")

@@ -20,6 +20,7 @@ gs_find(rapidcheck CONFIG)
 gs_find(benchmark CONFIG)
 gs_find(Boost 1.81 CONFIG COMPONENTS json)
 gs_find(simdjson CONFIG)
+gs_find(LibArchive)
 gs_find(Protobuf)
 gs_find(gRPC CONFIG)
 

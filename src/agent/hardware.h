@@ -37,6 +37,7 @@ struct Gpu {
   model::Health health = model::Health::Healthy;
   std::string reason;  // why it is not Healthy
   std::vector<Partition> partitions;
+  std::string compute{};    // "9.0", what CUDA code it runs; "" where the driver cannot say it
   bool is_cleared = false;  // the driver says that nothing is to be done about it: errors of before are over
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };

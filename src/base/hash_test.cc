@@ -12,5 +12,26 @@ TEST(Sha256Hex, KnownAnswers) {  // FIPS 180-2
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
+TEST(Sha256, PiecesGiveWhatTheWholeGives) {
+  const std::string whole(1000, 'x');
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{999}}) {
+    Sha256 hash;
+    for (std::size_t at = 0; at < whole.size(); at += piece) {
+      hash.update(std::string_view{whole}.substr(at, piece));
+    }
+    EXPECT_EQ(hash.hex(), sha256Hex(whole)) << piece;
+  }
+}
+
+TEST(Sha256, GoesOnAfterItsDigestWasRead) {
+  Sha256 hash;
+  EXPECT_EQ(hash.hex(), sha256Hex(""));
+  hash.update("a");
+  EXPECT_EQ(hash.hex(), sha256Hex("a"));
+  hash.update("bc");
+  Sha256 moved = std::move(hash);
+  EXPECT_EQ(moved.hex(), sha256Hex("abc"));
+}
+
 }  // namespace
 }  // namespace gs

@@ -72,7 +72,9 @@ class HttpClient::Core {
     curl_easy_cleanup(easy_);
   }
 
-  Answer run(const ClientRequest& request, const std::function<bool(std::string_view)>* on_line);
+  using OnLine = std::function<bool(std::string_view)>;
+  /// At most one of `on_line` and `take`.
+  Answer run(const ClientRequest& request, const OnLine* on_line, const TakePiece* take);
   void cancel() {
     cancelled_.store(true);
     curl_multi_wakeup(multi_);
@@ -83,12 +85,16 @@ class HttpClient::Core {
   /// What belongs to the request in progress.
   struct Transfer {
     const ClientRequest* request = nullptr;
-    const std::function<bool(std::string_view)>* on_line = nullptr;
+    const OnLine* on_line = nullptr;
+    const TakePiece* take = nullptr;
     Answer answer;
-    std::string line;             // the beginning of one that is not complete
-    int attempts = 0;             // how often libcurl was about to send it
+    std::string line;                                // the beginning of one that is not complete
+    std::uint64_t taken = 0;                         // bytes that `take` was given
+    std::uint64_t uploaded = 0;                      // bytes
+    std::chrono::steady_clock::time_point active{};  // when something came or went last
+    int attempts = 0;                                // how often libcurl was about to send it
     long sent_before = 0;         // bytes that libcurl counted before the first attempt (CONNECT to a proxy)
-    bool stopped = false;         // on_line said so
+    bool stopped = false;         // on_line or `take` said so, or a refusal is long
     Failure why = Failure::None;  // set where a callback ends the transfer
   };
 
@@ -101,7 +107,14 @@ class HttpClient::Core {
   static int beforeRequest(void* self, char*, char*, int, int);
   static std::size_t onHeader(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t onBody(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t onUpload(char* to, std::size_t size, std::size_t count, void* self);
   bool takeLines(std::string_view bytes);
+  bool takePiece(std::string_view bytes);
+  bool keep(std::string_view bytes);
+  [[nodiscard]] int statusSoFar() const;
+  [[nodiscard]] bool idleTooLong();
+  [[nodiscard]] int millisToWait() const;
+  void touch() { transfer_.active = std::chrono::steady_clock::now(); }
 
   const Options options_;
   int last_status_ = 0;
@@ -139,6 +152,8 @@ HttpClient::Core::Core(Options options)
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &onBody);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_READFUNCTION, &onUpload);
+  set(CURLOPT_READDATA, static_cast<void*>(this));
   if (options_.direct || !options_.proxy.empty()) {
     set(CURLOPT_PROXY, options_.direct ? "" : options_.proxy.c_str());
   }
@@ -158,7 +173,9 @@ void HttpClient::Core::setTls() {
   } else if (!tls.ca_file.empty()) {
     set(CURLOPT_CAINFO, tls.ca_file.c_str());
   }
-  if (!tls.ca_pem.empty() || !tls.ca_file.empty()) { set(CURLOPT_CAPATH, static_cast<char*>(nullptr)); }
+  if ((!tls.ca_pem.empty() || !tls.ca_file.empty()) && !tls.system_too) {
+    set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+  }
   if (!tls.cert_pem.empty()) {
     setBlob(easy_, CURLOPT_SSLCERT_BLOB, tls.cert_pem);
   } else if (!tls.cert_file.empty()) {
@@ -204,6 +221,9 @@ void HttpClient::Core::prepare(const ClientRequest& request, Slist& headers, Sli
   set(CURLOPT_HTTPGET, 1L);
   if (request.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
+  } else if (request.upload) {
+    set(CURLOPT_UPLOAD, 1L);
+    set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload->size));
   } else if (!request.body.empty() || request.method == "POST" || request.method == "PUT" ||
              request.method == "PATCH") {
     set(CURLOPT_POST, 1L);
@@ -216,11 +236,12 @@ void HttpClient::Core::prepare(const ClientRequest& request, Slist& headers, Sli
   set(CURLOPT_TIMEOUT_MS, request.timeout > Duration::zero() ? millis(request.timeout) : 0L);
 }
 
-Answer HttpClient::Core::run(const ClientRequest& request,
-                             const std::function<bool(std::string_view)>* on_line) {
+Answer HttpClient::Core::run(const ClientRequest& request, const OnLine* on_line, const TakePiece* take) {
   transfer_ = Transfer{};
   transfer_.request = &request;
   transfer_.on_line = on_line;
+  transfer_.take = take;
+  touch();
   error_.fill('\0');
   Slist headers;
   Slist connect_to;
@@ -241,7 +262,8 @@ CURLcode HttpClient::Core::perform() {
       break;
     }
     if (curl_multi_perform(multi_, &running) != CURLM_OK) { break; }
-    if (running > 0) { curl_multi_poll(multi_, nullptr, 0, 60'000, nullptr); }
+    if (running > 0 && idleTooLong()) { break; }
+    if (running > 0) { curl_multi_poll(multi_, nullptr, 0, millisToWait(), nullptr); }
   }
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
@@ -251,14 +273,36 @@ CURLcode HttpClient::Core::perform() {
   return code;
 }
 
-Answer HttpClient::Core::conclude(CURLcode code) {
-  Answer answer = std::move(transfer_.answer);
+bool HttpClient::Core::idleTooLong() {
+  const Duration idle = transfer_.request->idle;
+  if (idle <= Duration::zero() || std::chrono::steady_clock::now() - transfer_.active < idle) {
+    return false;
+  }
+  transfer_.why = Failure::Timeout;
+  return true;
+}
+
+int HttpClient::Core::millisToWait() const {
+  constexpr Duration kLongest = std::chrono::minutes{1};
+  const Duration idle = transfer_.request->idle;
+  if (idle <= Duration::zero()) { return static_cast<int>(millis(kLongest)); }
+  const Duration left = transfer_.active + idle - std::chrono::steady_clock::now();
+  return static_cast<int>(millis(std::min(kLongest, left)));
+}
+
+int HttpClient::Core::statusSoFar() const {
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  last_status_ = static_cast<int>(status);
+  return static_cast<int>(status);
+}
+
+Answer HttpClient::Core::conclude(CURLcode code) {
+  Answer answer = std::move(transfer_.answer);
+  const int status = statusSoFar();
+  last_status_ = status;
   if (code == CURLE_OK && !transfer_.line.empty()) { (*transfer_.on_line)(transfer_.line); }
   if ((code == CURLE_OK || transfer_.stopped) && status > 0) {
-    answer.status = static_cast<int>(status);
+    answer.status = status;
     answer.sent = true;
     curl_off_t retry_after_s = 0;
     curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &retry_after_s);
@@ -281,12 +325,18 @@ Answer HttpClient::Core::conclude(CURLcode code) {
     case Failure::TooLarge:
       answer.message = "the answer is over " + std::to_string(transfer_.request->max_body) + " bytes";
       break;
+    case Failure::Cut: answer.message = "what was to be sent ended too early"; break;
     default:
+      if (answer.failure == Failure::Timeout && code != CURLE_OPERATION_TIMEDOUT) {
+        answer.message = fmt::format("nothing came or went for {} ms", millis(transfer_.request->idle));
+        break;
+      }
       answer.message = transfer_.attempts > 1 && code == CURLE_ABORTED_BY_CALLBACK
                            ? "the server closed the connection without an answer"
                            : (error_.front() != '\0' ? error_.data() : curl_easy_strerror(code));
   }
   answer.body.clear();
+  answer.status = 0;
   return answer;
 }
 
@@ -307,6 +357,7 @@ int HttpClient::Core::beforeRequest(void* self, char* /*ip*/, char* /*local*/, i
 }
 
 std::size_t HttpClient::Core::onHeader(char* data, std::size_t size, std::size_t count, void* self) {
+  static_cast<Core*>(self)->touch();
   Headers& headers = static_cast<Core*>(self)->transfer_.answer.headers;
   std::string_view line{data, size * count};
   while (line.ends_with('\n') || line.ends_with('\r')) { line.remove_suffix(1); }
@@ -323,17 +374,58 @@ std::size_t HttpClient::Core::onBody(char* data, std::size_t size, std::size_t c
   auto& core = *static_cast<Core*>(self);
   Transfer& transfer = core.transfer_;
   const std::string_view bytes{data, size * count};
-  if (transfer.on_line != nullptr) {
-    long status = 0;
-    curl_easy_getinfo(core.easy_, CURLINFO_RESPONSE_CODE, &status);
-    if (status == 200) { return core.takeLines(bytes) ? bytes.size() : CURL_WRITEFUNC_ERROR; }
+  const int status = core.statusSoFar();
+  bool go_on = false;
+  if (transfer.on_line != nullptr && status == 200) {
+    go_on = core.takeLines(bytes);
+  } else if (transfer.take != nullptr && status / 100 == 2) {
+    go_on = core.takePiece(bytes);
+  } else {
+    go_on = core.keep(bytes);
   }
-  if (transfer.answer.body.size() + bytes.size() > transfer.request->max_body) {
-    transfer.why = Failure::TooLarge;
-    return CURL_WRITEFUNC_ERROR;
+  core.touch();
+  return go_on ? bytes.size() : CURL_WRITEFUNC_ERROR;
+}
+
+bool HttpClient::Core::keep(std::string_view bytes) {
+  std::string& body = transfer_.answer.body;
+  if (transfer_.take != nullptr && body.size() + bytes.size() > kMostOfARefusal) {
+    body.append(bytes.substr(0, kMostOfARefusal - body.size()));
+    transfer_.stopped = true;
+    return false;
   }
-  transfer.answer.body.append(bytes);
-  return bytes.size();
+  if (body.size() + bytes.size() > transfer_.request->max_body) {
+    transfer_.why = Failure::TooLarge;
+    return false;
+  }
+  body.append(bytes);
+  return true;
+}
+
+bool HttpClient::Core::takePiece(std::string_view bytes) {
+  transfer_.answer.status = statusSoFar();
+  transfer_.taken += bytes.size();
+  if (transfer_.taken > transfer_.request->max_body) {
+    transfer_.why = Failure::TooLarge;
+    return false;
+  }
+  transfer_.stopped = !(*transfer_.take)(transfer_.answer, bytes);
+  return !transfer_.stopped;
+}
+
+std::size_t HttpClient::Core::onUpload(char* to, std::size_t size, std::size_t count, void* self) {
+  auto& core = *static_cast<Core*>(self);
+  Transfer& transfer = core.transfer_;
+  const std::uint64_t left = transfer.request->upload->size - transfer.uploaded;
+  const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(size * count, left));
+  const std::size_t put = room == 0 ? 0 : transfer.request->upload->read(to, room);
+  if (put == 0 && room > 0) {
+    transfer.why = Failure::Cut;
+    return CURL_READFUNC_ABORT;
+  }
+  transfer.uploaded += put;
+  core.touch();
+  return put;
 }
 
 bool HttpClient::Core::takeLines(std::string_view bytes) {
@@ -368,11 +460,15 @@ HttpClient::HttpClient(Options options) {
 
 HttpClient::~HttpClient() = default;
 
-Answer HttpClient::send(const ClientRequest& request) { return core_->run(request, nullptr); }
+Answer HttpClient::send(const ClientRequest& request) { return core_->run(request, nullptr, nullptr); }
 
 Answer HttpClient::stream(const ClientRequest& request,
                           const std::function<bool(std::string_view)>& on_line) {
-  return core_->run(request, &on_line);
+  return core_->run(request, &on_line, nullptr);
+}
+
+Answer HttpClient::download(const ClientRequest& request, const TakePiece& take) {
+  return core_->run(request, nullptr, &take);
 }
 
 void HttpClient::cancel() { core_->cancel(); }

@@ -326,5 +326,172 @@ TEST(HttpClient, LargeBodiesGoBothWays) {
   EXPECT_EQ(answer.body, large);
 }
 
+/// The body of a download, piece by piece into `out`.
+TakePiece appendTo(std::string& out) {
+  return [&out](const Answer& head, std::string_view piece) {
+    EXPECT_EQ(head.status / 100, 2);
+    out += piece;
+    return true;
+  };
+}
+
+TEST(HttpClientDownload, GivesTheBodyInPiecesWithItsHead) {
+  const std::string large(std::size_t{300} << 10, 'x');
+  ScriptedServer server{[&](Peer& peer) {
+    while (peer.readRequest()) {
+      peer.write("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/2\r\nContent-Length: " +
+                 std::to_string(large.size()) + "\r\n\r\n" + large);
+    }
+  }};
+  HttpClient client{{}};
+  std::string range;
+  std::string body;
+  int pieces = 0;
+  const Answer answer =
+      client.download(requestTo(server, "GET"), [&](const Answer& head, std::string_view piece) {
+        range = *findHeader(head.headers, "content-range");
+        body += piece;
+        ++pieces;
+        return true;
+      });
+  EXPECT_EQ(answer.status, 206) << answer.message;
+  EXPECT_EQ(answer.body, "");
+  EXPECT_EQ(body, large);
+  EXPECT_EQ(range, "bytes 0-1/2");
+  EXPECT_GT(pieces, 1);
+}
+
+TEST(HttpClientDownload, ARefusalIsAnAnswerWithTheBeginningOfItsBody) {
+  ScriptedServer server{[](Peer& peer) {
+    if (peer.readRequest()) { peer.answer(404, "{}"); }
+    if (peer.readRequest()) { peer.answer(500, std::string(kMostOfARefusal + 1, 'x')); }
+  }};
+  HttpClient client{{}};
+  std::string body;
+  ClientRequest request = requestTo(server, "GET");
+  request.max_body = std::size_t{1} << 40;
+  const Answer missing = client.download(request, appendTo(body));
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(missing.body, "{}");
+  const Answer broken = client.download(request, appendTo(body));
+  EXPECT_EQ(broken.status, 500) << broken.message;
+  EXPECT_EQ(broken.body.size(), kMostOfARefusal);
+  EXPECT_EQ(body, "");
+}
+
+TEST(HttpClientDownload, AnEndlessBodyEndsAtTheLimit) {
+  ScriptedServer server{[](Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.streamHead();
+    for (int i = 0; i < 100; ++i) { peer.chunk(std::string(1000, 'x')); }
+    peer.waitForClose();
+  }};
+  HttpClient client{{}};
+  std::string body;
+  ClientRequest request = requestTo(server, "GET");
+  request.max_body = 10'000;
+  const Answer answer = client.download(request, appendTo(body));
+  EXPECT_EQ(answer.failure, Failure::TooLarge);
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_LE(body.size(), 10'000U);
+}
+
+TEST(HttpClientDownload, EndsWellWhenNoMoreIsWanted) {
+  ScriptedServer server{[](Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.streamHead();
+    peer.chunk("abc");
+    peer.waitForClose();
+  }};
+  HttpClient client{{}};
+  const Answer answer =
+      client.download(requestTo(server, "GET"), [](const Answer&, std::string_view) { return false; });
+  EXPECT_EQ(answer.status, 200) << answer.message;
+}
+
+TEST(HttpClientDownload, ABodyThatStallsIsATimeout) {
+  ScriptedServer server{[](Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.streamHead();
+    peer.chunk("abc");
+    peer.waitForClose();
+  }};
+  HttpClient client{{}};
+  std::string body;
+  ClientRequest request = requestTo(server, "GET");
+  request.idle = std::chrono::milliseconds{50};
+  const Answer answer = client.download(request, appendTo(body));
+  EXPECT_EQ(answer.failure, Failure::Timeout);
+  EXPECT_EQ(answer.message, "nothing came or went for 50 ms");
+  EXPECT_EQ(body, "abc");
+}
+
+TEST(HttpClientDownload, ACutBodyIsLost) {
+  ScriptedServer server{[](Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhal");
+  }};
+  HttpClient client{{}};
+  std::string body;
+  const Answer answer = client.download(requestTo(server, "GET"), appendTo(body));
+  EXPECT_EQ(answer.failure, Failure::Lost);
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(body, "hal");
+}
+
+TEST(HttpClientDownload, CancelEndsOne) {
+  ScriptedServer server{[](Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.streamHead();
+    peer.chunk("abc");
+    peer.waitForClose();
+  }};
+  HttpClient client{{}};
+  std::jthread canceller;
+  const Answer answer = client.download(requestTo(server, "GET"), [&](const Answer&, std::string_view) {
+    canceller = std::jthread{[&] { client.cancel(); }};
+    return true;
+  });
+  EXPECT_EQ(answer.failure, Failure::Cancelled);
+}
+
+/// Reads `text` in pieces of at most 1000 bytes.
+Upload uploadOf(const std::string& text, std::size_t announced) {
+  return {announced, [&text, at = std::size_t{0}](char* to, std::size_t room) mutable {
+            const std::size_t n = text.copy(to, std::min<std::size_t>(room, 1000), at);
+            at += n;
+            return n;
+          }};
+}
+
+TEST(HttpClientUpload, SendsWhatItIsGivenPieceByPiece) {
+  ScriptedServer server{[](Peer& peer) {
+    while (const auto request = peer.readRequest()) {
+      peer.answer(201, std::to_string(request->body.size()));
+    }
+  }};
+  HttpClient client{{}};
+  const std::string large(std::size_t{200} << 10, 'x');
+  for (const std::string& text : {large, std::string{}}) {
+    ClientRequest request = requestTo(server, "PUT");
+    request.upload = uploadOf(text, text.size());
+    const Answer answer = client.send(request);
+    EXPECT_EQ(answer.status, 201) << answer.message;
+    EXPECT_EQ(server.requests().back().body, text);
+    EXPECT_EQ(server.requests().back().method, "PUT");
+  }
+  EXPECT_EQ(client.send(requestTo(server, "GET")).status, 201);
+  EXPECT_EQ(server.requests().back().method, "GET");
+}
+
+TEST(HttpClientUpload, OneThatEndsEarlyIsCut) {
+  ScriptedServer server{answerAll};
+  HttpClient client{{}};
+  const std::string text = "abc";
+  ClientRequest request = requestTo(server, "PUT");
+  request.upload = uploadOf(text, 10);
+  EXPECT_EQ(client.send(request).failure, Failure::Cut);
+}
+
 }  // namespace
 }  // namespace gs::net

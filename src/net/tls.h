@@ -13,7 +13,8 @@ namespace gs::net {
 struct ClientTls {
   std::string ca_pem{};  // trusted certificates; both empty: the system's
   std::string ca_file{};
-  std::string cert_pem{};  // what the client shows; both empty: nothing
+  bool system_too = false;  // trusts the system's besides `ca_file`
+  std::string cert_pem{};   // what the client shows; both empty: nothing
   std::string cert_file{};
   std::string key_pem{};
   std::string key_file{};

@@ -36,6 +36,7 @@ Result<std::unique_ptr<NvmlCalls>> NvmlCalls::load(const std::string& library) {
   find(opened, c.by_index.function, {"nvmlDeviceGetHandleByIndex_v2"});
   find(opened, c.uuid.function, {"nvmlDeviceGetUUID"});
   find(opened, c.name.function, {"nvmlDeviceGetName"});
+  find(opened, c.compute.function, {"nvmlDeviceGetCudaComputeCapability"});
   find(opened, c.numa.function, {"nvmlDeviceGetNumaNodeId"});
   find(opened, c.max_pcie_generation.function, {"nvmlDeviceGetMaxPcieLinkGeneration"});
   find(opened, c.max_pcie_width.function, {"nvmlDeviceGetMaxPcieLinkWidth"});

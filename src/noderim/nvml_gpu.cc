@@ -99,6 +99,11 @@ void readWhatItIs(const NvmlCalls& nvml, const std::string& sysfs, NvmlGpu& out)
     out.gpu.model = textOf(text);
     std::replace(out.gpu.model.begin(), out.gpu.model.end(), ' ', '-');
   }
+  int major = 0;
+  int minor = 0;
+  if (nvml.compute(out.handle, &major, &minor) == kNvmlOk) {
+    out.gpu.compute = fmt::format("{}.{}", major, minor);
+  }
   NvmlMemoryV2 memory;
   NvmlMemory older{};
   if (nvml.memory_v2(out.handle, &memory) == kNvmlOk) {
@@ -330,6 +335,7 @@ void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
   text(gpu.gpu.uuid, before.gpu.uuid);
   text(gpu.gpu.model, before.gpu.model);
   text(gpu.gpu.pci_bus_id, before.gpu.pci_bus_id);
+  text(gpu.gpu.compute, before.gpu.compute);
   if (gpu.gpu.memory_mib == 0) { gpu.gpu.memory_mib = before.gpu.memory_mib; }
   if (gpu.partitions_unread) { gpu.gpu.partitions = before.gpu.partitions; }
   for (agent::Partition& partition : gpu.gpu.partitions) {

@@ -72,6 +72,14 @@ TEST_F(NvmlTest, ADgxH100IsOneIslandOfItsNvLinks) {
   EXPECT_EQ(d.links[0], (agent::DeviceLink{0, agent::LinkType::NvLink, 956}));
 }
 
+TEST_F(NvmlTest, WhatCudaCodeAGpuRunsIsKnownOnceItWasTold) {
+  write(one("cc=9.0"));
+  EXPECT_EQ(devices().at(0).gpu.compute, "9.0");
+  write(one(""));
+  EXPECT_EQ(devices().at(0).gpu.compute, "9.0");
+  EXPECT_EQ(last_->gpus.at(0).health, Health::Healthy);
+}
+
 TEST_F(NvmlTest, AnHgxA100IsOneIslandOf600GBps) {
   play("hgx-a100");
   const auto all = devices();

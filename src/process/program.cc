@@ -20,7 +20,7 @@ namespace gs::process {
 namespace {
 
 constexpr const char* kHelp = "help";
-constexpr int kWrong = 2;  // the exit status for arguments that are
+constexpr int kWrong = 2;  // the exit status for what somebody asked
 
 /// In the order in which CLI11 takes a vector: the last one first.
 /// It would take the next argument for an empty value.
@@ -196,9 +196,8 @@ std::string withoutPasswords(std::string text) {
   return at == std::string::npos || at < from ? text : text.erase(from, at + 1 - from);
 }
 
-int saysWrong(std::ostream& err, const std::string& what, const std::string& path) {
+void sayWrong(std::ostream& err, const std::string& what, const std::string& path) {
   err << fmt::format("{}\n'{} --help' says what there is.\n", what, path);
-  return kWrong;
 }
 
 std::string valueGiven(const CLI::Option& option) {
@@ -287,7 +286,8 @@ int Program::run(const std::vector<std::string>& arguments, std::ostream& out, s
   try {
     const auto given = takes_underscores_ ? withHyphens(arguments) : arguments;
     if (const auto empty = emptyTruthIn(given, outline())) {
-      return saysWrong(err, fmt::format("{}: '' is neither true nor false", empty->flag), empty->path);
+      sayWrong(err, fmt::format("{}: '' is neither true nor false", empty->flag), empty->path);
+      return wrong_;
     }
     auto taken = forCli11(given);
     app.parse(taken);
@@ -300,7 +300,8 @@ int Program::run(const std::vector<std::string>& arguments, std::ostream& out, s
     return 0;
   } catch (const CLI::ParseError& error) {
     const CommandOutline named = outlineOf(namedIn(app));
-    return saysWrong(err, whatIsWrong(app, error), named.name == kHelp ? name_ : named.path);
+    sayWrong(err, whatIsWrong(app, error), named.name == kHelp ? name_ : named.path);
+    return wrong_;
   }
 }
 

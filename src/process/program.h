@@ -34,6 +34,9 @@ class Program {
   /// As klog's users write them: `_` for `-` in names, and `-v=4`.
   void takesUnderscores() { takes_underscores_ = true; }
 
+  /// The exit status for arguments that are wrong, in place of 2: for who takes the place of another program.
+  void refusesWith(int status) { wrong_ = status; }
+
   /// Does what the arguments say. 0 too when they ask for help; 2 when they are wrong, which is said.
   int run(int argc, char** argv);
   int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
@@ -50,6 +53,7 @@ class Program {
 
   const std::string name_;
   bool takes_underscores_ = false;
+  int wrong_ = 2;
   std::unique_ptr<Core> core_;
 };
 

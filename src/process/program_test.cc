@@ -75,6 +75,15 @@ TEST_F(ProgramTest, DoesWhatTheWordsSayAndExitsAsThatDoes) {
   EXPECT_FALSE(elect);
 }
 
+TEST_F(ProgramTest, WrongArgumentsEndAsItWasTold) {
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(program.run({"--nonsense"}, out, err), 2);
+  program.refusesWith(3);
+  EXPECT_EQ(program.run({"--nonsense"}, out, err), 3);
+  EXPECT_EQ(program.run({"make", "n", "--elect="}, out, err), 3);
+}
+
 TEST_F(ProgramTest, ACommandOfACommandTakesItsFlagsToo) {
   says({"gpu", "fail", "-1", "--kubeconfig", "k"}, 7);
   EXPECT_EQ(did + id + kubeconfig, "fail-1k");

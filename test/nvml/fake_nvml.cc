@@ -225,6 +225,13 @@ GS_EXPORT int nvmlDeviceGetName(Device device, char* to, unsigned size) {
   GS_NAME_CALL("nvmlDeviceGetName");
   return give(to, size, of(device)->text("name"));
 }
+GS_EXPORT int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  GS_NAME_CALL("nvmlDeviceGetCudaComputeCapability");
+  const std::string text = of(device)->text("cc");  // 9.0
+  *major = std::atoi(text.c_str());
+  *minor = std::atoi(text.c_str() + std::min(text.size(), text.find('.') + 1));
+  return text.empty() ? 3 : 0;
+}
 GS_EXPORT int nvmlDeviceGetMemoryInfo(Device device, std::uint64_t* memory) {
   GS_GPU_CALL("nvmlDeviceGetMemoryInfo");
   memory[0] = of(device)->number("mib") << 20U;

@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
-PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-agent", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox")
+PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-agent", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox", "mcv", "gkm-operator")
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 WITHOUT_MEANING = "Of klog, taken without meaning"
 
@@ -118,7 +118,7 @@ class CommandLine(unittest.TestCase):
 
     def test_the_pages_of_docs_list_every_flag_and_no_other(self):
         pages = [("gpu-scheduler", (), "scheduler"), ("gpu-scheduler-webhook", (), "webhook"), ("gpu-scheduler-agent", (), "agent"),
-                 ("gpu-admission", (), "extender"),
+                 ("gpu-admission", (), "extender"), ("mcv", (), "kernel-caches"),
                  ("gpu-sandbox", ("serve",), "sandbox")]
         for program, path, name in pages:
             flags = flags_of(said(program, *path, "--help"), but=("General", WITHOUT_MEANING))

@@ -1,0 +1,1 @@
+{((1, 2), 0, 'inductor_standalone'): ('a', '/home/x/torch_compile_cache/h/rank_0_0/b/a')}

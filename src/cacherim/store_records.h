@@ -1,0 +1,76 @@
+// What the store writes beside its content, and the names that may stand in its folders. Pure; fuzzed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kcache/image/digest.h"
+
+namespace gs::cacherim {
+
+/// A name for a file or folder below another: UTF-8 (records are JSON), no "", ".", "..", '/' or NUL, at
+/// most 255 bytes.
+[[nodiscard]] bool isStoreName(std::string_view name);
+/// Such names with '/' between: at most 32 of them, and 1024 bytes.
+[[nodiscard]] bool isStorePath(std::string_view path);
+
+/// Whose cache: a namespace and a name as Kubernetes has them, or a name in the whole cluster.
+class CacheName {
+ public:
+  /// Error Invalid: no namespace, or no name, of Kubernetes; so both are safe in a path.
+  [[nodiscard]] static Result<CacheName> inNamespace(std::string_view ns, std::string_view name);
+  [[nodiscard]] static Result<CacheName> ofCluster(std::string_view name);
+  /// From folder() and name().
+  [[nodiscard]] static Result<CacheName> fromFolder(std::string_view folder, std::string_view name);
+
+  /// The folder below caches/: the namespace or "cluster-scoped"; a namespace of that name has a folder of
+  /// its own, whose name no namespace can have.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  friend auto operator<=>(const CacheName&, const CacheName&) = default;
+
+ private:
+  CacheName(std::string folder, std::string name) : folder_{std::move(folder)}, name_{std::move(name)} {}
+  std::string folder_;
+  std::string name_;
+};
+
+/// A file of the store: named by its content and whether it may be executed.
+struct StoredFile {
+  std::string hex;  // of its SHA-256
+  bool executable = false;
+  std::uint64_t size = 0;  // bytes
+  [[nodiscard]] std::string key() const { return executable ? hex + 'x' : hex; }
+  friend bool operator==(const StoredFile&, const StoredFile&) = default;
+};
+
+/// What a layer puts where, below the root of a cache.
+struct LayerRecord {
+  kcache::Digest layer;
+  std::vector<std::string> folders;
+  std::map<std::string, StoredFile> files;
+  friend bool operator==(const LayerRecord&, const LayerRecord&) = default;
+};
+
+/// What an image's tree was made of.
+struct TreeRecord {
+  kcache::Digest image;
+  std::vector<kcache::Digest> layers;        // lowest first
+  std::map<std::string, StoredFile> extras;  // files that no layer has as they are in the tree
+  std::uint64_t bytes = 0;                   // of all its files
+  std::uint64_t files = 0;
+  friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
+};
+
+[[nodiscard]] std::string printLayer(const LayerRecord& record);
+[[nodiscard]] std::string printTree(const TreeRecord& record);
+/// Error Invalid: not what the print functions write.
+[[nodiscard]] Result<LayerRecord> parseLayer(std::string_view text);
+[[nodiscard]] Result<TreeRecord> parseTree(std::string_view text);
+
+}  // namespace gs::cacherim

@@ -1,0 +1,46 @@
+// What kind of cache a folder holds, and what an image of it says of it. Pure: the names and sizes of its
+// files are given, and the texts of some are asked for.
+//
+// vLLM's is looked for first. It has torch_compile_cache/<hash>/rank_<n>_<m>/..., in one of these forms:
+//   binary      <prefix>/cache_key_factors.json beside artifact_compile_range_* (files; folders: "unpacked")
+//   triton      a folder triton_cache, which is a Triton cache
+//   mega AOT    torch_aot_compile/<hash>/rank_<n>_<m>/model
+// A folder that is itself a torch_compile_cache counts too, and lies in the image as one.
+// Triton's has <key>/<kernel>.json with a hash, beside __grp__<kernel>.json, *.ttir or __triton_launcher.so.
+//
+// For which GPUs it is: what the kernels' JSON says; of vLLM's artifacts what the kernels in them say
+// (targetsIn()), else VLLM_TARGET_DEVICE without an arch. Never what this machine has: a cache does not get
+// other GPUs by being packed elsewhere.
+//
+// The same files give the same, whatever order they come in.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kcache/content/cache_manifest.h"
+
+namespace gs::kcache {
+
+struct CacheFile {
+  std::string path;  // below the folder, parts between '/'
+  std::int64_t size = 0;
+  friend bool operator==(const CacheFile&, const CacheFile&) = default;
+};
+
+using ReadText = std::function<Result<std::string>(const std::string& path)>;
+
+struct DetectedCache {
+  CacheManifest manifest{};
+  Targets targets{};
+  std::string below{};  // stands before each path in the image: "" or "torch_compile_cache/"
+  std::int64_t entry_count = 0;
+  std::int64_t size_bytes = 0;
+  std::vector<std::string> notes{};  // what is odd in it, a sentence each
+};
+
+/// Error NotFound: it is neither; says what would be.
+[[nodiscard]] Result<DetectedCache> detectCache(std::vector<CacheFile> files, const ReadText& read);
+
+}  // namespace gs::kcache

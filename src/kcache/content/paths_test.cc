@@ -1,0 +1,88 @@
+#include "kcache/content/paths.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "json/value.h"
+#include "kcache/content/samples_test.h"
+
+namespace gs::kcache {
+namespace {
+
+const std::string kGroupPath = kRocmKey + "/__grp__add_kernel.json";
+const std::string kCachePath = "torch_compile_cache/edf531ca35/rank_0_0/backbone/vllm_compile_cache.py";
+
+TEST(CachePaths, OfAGroupFileLeadToWhereTheConsumerHasTheCache) {
+  const auto now = forRoot("/cache", kGroupPath, rocmSample().at(kGroupPath));
+  ASSERT_TRUE(now);
+  EXPECT_EQ(*json::parse(*now), *json::parse(groupOf("/cache", kRocmKey)));
+  EXPECT_FALSE(forRoot("/cache", kGroupPath, *now));
+}
+
+TEST(CachePaths, OfAGroupFileDeeperInTheCacheTheFolderCounts) {
+  const std::string in = "torch_compile_cache/h/rank_0_0/triton_cache/K/";
+  const auto now = forRoot("/c", in + "__grp__k.json", R"({"child_paths":{"k.json":"/x/y/k.json"},"z":1})");
+  EXPECT_EQ(now, R"({"child_paths":{"k.json":"/c/)" + in + R"(k.json"},"z":1})");
+}
+
+TEST(CachePaths, WhatIsNoGroupStaysAsItIs) {
+  for (const char* text : {"", "[]", "{}", R"({"child_paths":["a"]})", R"({"child_paths":{"a":1}})"}) {
+    EXPECT_FALSE(forRoot("/c", "K/__grp__k.json", text)) << text;
+  }
+  EXPECT_FALSE(forRoot("/c", "K/k.json", groupOf("/x", "K")));
+  EXPECT_FALSE(bearsPaths("K/k.json"));
+  EXPECT_TRUE(bearsPaths("K/__grp__k.json"));
+  EXPECT_TRUE(bearsPaths(kCachePath));
+}
+
+TEST(CachePaths, AChildNeverLeadsOutOfItsFolder) {
+  const auto now = forRoot("/c", "K/__grp__k.json", R"({"child_paths":{"k":"/x/../../etc/passwd"}})");
+  EXPECT_EQ(now, R"({"child_paths":{"k":"/c/K/passwd"}})");
+}
+
+TEST(CachePaths, OfVllmsListOfArtifactsLeadToWhereTheConsumerHasTheCache) {
+  const std::string before = llamaSample().at(kCachePath);
+  const auto now = forRoot("/home/kserve/.cache/vllm", kCachePath, before);
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->find("ec2-user"), std::string::npos);
+  EXPECT_NE(now->find("(   'artifact_compile_range_1_2048_subgraph_1',\n        "
+                      "'/home/kserve/.cache/vllm/torch_compile_cache/edf531ca35/rank_0_0/backbone/"
+                      "artifact_compile_range_1_2048_subgraph_1')}\n"),
+            std::string::npos);
+  EXPECT_EQ(forRoot("/home/ec2-user/.cache/vllm", kCachePath, *now), before);
+}
+
+TEST(CachePaths, OfVllmsListOtherTextsStay) {
+  const char* const table[] = {
+      "{(None, 0, 'x'): ('h', '/a/torch_compile_cache/other/rank_0_0/b')}",
+      "{'torch_compile_cache/edf531ca35/x'}",
+      "{'/a/torch_compile_cache/edf531ca35/x}",
+      "no quotes /a/torch_compile_cache/edf531ca35/x",
+      "{}",
+  };
+  for (const char* text : table) { EXPECT_FALSE(forRoot("/c", kCachePath, text)) << text; }
+  EXPECT_FALSE(forRoot("/c", "vllm_compile_cache.py", "{'/a/torch_compile_cache/edf531ca35/x'}"));
+  EXPECT_EQ(forRoot("/it's", kCachePath, "{'/a\\'/torch_compile_cache/edf531ca35/x'}"),
+            "{'/it\\'s/torch_compile_cache/edf531ca35/x'}");
+  EXPECT_EQ(forRoot("/c", kCachePath, "{\"/a/torch_compile_cache/edf531ca35/x\", 'y'}"),
+            "{\"/c/torch_compile_cache/edf531ca35/x\", 'y'}");
+}
+
+TEST(CachePathsProperty, ASecondRootIsAsIfItHadBeenTheFirst) {
+  EXPECT_TRUE(rc::check([] {
+    const auto root = [] {
+      return "/" + *rc::gen::container<std::string>(rc::gen::elementOf(std::string{"ab'\"\\/"}));
+    };
+    const std::string first = root();
+    const std::string second = root();
+    for (const auto& [path, text] : {std::pair{kCachePath, llamaSample().at(kCachePath)},
+                                     std::pair{kGroupPath, rocmSample().at(kGroupPath)}}) {
+      const std::string once = forRoot(first, path, text).value_or(text);
+      RC_ASSERT(!forRoot(first, path, once));
+      RC_ASSERT(forRoot(second, path, once).value_or(once) == forRoot(second, path, text).value_or(text));
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace gs::kcache

@@ -1,0 +1,38 @@
+#include "kcache/kinds/names.h"
+
+#include <fmt/core.h>
+
+#include "base/hash.h"
+
+namespace gs::kcache {
+namespace {
+
+constexpr std::string_view kBeforeHandle = "gkm.io.";
+constexpr std::string_view kBehindHandle = "/finalizer";
+/// What is before the '/' of a finalizer is a name of 253 bytes at most.
+constexpr std::size_t kMostOfHandle = 253 - kBeforeHandle.size();
+constexpr std::size_t kKeptOfHandle = 200;
+constexpr std::size_t kHashOfHandle = 16;
+
+}  // namespace
+
+std::string handleOf(std::string_view cache) {
+  if (cache.size() <= kMostOfHandle) { return std::string{cache}; }
+  std::string_view start = cache.substr(0, kKeptOfHandle);
+  while (!start.empty() && (start.back() == '-' || start.back() == '.')) { start.remove_suffix(1); }
+  return fmt::format("{}-{}", start, sha256Hex(cache).substr(0, kHashOfHandle));
+}
+
+std::string nodeFinalizer(std::string_view cache) {
+  return fmt::format("{}{}{}", kBeforeHandle, handleOf(cache), kBehindHandle);
+}
+
+std::string_view handleIn(std::string_view finalizer) {
+  const bool has_both = finalizer.starts_with(kBeforeHandle) && finalizer.ends_with(kBehindHandle) &&
+                        finalizer.size() > kBeforeHandle.size() + kBehindHandle.size();
+  if (!has_both) { return {}; }
+  return finalizer.substr(kBeforeHandle.size(),
+                          finalizer.size() - kBeforeHandle.size() - kBehindHandle.size());
+}
+
+}  // namespace gs::kcache

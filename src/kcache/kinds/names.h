@@ -1,0 +1,42 @@
+// Names that users, pods and older versions know kernel caches by (kernel-cache.md 2.4, the switch-over
+// contract): annotations, labels, finalizers, the CSI driver and its attributes.
+//
+// Names as parts of paths: a cache's name, a namespace and a node's name are what Kubernetes takes for them
+// (lower-case letters, digits, '-' and '.', no part between dots empty), so none is "." or "..", and none has
+// a '/'. But a namespace may be called "cluster-scoped", as the folder of cluster-wide caches was: whoever
+// makes paths keeps the two apart by something that no namespace's name can have.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gs::kcache {
+
+/// On a cache: the digest that its image was resolved to, once. Who writes it: the webhook. Without it a
+/// cache is not extracted.
+inline constexpr const char* kDigestKey = "gkm.io/resolvedDigest";
+/// On a ClusterGKMCache: that the webhook wrote that digest.
+inline constexpr const char* kMutationSignatureKey = "gkm.io/mutationSig";
+inline constexpr const char* kLastMutatedByKey = "gkm.io/lastMutatedBy";
+/// On node objects: the node's name.
+inline constexpr const char* kHostLabel = "kubernetes.io/hostname";
+/// On a GKMCache, for Kyverno: cosign-v2 or cosign-v3.
+inline constexpr const char* kSignatureFormatLabel = "gkm.io/signature-format";
+
+/// What keeps a cache until no node has it any more. The operator's.
+inline constexpr const char* kCacheFinalizer = "gkm.io.gkmcachenode/finalizer";
+inline constexpr const char* kClusterCacheFinalizer = "gkm.io.clustergkmcachenode/finalizer";
+
+inline constexpr const char* kDriver = "csi.gkm.io";
+inline constexpr const char* kCacheAttribute = "csi.gkm.io/GKMCache";
+inline constexpr const char* kNamespaceAttribute = "csi.gkm.io/namespace";  // absent: a ClusterGKMCache
+
+/// A cache's name as it stands in finalizers: the name itself, but of one that would not fit there (more than
+/// 246 bytes) a shorter one with a part of its hash. Two caches never have the same.
+[[nodiscard]] std::string handleOf(std::string_view cache);
+/// "gkm.io.<handle>/finalizer", on a node object: the node has, or is about to have, files of that cache.
+[[nodiscard]] std::string nodeFinalizer(std::string_view cache);
+/// The handle in such a finalizer; "" it is none.
+[[nodiscard]] std::string_view handleIn(std::string_view finalizer);
+
+}  // namespace gs::kcache

@@ -1,0 +1,113 @@
+#include "kapi/time.h"
+#include "kcache/kinds/kinds.h"
+
+namespace gs::kcache {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+Value printCounts(const Counts& c) {
+  return Object{{"nodeCnt", c.nodes},
+                {"nodeInUseCnt", c.nodes_in_use},
+                {"nodeNotInUseCnt", c.nodes_not_in_use},
+                {"nodeErrorCnt", c.nodes_error},
+                {"podRunningCnt", c.pods_running},
+                {"podOutdatedCnt", c.pods_outdated}};
+}
+
+Value printConditions(const std::optional<Condition>& condition) {
+  if (!condition) { return Array{}; }
+  const char* name = nameOf(condition->state);
+  return Array{Object{{"type", name},
+                      {"status", "True"},
+                      {"reason", name},
+                      {"message", condition->message},
+                      {"lastTransitionTime", kapi::timeText(condition->since)}}};
+}
+
+Value printIds(const std::vector<int>& ids) { return Array(ids.begin(), ids.end()); }
+
+Value printPods(const std::vector<PodUse>& pods) {
+  Array out;
+  for (const PodUse& pod : pods) {
+    out.push_back(Object{{"podNamespace", pod.ns}, {"podName", pod.name}, {"volumeId", pod.volume_id}});
+  }
+  return out;
+}
+
+Value printEntry(const CacheEntry& e) {
+  Value out = Object{{"lastUpdated", kapi::timeText(e.last_updated)}};
+  if (e.condition) { out.set("conditions", printConditions(e.condition)); }
+  if (!e.compatible_gpus.empty()) { out.set("compatibleGPUs", printIds(e.compatible_gpus)); }
+  if (!e.incompatible_gpus.empty()) { out.set("incompatibleGPUs", printIds(e.incompatible_gpus)); }
+  if (e.size > 0) { out.set("volumeSize", e.size); }
+  if (e.progress) {
+    out.set("progress", Object{{"bytes", e.progress->bytes},
+                               {"totalBytes", e.progress->total_bytes},
+                               {"bytesPerSecond", e.progress->bytes_per_second}});
+  }
+  if (!e.pods.empty()) { out.set("pods", printPods(e.pods)); }
+  return out;
+}
+
+Value printGpus(const std::vector<GpuGroup>& gpus) {
+  Array out;
+  for (const GpuGroup& gpu : gpus) {
+    Value one = Object{{"gpuType", gpu.type}, {"driverVersion", gpu.driver_version}};
+    if (!gpu.ids.empty()) { one.set("ids", printIds(gpu.ids)); }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+kapi::Call patchOf(kapi::Kind kind, const model::ObjectKey& key, const model::Uid& uid,
+                   model::Revision revision) {
+  kapi::Call call;
+  call.verb = kapi::Verb::MergePatch;
+  call.kind = kind;
+  call.key = key;
+  Value& metadata = call.body.child("metadata");
+  metadata.set("uid", uid.text);
+  metadata.set("resourceVersion", std::to_string(revision));
+  return call;
+}
+
+}  // namespace
+
+json::Value statusValue(const CacheStatus& status) {
+  return Object{{"resolvedDigest", status.resolved_digest},
+                {"conditions", printConditions(status.condition)},
+                {"counts", printCounts(status.counts)},
+                {"lastUpdated", kapi::timeText(status.last_updated)}};
+}
+
+json::Value statusValue(const CacheNode& node) {
+  Value out = Object{{"nodeName", node.node.text}, {"counts", printCounts(node.counts)}};
+  if (!node.gpus.empty()) { out.set("gpus", printGpus(node.gpus)); }
+  Value caches = Object{};
+  for (const auto& [name, entries] : node.caches) {
+    Value images = Object{};
+    for (const auto& [digest, entry] : entries) { images.set(digest, printEntry(entry)); }
+    caches.set(name, std::move(images));
+  }
+  out.set("caches", std::move(caches));
+  return out;
+}
+
+kapi::Call writeStatus(const Cache& of, const CacheStatus& status) {
+  kapi::Call call = patchOf(cacheKindOf(of.key), of.key, of.uid, of.revision);
+  call.subresource = "status";
+  call.body.set("status", statusValue(status));
+  return call;
+}
+
+kapi::Call writeFinalizers(kapi::Kind kind, const model::ObjectKey& key, const model::Uid& uid,
+                           model::Revision revision, const std::vector<std::string>& names) {
+  kapi::Call call = patchOf(kind, key, uid, revision);
+  call.body.child("metadata").set("finalizers", Array(names.begin(), names.end()));
+  return call;
+}
+
+}  // namespace gs::kcache

@@ -1,0 +1,170 @@
+#include "kcache/layer/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/quoted.h"
+#include "kcache/content/names.h"
+
+namespace gs::kcache {
+namespace {
+
+constexpr std::size_t kMaxEntryName = 1024;
+constexpr std::size_t kMaxPart = 255;
+constexpr std::size_t kMaxParts = 32;
+constexpr unsigned kSetIds = 06000;
+constexpr unsigned kMayExecute = 0111;
+constexpr std::string_view kWhiteout = ".wh.";
+
+tl::unexpected<Error> refuseEntry(std::string_view name, std::string_view what) {
+  std::string shown;
+  appendQuoted(shown, name.substr(0, kMaxEntryName));
+  return fail(Code::Invalid, fmt::format("layer entry {} {}", shown, what));
+}
+
+const char* nameOf(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::SymbolicLink: return "a symbolic link";
+    case EntryKind::HardLink: return "a hard link";
+    case EntryKind::Device: return "a device or a pipe";
+    default: return "neither a file nor a folder";
+  }
+}
+
+/// What is behind `folder`, "" for the folder itself; nullopt: it is not in it.
+std::optional<std::string_view> below(std::string_view name, std::string_view folder) {
+  if (!name.starts_with(folder)) { return std::nullopt; }
+  name.remove_prefix(folder.size());
+  if (name.empty()) { return name; }
+  if (name.front() != '/') { return std::nullopt; }
+  return name.substr(1);
+}
+
+std::optional<std::string_view> belowOne(std::string_view name,
+                                         const std::array<std::string_view, 2>& folders) {
+  const auto first = below(name, folders[0]);
+  return first ? first : below(name, folders[1]);
+}
+
+/// A mistake in one part of a name; nullptr: none.
+const char* wrongWith(std::string_view part) {
+  if (part.empty()) { return "has an empty part in its name"; }
+  if (part == "." || part == "..") { return "has '.' or '..' as a part of its name"; }
+  return part.size() > kMaxPart ? "has a part of over 255 bytes in its name" : nullptr;
+}
+
+}  // namespace
+
+Result<std::string_view> cleanEntryName(std::string_view name) {
+  const std::string_view whole = name;
+  if (name.starts_with('/')) { return refuseEntry(whole, "has an absolute name"); }
+  if (name.find('\0') != std::string_view::npos) { return refuseEntry(whole, "has a NUL in its name"); }
+  if (name.size() > kMaxEntryName) { return refuseEntry(whole, "has a name of over 1024 bytes"); }
+  while (name.starts_with("./")) { name.remove_prefix(2); }
+  if (name.ends_with('/')) { name.remove_suffix(1); }
+  if (name.empty() || name == ".") { return std::string_view{}; }
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at <= name.size(); ++parts) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    if (const char* wrong = wrongWith(name.substr(at, end - at))) { return refuseEntry(whole, wrong); }
+    at = end + 1;
+  }
+  if (parts > kMaxParts) { return refuseEntry(whole, "lies deeper than 32 folders"); }
+  return name;
+}
+
+Status LayerRules::count(const LayerEntry& entry) {
+  if (++entries_ > limits_.most_entries) {
+    return refuseEntry(entry.name,
+                       fmt::format("is one more than the {} that an image may have", limits_.most_entries));
+  }
+  if (entry.kind != EntryKind::File) { return {}; }
+  if (entry.size < 0 || entry.size > limits_.most_bytes - bytes_) {
+    return refuseEntry(entry.name, fmt::format("has {} bytes: more than the {} that an image may have in all",
+                                               entry.size, limits_.most_bytes));
+  }
+  bytes_ += entry.size;
+  return {};
+}
+
+Status LayerRules::grow(std::int64_t compressed, std::int64_t uncompressed) const {
+  if (uncompressed <= limits_.free_bytes || uncompressed / limits_.most_ratio <= compressed) { return {}; }
+  return fail(Code::Invalid,
+              fmt::format("a layer of which {} bytes were read has become {}: over {} times as many",
+                          compressed, uncompressed, limits_.most_ratio));
+}
+
+Result<Placed> LayerRules::place(const LayerEntry& entry) {
+  const auto name = cleanEntryName(entry.name);
+  if (!name) { return tl::unexpected(name.error()); }
+  if (const Status fine = count(entry); !fine) { return tl::unexpected(fine.error()); }
+  if (const auto path = belowOne(*name, {inside::kTritonCache, inside::kVllmCache})) {
+    return placeInCache(entry, *path);
+  }
+  if (const auto path = belowOne(*name, {inside::kTritonManifest, inside::kVllmManifest})) {
+    return placeManifest(entry, *path);
+  }
+  return Placed{};
+}
+
+/// The folders in which it lies: none of them may be a file. They need not have come as entries.
+Status LayerRules::noteFolders(const LayerEntry& entry, std::string_view path) {
+  for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
+    const auto [place, is_new] =
+        known_.try_emplace(std::string{path.substr(0, at)}, Known{.is_folder = true, .layer = layer_});
+    if (!place->second.is_folder) {
+      return refuseEntry(entry.name, fmt::format("lies in '{}', which is a file", path.substr(0, at)));
+    }
+  }
+  return {};
+}
+
+Result<Placed> LayerRules::placeInCache(const LayerEntry& entry, std::string_view path) {
+  const bool is_folder = entry.kind == EntryKind::Folder;
+  if (!is_folder && entry.kind != EntryKind::File) {
+    return refuseEntry(entry.name,
+                       fmt::format("is {}; caches have files and folders only", nameOf(entry.kind)));
+  }
+  if (!is_folder && path.empty()) { return refuseEntry(entry.name, "is a file where the cache begins"); }
+  if (!is_folder && (entry.mode & kSetIds) != 0) { return refuseEntry(entry.name, "is setuid or setgid"); }
+  if (path.substr(path.rfind('/') + 1).starts_with(kWhiteout)) {
+    return refuseEntry(entry.name, "is a whiteout");
+  }
+  if (const Status fine = noteFolders(entry, path); !fine) { return tl::unexpected(fine.error()); }
+  Placed placed{.where = Placed::Where::Cache,
+                .path = std::string{path},
+                .is_folder = is_folder,
+                .is_executable = !is_folder && (entry.mode & kMayExecute) != 0};
+  if (path.empty()) { return placed; }
+  const auto [place, is_new] =
+      known_.try_emplace(placed.path, Known{.is_folder = is_folder, .layer = layer_});
+  if (is_new) { return placed; }
+  if (place->second.is_folder != is_folder) {
+    return refuseEntry(entry.name, is_folder ? "is a folder, and was a file" : "is a file, and was a folder");
+  }
+  if (is_folder) { return placed; }
+  if (place->second.layer == layer_) { return refuseEntry(entry.name, "comes twice"); }
+  place->second.layer = layer_;
+  placed.replaces = true;
+  return placed;
+}
+
+Result<Placed> LayerRules::placeManifest(const LayerEntry& entry, std::string_view path) {
+  if (path.empty() && entry.kind == EntryKind::Folder) { return Placed{}; }
+  if (path != inside::kManifestFile) { return Placed{}; }
+  if (entry.kind != EntryKind::File) {
+    return refuseEntry(entry.name, fmt::format("is {}, and no file", nameOf(entry.kind)));
+  }
+  if (entry.size > kMaxCacheManifest) {
+    return refuseEntry(entry.name, fmt::format("has over {} bytes", kMaxCacheManifest));
+  }
+  if (manifest_layer_ == layer_) { return refuseEntry(entry.name, "comes twice"); }
+  const bool replaces = std::exchange(manifest_layer_, layer_) != 0;
+  return Placed{.where = Placed::Where::Manifest, .path = "", .replaces = replaces};
+}
+
+}  // namespace gs::kcache

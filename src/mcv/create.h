@@ -1,0 +1,29 @@
+// A cache's folder as what an image is made of. Files and folders go in as they are; names that begin with
+// '.' are left out, since no cache has such. No program is called, nothing is staged: files are read from
+// where they lie, once to look into them and once to write them.
+#pragma once
+
+#include <string>
+
+#include "cacherim/image.h"
+#include "kcache/content/detect.h"
+
+namespace gs::mcv {
+
+/// Of this machine, as images name it: that of what is made, and of what is taken where there is a choice.
+#if defined(__aarch64__)
+inline constexpr const char* kArchitecture = "arm64";
+#else
+inline constexpr const char* kArchitecture = "amd64";
+#endif
+
+struct Packed {
+  kcache::DetectedCache cache;
+  cacherim::NewImage image;  // its entries read the folder
+};
+
+/// Errors: NotFound, no such folder, or no cache in it; Invalid, something in it is neither a file nor a
+/// folder, and is named; Unavailable.
+[[nodiscard]] Result<Packed> pack(const std::string& folder, const kcache::Reference& name);
+
+}  // namespace gs::mcv

@@ -1,0 +1,37 @@
+// A cache image's files in a folder. They come into a new folder beside it, which takes its place when all of
+// them are there, are what the image says, and are on the disk (cacherim/folder.h): nobody sees half a cache,
+// and what goes wrong leaves the folder as it was.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cacherim/image.h"
+#include "kcache/content/compat.h"
+
+namespace gs::mcv {
+
+/// A variable of the environment.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+/// Where this kind of cache is looked for: TRITON_CACHE_DIR or ~/.triton/cache; ~/.cache/vllm. Without a home
+/// below /tmp.
+[[nodiscard]] std::string defaultFolder(kcache::CacheType type, const Environment& environment);
+
+struct Extraction {
+  std::string folder;
+  std::string root;  // where a consumer has the cache, for files that name others; "": at `folder`
+  /// nullopt: the manifest in the image is not compared with GPUs.
+  std::optional<std::vector<kcache::CacheGpu>> gpus{};
+};
+struct Extracted {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;
+};
+/// Errors as readImage() and FreshFolder; Invalid: there is no cache in it; Conflict: "manifest check
+/// failed".
+[[nodiscard]] Result<Extracted> extract(cacherim::ImageSource& source, const kcache::Reference& reference,
+                                        const cacherim::Image& image, const Extraction& how);
+
+}  // namespace gs::mcv

@@ -1,0 +1,28 @@
+// How mcv asks registries: who it is there, by the files that docker, podman and skopeo keep, and whom it
+// trusts. And an image that lies in an OCI layout brought to one.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "cacherim/oci_layout.h"
+#include "cacherim/registry_options.h"
+#include "cacherim/registry_writer.h"
+#include "mcv/extract.h"
+#include "mcv/options.h"
+
+namespace gs::mcv {
+
+/// For the registry of `image`. Credentials are those of --authfile, or of REGISTRY_AUTH_FILE, or else of all
+/// of these that are there: $XDG_RUNTIME_DIR/containers/auth.json, $DOCKER_CONFIG/config.json or
+/// ~/.docker/config.json. Errors: a file that was named is not there; one cannot be read.
+[[nodiscard]] Result<cacherim::RegistryOptions> registryOptions(const Options& options,
+                                                                const kcache::Reference& image,
+                                                                const Environment& environment);
+
+/// Brings the image of that digest, with all that its manifest names, under its name to the registry.
+/// Errors as those of RegistryWriter and OciLayout.
+[[nodiscard]] Status push(cacherim::OciLayout& from, const kcache::Digest& digest,
+                          const kcache::Reference& name, cacherim::RegistryWriter& to);
+
+}  // namespace gs::mcv

@@ -1,0 +1,94 @@
+// Caches: every cache by its key, what the nodes say of it, and what the operator writes because of that.
+//
+// A change of a cache or of a node object costs what it changes: the caches whose entries differ are summed
+// up again and looked at, no other. A status is written when it differs from what stands there, at most one
+// write per kGap and cache, and one whose cause alone differs per kCauseGap; what changes meanwhile goes with
+// the next. Every write holds for the version that was decided on only, so one that comes late does nothing.
+// What fails is tried again with backoff, by cache, and logged when the reason is new.
+// Waiting for its nodes, a cache that is being deleted says once which (event Deleting).
+// One thread; time is an argument.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/event.h"
+#include "kcache/kinds/kinds.h"
+#include "model/object.h"
+#include "operator/desk.h"
+#include "operator/plan.h"
+
+namespace gs::gkm {
+
+class Caches {
+ public:
+  static constexpr Duration kGap = std::chrono::seconds{1};
+  static constexpr Duration kCauseGap = std::chrono::seconds{10};
+
+  explicit Caches(std::uint8_t owner);
+
+  void changed(const model::Ptr<kcache::Cache>& cache);
+  void gone(const model::ObjectKey& key, const model::Uid& uid);
+  void nodeChanged(const model::Ptr<kcache::CacheNode>& node);
+  void nodeGone(const model::ObjectKey& key);
+
+  /// We lead, and everything is known: what was left is done from here on.
+  void lead();
+  /// Nothing is written any more.
+  void standBy();
+
+  /// False: it is no answer to a call of ours.
+  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  /// Does what is due.
+  void go(Now now, kapi::Effects& out);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
+  /// Events to send.
+  [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return std::exchange(notes_, {}); }
+
+  /// How many caches there are; by the state that they are in, and being deleted.
+  [[nodiscard]] const std::map<std::string, std::size_t>& states() const { return states_; }
+  [[nodiscard]] std::size_t deleting() const { return deleting_; }
+  [[nodiscard]] std::size_t nodeObjects() const { return nodes_.size(); }
+
+ private:
+  struct Doing {
+    Act act{};
+    kcache::CacheStatus status{};
+  };
+  struct Entry {
+    model::Ptr<kcache::Cache> cache{};  // nullptr: nodes speak of it, and it is not there
+    Tally tally{};
+    std::optional<Mono> written_at{};  // its status
+    std::string trouble{};
+    bool has_said_deleting = false;
+  };
+  using Entries = std::map<model::ObjectKey, Entry>;  // by namespace and handle
+
+  static model::ObjectKey placeOf(const model::ObjectKey& cache);
+  void touch(const model::ObjectKey& place) {
+    if (is_leading_) { desk_.touch(place); }
+  }
+  void share(const model::ObjectKey& place, Entry& entry, const std::string& object);
+  void drop(Entries::iterator entry);
+  void count(const Entry& entry, int by);
+  void look(const model::ObjectKey& place, Entry& entry, Now now, kapi::Effects& out);
+  void write(const model::ObjectKey& place, const kcache::Cache& cache, Plan plan, kapi::Effects& out);
+  void sayDeleting(Entry& entry);
+  void sayState(const kcache::Cache& cache, const kcache::CacheStatus& written);
+  void written(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
+               kapi::Effects& out);
+  void failed(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
+              kapi::Effects& out);
+
+  Desk<Doing> desk_;
+  Entries entries_;
+  std::map<model::ObjectKey, model::Ptr<kcache::CacheNode>> nodes_;
+  std::map<std::string, std::size_t> states_;
+  std::size_t deleting_ = 0;
+  std::vector<controller::EventNote> notes_;
+  bool is_leading_ = false;
+};
+
+}  // namespace gs::gkm

@@ -1,0 +1,118 @@
+#include "operator/csi_driver.h"
+
+#include <fmt/format.h>
+
+#include "kapi/write.h"
+#include "kcache/kinds/names.h"
+#include "operator/kinds.h"
+
+namespace gs::gkm {
+namespace {
+
+using kapi::CallResult;
+
+const model::ObjectKey kKey{"", kcache::kDriver};
+constexpr const char* kPolicy = "None";
+constexpr const char* kMode = "Ephemeral";
+
+kapi::Call creation() {
+  kapi::Call call;
+  call.verb = kapi::Verb::Create;
+  call.kind = kCsiDriver;
+  call.body = json::Object{{"apiVersion", kapi::apiVersion(kCsiDriver)},
+                           {"kind", kCsiDriver->name},
+                           {"metadata", json::Object{{"name", kcache::kDriver}}},
+                           {"spec", json::Object{{"attachRequired", false},
+                                                 {"podInfoOnMount", true},
+                                                 {"fsGroupPolicy", kPolicy},
+                                                 {"volumeLifecycleModes", json::Array{kMode}}}}};
+  return call;
+}
+
+/// Of what may be changed in one that is there.
+kapi::Call correction(const CsiDriverObject& of) {
+  kapi::Call call;
+  call.verb = kapi::Verb::MergePatch;
+  call.kind = kCsiDriver;
+  call.key = kKey;
+  call.body = json::Object{
+      {"metadata", json::Object{{"uid", of.uid.text}, {"resourceVersion", std::to_string(of.revision)}}},
+      {"spec", json::Object{{"podInfoOnMount", true}, {"fsGroupPolicy", kPolicy}}}};
+  return call;
+}
+
+}  // namespace
+
+void CsiDriver::lead(Now now) {
+  is_leading_ = true;
+  next_look_ = now.mono;
+}
+
+void CsiDriver::standBy() {
+  is_leading_ = false;
+  calls_.reset();
+}
+
+void CsiDriver::send(Doing doing, kapi::Call call, kapi::Effects& out) {
+  call.leader_only = doing != Doing::Read;
+  call.token = calls_.begin(kOnly, doing);
+  out.emplace_back(std::move(call));
+}
+
+void CsiDriver::go(Now now, kapi::Effects& out) {
+  (void)calls_.takeDue(now.mono);
+  if (!is_leading_ || now.mono < next_look_ || !calls_.due(kOnly, now.mono)) { return; }
+  send(Doing::Read, kapi::getObject(kCsiDriver, kKey), out);
+}
+
+std::optional<Mono> CsiDriver::nextDue() const {
+  if (!is_leading_ || calls_.open(kOnly)) { return std::nullopt; }
+  return std::max(next_look_, calls_.notBefore(kOnly));
+}
+
+void CsiDriver::say(std::string trouble, kapi::Effects& out) {
+  if (!trouble.empty() && trouble != trouble_) {
+    out.emplace_back(kapi::Log{kapi::Level::Warn, trouble, {}});
+  }
+  trouble_ = std::move(trouble);
+}
+
+bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const auto answer = calls_.answered(outcome.token);
+  if (!answer) { return false; }
+  const bool is_applied = outcome.result == CallResult::Applied;
+  const bool is_absent = answer->what == Doing::Read && outcome.notFound();
+  if (!is_applied && !is_absent) {
+    (void)calls_.failed(kOnly, now.mono, outcome.retry_after);
+    say(fmt::format("CSIDriver {}: {} {}", kcache::kDriver, outcome.http, outcome.message), out);
+    return true;
+  }
+  calls_.worked(kOnly);
+  if (answer->what == Doing::Read) {
+    read(outcome, now, out);
+  } else {
+    say("", out);
+    next_look_ = now.mono + kLook;
+  }
+  return true;
+}
+
+void CsiDriver::read(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const auto is = outcome.object.as<CsiDriverObject>();
+  if (outcome.notFound()) { return send(Doing::Create, creation(), out); }
+  next_look_ = now.mono + kLook;
+  if (is == nullptr) { return; }
+  if (is->attach_required || is->modes != std::vector<std::string>{kMode}) {
+    return say(
+        fmt::format(
+            "CSIDriver {} is not as pods need it, and cannot be changed: delete it, and it is made anew",
+            kcache::kDriver),
+        out);
+  }
+  if (!is->pod_info_on_mount || is->fs_group_policy != kPolicy) {
+    return send(Doing::Patch, correction(*is), out);
+  }
+  say("", out);
+}
+
+}  // namespace gs::gkm

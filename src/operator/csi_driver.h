@@ -1,0 +1,45 @@
+// CsiDriver: sees to it that the cluster knows the CSI driver csi.gkm.io, as it is: ephemeral inline volumes,
+// nothing to attach, told which pod mounts, and no change of ownership of files.
+//
+// Read at the start of a term and every kLook after that, so that one that was deleted comes back. What may
+// be changed is changed; the rest of a CSIDriver is as somebody made it, and is said to be wrong.
+// One thread; time is an argument.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "controller/keyed_calls.h"
+#include "kapi/call.h"
+
+namespace gs::gkm {
+
+class CsiDriver {
+ public:
+  static constexpr Duration kLook = std::chrono::minutes{1};
+
+  explicit CsiDriver(std::uint8_t owner) : calls_{owner} {}
+
+  void lead(Now now);
+  void standBy();
+  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void go(Now now, kapi::Effects& out);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] bool underWay() const { return calls_.underWay() > 0; }
+  /// Why it is not as it should be; "" it is, or nobody has looked yet.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  enum class Doing : std::uint8_t { Read, Create, Patch };
+  static constexpr int kOnly = 0;
+  void send(Doing doing, kapi::Call call, kapi::Effects& out);
+  void read(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void say(std::string trouble, kapi::Effects& out);
+
+  controller::KeyedCalls<int, Doing> calls_;
+  std::string trouble_;
+  Mono next_look_{};
+  bool is_leading_ = false;
+};
+
+}  // namespace gs::gkm

@@ -1,0 +1,12 @@
+// Names of the operator's metrics (docs/gkm-operator.md).
+#pragma once
+
+namespace gs::gkm {
+
+inline constexpr const char* kCaches = "gkm_operator_caches";
+inline constexpr const char* kDeletingCaches = "gkm_operator_deleting_caches";
+inline constexpr const char* kNodeObjects = "gkm_operator_node_objects";
+inline constexpr const char* kLostNodeObjects = "gkm_operator_lost_node_objects";
+inline constexpr const char* kWrites = "gkm_operator_writes_total";
+
+}  // namespace gs::gkm

@@ -1,0 +1,79 @@
+// gkm-operator as a machine: what the nodes say of kernel caches -> status and life of the caches
+// (kernel-cache.md 0 and 3.1). It pulls and mounts nothing; that is the agent's and the CSI driver's.
+//
+// It watches the caches, the node objects, and the Nodes as far as that they are there. Replicas that do not
+// lead know the same and write nothing. A leader begins when each kind was listed; a kind that is not served
+// (its CRD is missing) holds everything up, for what it does not know it must not take for gone.
+//   caches.h      status, counts, conditions, finalizers
+//   lost_nodes.h  nodes that have left the cluster
+//   csi_driver.h  the CSIDriver
+// One thread; time is an argument.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/random.h"
+#include "controller/event_sender.h"
+#include "controller/parts.h"
+#include "controller/reflector.h"
+#include "kapi/call.h"
+#include "operator/caches.h"
+#include "operator/csi_driver.h"
+#include "operator/lost_nodes.h"
+
+namespace gs::gkm {
+
+/// As the ancestor's, so that the two never work side by side in one namespace.
+inline constexpr const char* kLeaderLease = "097dd617.gkm.io";
+
+class Operator {
+ public:
+  struct Config {
+    std::string instance = "gkm-operator";  // of events: reportingInstance
+  };
+  Operator(const Config& config, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+
+  /// SIGTERM: nothing new is written.
+  void stopTaking();
+  [[nodiscard]] bool underWay() const;
+  /// Why it can do nothing more; "" it can.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// "1" when every kind is known, else "0". Then a line for each check.
+  [[nodiscard]] std::string readiness() const;
+
+ private:
+  static constexpr std::size_t kKinds = 5;
+
+  void take(controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
+  void apply(const controller::Change& change);
+  void applyNodeObject(const controller::Change& change);
+  void led(const kapi::Leadership& leadership, kapi::Effects& out);
+  void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void standBy();
+  [[nodiscard]] bool isComplete() const;
+  void go(Now now, kapi::Effects& out);
+  void gauge(kapi::Effects& out);
+
+  Rng rng_;
+  std::array<controller::Reflector, kKinds> reflectors_;
+  controller::EventRecorder recorder_;
+  controller::Parts parts_;
+  controller::EventSender events_;
+  Caches caches_;
+  LostNodes lost_nodes_;
+  CsiDriver csi_driver_;
+  std::string failure_;
+  std::map<std::string, double> gauges_;  // as they were told
+  std::uint64_t term_ = 0;
+  bool is_leader_ = false;  // we hold the lease
+  bool is_working_ = false;
+  bool is_taking_ = true;
+};
+
+}  // namespace gs::gkm

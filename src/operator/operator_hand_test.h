@@ -1,0 +1,346 @@
+// An operator whose API server is the test: objects by kind and key, with finalizers, merge patches,
+// preconditions and watches. What it sends is answered at once, unless the test holds or refuses it.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "kapi/decode.h"
+#include "kcache/kinds/kinds.h"
+#include "kcache/kinds/names.h"
+#include "operator/kinds.h"
+#include "operator/operator.h"
+
+namespace gs::gkm {
+
+inline const std::string kDigestA = "sha256:" + std::string(64, 'a');
+inline const std::string kDigestB = "sha256:" + std::string(64, 'b');
+
+class Server {
+ public:
+  using Key = std::pair<std::string, model::ObjectKey>;  // plural and key
+  std::map<Key, json::Value> objects;
+  std::map<std::string, std::pair<kapi::Token, kapi::Kind>> streams;  // by plural
+  std::vector<std::variant<kapi::WatchEvent, kapi::WatchEnded>> news;
+
+  kapi::Outcome carryOut(const kapi::Call& call) {
+    switch (call.verb) {
+      case kapi::Verb::List: return list(call);
+      case kapi::Verb::Get: return get(call);
+      case kapi::Verb::Create: return create(call);
+      case kapi::Verb::MergePatch: return patch(call);
+      case kapi::Verb::Delete: return erase(call);
+      default: ADD_FAILURE() << "a verb that nobody uses"; return {};
+    }
+  }
+  json::Value& put(kapi::Kind kind, json::Value object) {
+    const model::ObjectKey key = kapi::objectKey(object);
+    const Key at{std::string{kind->plural}, key};
+    const bool is_new = !objects.contains(at);
+    if (object["metadata"]["uid"].str().empty()) {
+      object.child("metadata").set("uid", "u" + std::to_string(++revision_));
+    }
+    object.child("metadata").set("resourceVersion", std::to_string(++revision_));
+    objects[at] = std::move(object);
+    tell(at, is_new ? kapi::WatchType::Added : kapi::WatchType::Modified);
+    return objects[at];
+  }
+  void remove(kapi::Kind kind, const model::ObjectKey& key) { vanish({std::string{kind->plural}, key}); }
+  /// As kubectl delete: it goes when no finalizer is there.
+  void deleteSoftly(kapi::Kind kind, const model::ObjectKey& key) {
+    const Key at{std::string{kind->plural}, key};
+    json::Value& object = objects.at(at);
+    if (object["metadata"]["finalizers"].items().empty()) { return vanish(at); }
+    object.child("metadata").set("deletionTimestamp", "2025-06-15T15:06:40Z");
+    touch(at);
+  }
+  void touch(const Key& at) {
+    objects.at(at).child("metadata").set("resourceVersion", std::to_string(++revision_));
+    tell(at, kapi::WatchType::Modified);
+  }
+
+ private:
+  static kapi::Outcome answer(const kapi::Call& call, int http, const json::Value& body) {
+    return kapi::decodeAnswerValue(call, http, body);
+  }
+  static kapi::Outcome refuse(const kapi::Call& call, int http, const char* reason) {
+    return answer(call, http,
+                  json::Object{{"kind", "Status"}, {"reason", reason}, {"message", reason}, {"code", http}});
+  }
+  static Key keyOf(const kapi::Call& call) { return {std::string{call.kind->plural}, call.key}; }
+
+  kapi::Outcome list(const kapi::Call& call) {
+    json::Array items;
+    for (const auto& [key, object] : objects) {
+      if (key.first == call.kind->plural) { items.push_back(object); }
+    }
+    return answer(call, 200,
+                  json::Object{{"kind", "List"},
+                               {"metadata", json::Object{{"resourceVersion", std::to_string(revision_)}}},
+                               {"items", std::move(items)}});
+  }
+  kapi::Outcome get(const kapi::Call& call) {
+    const auto it = objects.find(keyOf(call));
+    return it == objects.end() ? refuse(call, 404, "NotFound") : answer(call, 200, it->second);
+  }
+  kapi::Outcome create(const kapi::Call& call) {
+    json::Value object = call.body;
+    if (objects.contains({std::string{call.kind->plural}, kapi::objectKey(object)})) {
+      return refuse(call, 409, "AlreadyExists");
+    }
+    return answer(call, 201, put(call.kind, std::move(object)));
+  }
+  /// RFC 7386.
+  static void merge(json::Value& to, const json::Value& patch) {
+    for (const auto& [key, value] : patch.members()) {
+      if (value.isNull()) {
+        to.erase(key);
+      } else if (value.isObject()) {
+        if (!to[key].isObject()) { to.set(key, json::Object{}); }
+        merge(*to.object().find(key), value);
+      } else {
+        to.set(key, value);
+      }
+    }
+  }
+  kapi::Outcome patch(const kapi::Call& call) {
+    const auto it = objects.find(keyOf(call));
+    if (it == objects.end()) { return refuse(call, 404, "NotFound"); }
+    const json::Value before = it->second;
+    for (const char* name : {"uid", "resourceVersion"}) {
+      const auto wanted = call.body["metadata"][name].str();
+      if (!wanted.empty() && wanted != before["metadata"][name].str()) {
+        return refuse(call, 409, "Conflict");
+      }
+    }
+    if (call.subresource == "status") {
+      it->second.set("status", before["status"]);
+      merge(it->second, json::Object{{"status", call.body["status"]}});
+    } else {
+      EXPECT_EQ(call.body.find("status"), nullptr);
+      merge(it->second, call.body);
+    }
+    touch(it->first);
+    const kapi::Outcome out = answer(call, 200, it->second);
+    const bool is_over = !it->second["metadata"]["deletionTimestamp"].isNull() &&
+                         it->second["metadata"]["finalizers"].items().empty();
+    if (is_over) { vanish(Key{it->first}); }
+    return out;
+  }
+  kapi::Outcome erase(const kapi::Call& call) {
+    const auto it = objects.find(keyOf(call));
+    if (it == objects.end()) { return refuse(call, 404, "NotFound"); }
+    for (const char* name : {"uid", "resourceVersion"}) {
+      const auto wanted = call.body["preconditions"][name].str();
+      if (wanted != it->second["metadata"][name].str()) { return refuse(call, 409, "Conflict"); }
+    }
+    deleteSoftly(call.kind, call.key);
+    return answer(call, 200, json::Object{{"kind", "Status"}, {"status", "Success"}});
+  }
+  void vanish(const Key& at) {
+    const auto object = objects.extract(at);
+    ++revision_;
+    tell(at, kapi::WatchType::Deleted, object.mapped());
+  }
+  void tell(const Key& at, kapi::WatchType type) { tell(at, type, objects.at(at)); }
+  void tell(const Key& at, kapi::WatchType type, const json::Value& object) {
+    const auto stream = streams.find(at.first);
+    if (stream == streams.end()) { return; }
+    const auto& [token, kind] = stream->second;
+    news.emplace_back(kapi::WatchEvent{token, type, kapi::decodeObject(kind, object), at.second, revision_});
+  }
+
+  model::Revision revision_ = 100;
+};
+
+class Hand : public ::testing::Test {
+ protected:
+  /// What becomes of a call. nullopt: it is carried out.
+  std::function<std::optional<kapi::Outcome>(const kapi::Call&)> fate;
+  Server server;
+  std::vector<std::string> writes;  // "PATCH gkmcaches ns/one status"
+  std::vector<std::string> logs;
+  std::map<std::string, double> gauges;
+
+  Operator& machine() { return *machine_; }
+  Now now() const { return clock_.now(); }
+  /// A process starts, and leads if it may.
+  void start(bool leads = true) {
+    server.streams.clear();
+    server.news.clear();
+    machine_.emplace(Operator::Config{}, Rng{1});
+    wakes_.clear();
+    carry(machine_->start(now()));
+    if (leads) { lead(); }
+  }
+  void lead(bool leading = true) {
+    carry(machine_->handle(kapi::Leadership{leading, ++term_, now().mono + std::chrono::hours{1}}, now()));
+  }
+  /// What changed is heard, and what follows is done.
+  void settle() { carry({}); }
+  void pass(Duration time) {
+    const Mono end = now().mono + time;
+    settle();
+    while (!wakes_.empty() && *wakes_.begin() <= end) {
+      const Mono at = *wakes_.begin();
+      wakes_.erase(wakes_.begin());
+      if (at > now().mono) { clock_.advance(at - now().mono); }
+      carry(machine_->handle(kapi::TimerDue{}, now()));
+    }
+    if (end > now().mono) { clock_.advance(end - now().mono); }
+  }
+
+  // ---- objects as users, the webhook and agents make them
+
+  void makeNode(const std::string& name) {
+    server.put(kNodePresence, json::Object{{"metadata", json::Object{{"name", name}}}});
+  }
+  void makeCache(const model::ObjectKey& key, const std::string& digest = kDigestA) {
+    json::Value meta = json::Object{{"name", key.name}};
+    if (!key.ns.empty()) { meta.set("namespace", key.ns); }
+    if (!digest.empty()) { meta.set("annotations", json::Object{{kcache::kDigestKey, digest}}); }
+    server.put(kcache::cacheKindOf(key),
+               json::Object{{"metadata", meta}, {"spec", json::Object{{"image", "quay.io/gkm/a:b"}}}});
+  }
+  void setDigest(const model::ObjectKey& key, const std::string& digest) {
+    change(kcache::cacheKindOf(key), key,
+           [&](json::Value& o) { o.child("metadata").child("annotations").set(kcache::kDigestKey, digest); });
+  }
+  /// As agents write them.
+  struct Says {
+    std::string cache;
+    std::string digest = kDigestA;
+    kcache::State state = kcache::State::Extracted;
+    int pods = 0;
+    std::string cause{};
+  };
+  void say(const std::string& ns, const std::string& node, const std::vector<Says>& all,
+           const std::string& object = {}) {
+    kcache::CacheNode value;
+    value.key = {ns, object.empty() ? node : object};
+    value.node = model::NodeName{node};
+    json::Array finalizers;
+    for (const Says& one : all) {
+      kcache::CacheEntry entry;
+      entry.condition = kcache::Condition{one.state, kcache::messageOf(one.state, one.cause), {}};
+      for (int i = 0; i < one.pods; ++i) { entry.pods.push_back({ns, "pod-" + std::to_string(i), "v"}); }
+      value.caches[one.cache][one.digest] = entry;
+      const auto finalizer = kcache::nodeFinalizer(one.cache);
+      const bool is_known = std::any_of(finalizers.begin(), finalizers.end(),
+                                        [&](const auto& f) { return f.str() == finalizer; });
+      if (!is_known) { finalizers.push_back(finalizer); }
+    }
+    json::Value meta = json::Object{{"name", value.key.name}, {"finalizers", finalizers}};
+    if (!ns.empty()) { meta.set("namespace", ns); }
+    const auto kind = kcache::nodeKindOf(value.key);
+    if (const auto it = server.objects.find({std::string{kind->plural}, value.key});
+        it != server.objects.end()) {
+      meta.set("uid", it->second["metadata"]["uid"]);
+    }
+    server.put(kind, json::Object{{"metadata", meta}, {"status", kcache::statusValue(value)}});
+  }
+  void change(kapi::Kind kind, const model::ObjectKey& key, const std::function<void(json::Value&)>& how) {
+    const Server::Key at{std::string{kind->plural}, key};
+    how(server.objects.at(at));
+    server.touch(at);
+  }
+  [[nodiscard]] std::optional<kcache::Cache> cache(const model::ObjectKey& key) const {
+    const auto it = server.objects.find({std::string{kcache::cacheKindOf(key)->plural}, key});
+    if (it == server.objects.end()) { return std::nullopt; }
+    return kcache::decodeCache(it->second);
+  }
+  [[nodiscard]] bool hasNodeObject(const model::ObjectKey& key) const {
+    return server.objects.contains({std::string{kcache::nodeKindOf(key)->plural}, key});
+  }
+  /// "Extracted 1 0 1 0 0 0", "" it has no status.
+  [[nodiscard]] std::string shown(const model::ObjectKey& key) const {
+    const auto is = cache(key);
+    if (!is || !is->status || !is->status->condition) { return ""; }
+    const auto& c = is->status->counts;
+    return fmt::format("{} {} {} {} {} {} {}", kcache::nameOf(is->status->condition->state), c.nodes,
+                       c.nodes_in_use, c.nodes_not_in_use, c.nodes_error, c.pods_running, c.pods_outdated);
+  }
+  [[nodiscard]] std::string message(const model::ObjectKey& key) const {
+    return cache(key).value().status.value().condition.value().message;
+  }
+  [[nodiscard]] int written(const std::string& what) const {
+    return static_cast<int>(
+        std::count_if(writes.begin(), writes.end(), [&](const auto& w) { return w.starts_with(what); }));
+  }
+  /// Reasons and notes of the events.
+  [[nodiscard]] std::vector<std::string> events() const {
+    std::vector<std::string> out;
+    for (const auto& [key, object] : server.objects) {
+      if (key.first != "events") { continue; }
+      out.push_back(
+          fmt::format("{} {}: {}", object["type"].str(), object["reason"].str(), object["note"].str()));
+    }
+    return out;
+  }
+
+ private:
+  void carry(kapi::Effects effects) {
+    std::deque<kapi::MachineEvent> events;
+    const auto take = [&](kapi::Effects& from) {
+      for (auto& effect : from) {
+        if (auto* call = std::get_if<kapi::Call>(&effect)) {
+          events.emplace_back(send(*call));
+        } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
+          server.streams[std::string{open->kind->plural}] = {open->stream, open->kind};
+        } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
+          wakes_.insert(wake->at);
+        } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
+          logs.push_back(log->message);
+        } else if (const auto* metric = std::get_if<kapi::Metric>(&effect)) {
+          const std::string label = metric->labels.empty() ? "" : " " + metric->labels.front().second;
+          if (metric->op == kapi::MetricOp::Set) { gauges[metric->name + label] = metric->value; }
+        }
+      }
+    };
+    take(effects);
+    while (true) {
+      for (auto& one : std::exchange(server.news, {})) {
+        std::visit([&](auto& event) { events.emplace_back(std::move(event)); }, one);
+      }
+      if (events.empty()) { return; }
+      kapi::Effects more = machine_->handle(events.front(), now());
+      events.pop_front();
+      take(more);
+    }
+  }
+  kapi::Outcome send(const kapi::Call& call) {
+    if (!kapi::isRead(call.verb)) {
+      const char* verb = call.verb == kapi::Verb::MergePatch ? "PATCH"
+                         : call.verb == kapi::Verb::Create   ? "POST"
+                                                             : "DELETE";
+      writes.push_back(fmt::format("{} {} {}{}", verb, call.kind->plural, call.key.text(),
+                                   call.subresource.empty() ? "" : " " + call.subresource));
+      EXPECT_TRUE(call.leader_only) << writes.back();
+    }
+    if (fate) {
+      if (auto outcome = fate(call)) {
+        outcome->token = call.token;
+        return *outcome;
+      }
+    }
+    return server.carryOut(call);
+  }
+
+  std::optional<Operator> machine_;
+  ManualClock clock_;
+  std::set<Mono> wakes_;
+  std::uint64_t term_ = 0;
+};
+
+}  // namespace gs::gkm

@@ -1,0 +1,69 @@
+#include "operator/plan.h"
+
+#include "kcache/image/digest.h"
+#include "kcache/kinds/names.h"
+
+namespace gs::gkm {
+namespace {
+
+using kcache::State;
+
+struct Found {
+  State state = State::Pending;
+  std::string cause{};
+};
+
+Found findState(const Tally& tally) {
+  const kcache::Counts& counts = tally.counts();
+  if (std::string cause = tally.error(); !cause.empty()) { return {State::Error, std::move(cause)}; }
+  if (std::string cause = tally.unloadError(); !cause.empty()) {
+    return {State::UnloadError, std::move(cause)};
+  }
+  if (counts.pods_outdated > 0) { return {State::Outdated}; }
+  if (counts.nodes_in_use > 0) { return {State::Running}; }
+  if (counts.nodes_not_in_use > 0) { return {State::Extracted}; }
+  return {};
+}
+
+/// "" it has one.
+std::string digestTrouble(const kcache::Cache& cache) {
+  if (cache.digest.empty()) {
+    return "its image has no digest yet: the webhook writes the annotation gkm.io/resolvedDigest";
+  }
+  const auto digest = kcache::Digest::parse(cache.digest);
+  return digest ? "" : "annotation gkm.io/resolvedDigest: " + digest.error().message;
+}
+
+}  // namespace
+
+kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now) {
+  Found found = findState(tally);
+  const std::string trouble = digestTrouble(cache);
+  if (!trouble.empty() && found.state == State::Pending) { found.cause = trouble; }
+  const auto& before = cache.status ? cache.status->condition : std::nullopt;
+  const bool is_same = before && before->state == found.state;
+  return {.resolved_digest = trouble.empty() ? cache.digest : "",
+          .counts = tally.counts(),
+          .condition = kcache::Condition{found.state, kcache::messageOf(found.state, found.cause),
+                                         is_same ? before->since : now},
+          .last_updated = now};
+}
+
+Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now) {
+  const char* finalizer = kcache::finalizerOf(cache.key);
+  const bool has_finalizer = cache.finalizers.has(finalizer);
+  if (cache.is_deleting && has_finalizer && !tally.isHeld()) { return {.act = Act::RemoveFinalizer}; }
+  const bool is_wanted = !cache.is_deleting && digestTrouble(cache).empty();
+  if (is_wanted && !has_finalizer) { return {.act = Act::AddFinalizer}; }
+  kcache::CacheStatus status = statusOf(cache, tally, now);
+  const State state = status.condition->state;
+  if (cache.is_deleting && state != State::UnloadError) { return {}; }
+  if (!cache.status || !cache.status->condition) { return {Act::WriteStatus, std::move(status)}; }
+  const auto& before = *cache.status;
+  const bool is_same = before.resolved_digest == status.resolved_digest && before.counts == status.counts &&
+                       before.condition->state == state;
+  if (is_same && before.condition->message == status.condition->message) { return {}; }
+  return {Act::WriteStatus, std::move(status), is_same};
+}
+
+}  // namespace gs::gkm

@@ -1,0 +1,30 @@
+// What is to be done about one cache now: a pure decision (kernel-cache.md 3.1). At most one write at a time;
+// when it is answered, the next decision follows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kcache/kinds/kinds.h"
+#include "operator/tally.h"
+
+namespace gs::gkm {
+
+enum class Act : std::uint8_t { Nothing, AddFinalizer, RemoveFinalizer, WriteStatus };
+
+struct Plan {
+  Act act = Act::Nothing;
+  kcache::CacheStatus status{};  // of WriteStatus; its times are those of now
+  /// Only the cause in its message differs from what stands there: that is not urgent.
+  bool is_cause_only = false;
+};
+
+/// How it is, over all nodes: Error, UnloadError, Outdated, Running, Extracted, Pending, the first that
+/// holds. A cache without a digest is Pending and says what is missing.
+[[nodiscard]] kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now);
+
+/// A cache that is being deleted keeps its finalizer while a node holds it. Its status is written then only
+/// to say that a node cannot remove it. Without a digest it gets no finalizer: no node will extract it.
+[[nodiscard]] Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now);
+
+}  // namespace gs::gkm
