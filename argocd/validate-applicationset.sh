@@ -92,8 +92,8 @@ check_project() {
       then "does not permit \($kind) of \(if $group == "" then "the core group" else $group end); add it to \($list)"
       elif $namespace != null and (any($allowed.destinations[]; .namespace == $namespace) | not)
       then "has no destination \($namespace); add it" else empty end' "$work/objects" | none "project gpu-scheduler"
-  # (It fails where an API server of others, such as one for metrics, does not answer, and lists the rest.)
-  { kubectl api-resources --no-headers 2>/dev/null || true; } | awk '{ print $(NF - 2), $NF }' | sed -E 's|^([^/ ]+)/[^ ]+|\1|; s|^v1 | |' >"$work/kinds"
+  { kubectl api-resources --no-headers 2>/dev/null || true; } | # where an API server of others does not answer it fails, and lists the rest
+    awk '{ print $(NF - 2), $NF }' | sed -E 's|^([^/ ]+)/[^ ]+|\1|; s|^v1 | |' >"$work/kinds"
   # Of groups that the server knows: others may be installed later.
   jq -r '.spec | .clusterResourceWhitelist[], .namespaceResourceWhitelist[] | "\(.group) \(.kind)"' "$work/project" |
     awk 'NR == FNR { group = $0; sub(/ .*/, "", group); groups[group]; kinds[$0]; next }

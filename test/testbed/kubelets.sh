@@ -238,8 +238,7 @@ end_node() {
     for ((tries = 0; tries < 200; tries++)); do
       pids=$(processes_of "$dir" "$node")
       if [[ -z $pids ]]; then break; fi
-      # One of them may have ended since.
-      xargs kill -s KILL <<<"$pids" 2>/dev/null || true
+      xargs kill -s KILL <<<"$pids" 2>/dev/null || true # one of them may have ended since
       sleep 0.05
     done
     [[ -z $pids ]] || die "processes of $node can't be killed: ${pids//$'\n'/ }"

@@ -211,10 +211,10 @@ free_ports() {
 # Where each tree of them is mounted; one of version 2, or several of version 1.
 cgroup_trees() { awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/self/mounts; }
 
-# remove_cgroups NAME: in each tree. Nothing is done to those that have processes.
+# remove_cgroups NAME: in each tree.
 remove_cgroups() {
   local tree
   while read -r tree; do
-    [[ ! -d $tree/$1 ]] || find "$tree/$1" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    [[ ! -d $tree/$1 ]] || find "$tree/$1" -depth -type d -exec rmdir {} + 2>/dev/null || true # those that have processes stay
   done < <(cgroup_trees)
 }

@@ -78,15 +78,13 @@ webhooks:
 YAML
   # It works once the Binding of a pod that is not there comes to the webhook.
   for ((tries = 0; tries < 300; tries++)); do
-    # It is refused, or not answered in time: both are as they should be.
     timeout 1 kubectl create --raw /api/v1/namespaces/default/pods/nobody/binding -f - >/dev/null 2>&1 <<<'{
-      "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "nobody"}, "target": {"kind": "Node", "name": "none"}}' || true
+      "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "nobody"}, "target": {"kind": "Node", "name": "none"}}' || true # refused, or not answered in time: both are as they should be
     if (($(times_asked) > before)); then return; fi
   done
   fail "Bindings are not delayed"
 }
-# grep -c prints 0 and fails where it finds none; the number is what counts.
-times_asked() { grep -c asked "$CASE_DIR/mute.log" || true; }
+times_asked() { grep -c asked "$CASE_DIR/mute.log" || true; } # where it finds none it prints 0, and fails
 provider_bindings_at_once() { kubectl delete validatingwebhookconfiguration mute >/dev/null; }
 
 provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount "${1:-default}" "${2:-gpu-scheduler}"; }
@@ -117,15 +115,13 @@ provider_created_by() {
 
 provider_save() {
   if alive "$CASE_DIR/cluster" apiserver; then
-    # For who reads a failure; the case is over, and its verdict is not changed by a server that is half gone.
-    timeout 20 kubectl get nodes,pods,leases,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
-    # Of one kind that is not served kubectl would say nothing about the others.
-    timeout 20 kubectl get gpuclaims,gpunodestatuses -A -o yaml >"$CASE_DIR/objects-of-ours.yaml" 2>&1 || true
+    timeout 20 kubectl get nodes,pods,leases,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true # the case is over: a server half gone changes no verdict
+    timeout 20 kubectl get gpuclaims,gpunodestatuses -A -o yaml >"$CASE_DIR/objects-of-ours.yaml" 2>&1 || true # not every case has our kinds
   fi
   local logs
   for logs in "$CASE_DIR"/cluster/node-?/var/log/pods; do
-    # What its pods said is gone with the node. They may be writing still.
-    if [[ -d $logs ]]; then cp -r "$logs" "$CASE_DIR/pods-of-$(basename "${logs%/var/log/pods}")" 2>/dev/null || true; fi
+    # What its pods said is gone with the node.
+    if [[ -d $logs ]]; then cp -r "$logs" "$CASE_DIR/pods-of-$(basename "${logs%/var/log/pods}")" 2>/dev/null || true; fi # they may be writing still
   done
   rm -rf "$CASE_DIR/cluster/etcd"
 }

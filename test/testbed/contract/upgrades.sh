@@ -89,7 +89,7 @@ versions_ready() {
 }
 # Which pod leads, and its version; "" when nobody does.
 leader_pod() { field lease/scheduler.gpu.scheduling .spec.holderIdentity | sed 's/_.*//'; }
-leader_version() { field "pod/$(leader_pod)" '.spec.containers[0].image' 2>/dev/null | sed 's/.*://' || true; }
+leader_version() { field "pod/$(leader_pod)" '.spec.containers[0].image' 2>/dev/null | sed 's/.*://' || true; } # it may be gone by now
 
 # lead VERSION: one of this version leads. Whoever leads now goes, and all of the other version with it: of those that stand
 # by, only this version is left then. (Were only the leader deleted, chance would choose the next one.)

@@ -127,7 +127,8 @@ provision() {
   local name node
   until [[ -f $CASE_DIR/provisioned ]]; do
     while read -r name node; do
-      kubectl create -f - <<YAML || true # it is there already
+      # Applied, since it may be there from the round before.
+      kubectl apply --server-side -f - <<YAML
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: made-$name}
