@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cacherim/credentials.h"
+#include "cacherim/registry/credentials.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cacherim/archive.h"
+#include "cacherim/image/archive.h"
 
 namespace {
 

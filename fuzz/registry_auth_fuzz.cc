@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cacherim/challenge.h"
+#include "cacherim/registry/challenge.h"
 #include "net/url.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

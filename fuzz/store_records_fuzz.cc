@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cacherim/store_records.h"
-#include "cacherim/token_answer.h"
+#include "cacherim/registry/token_answer.h"
+#include "cacherim/store/store_records.h"
 
 namespace {
 

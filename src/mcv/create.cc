@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
-#include "cacherim/file_bytes.h"
+#include "cacherim/image/file_bytes.h"
 #include "mcv/options.h"
 
 namespace gs::mcv {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cacherim/image.h"
+#include "cacherim/image/image.h"
 #include "kcache/content/detect.h"
 
 namespace gs::mcv {

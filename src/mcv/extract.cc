@@ -1,15 +1,22 @@
 #include "mcv/extract.h"
 
-#include <filesystem>
+#include <fmt/format.h>
 
-#include "cacherim/folder.h"
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "cacherim/image/folder.h"
+#include "cacherim/image/fresh_folder.h"
 
 namespace gs::mcv {
 namespace {
 
 /// Absolute, without '/' behind it; "" is /.
-std::string asRoot(const std::string& path) {
-  std::string out = std::filesystem::absolute(path).lexically_normal().string();
+Result<std::string> asRoot(const std::string& path) {
+  std::error_code error;
+  std::string out = std::filesystem::absolute(path, error).lexically_normal().string();
+  if (error) { return fail(Code::Unavailable, fmt::format("where is '{}'? {}", path, error.message())); }
   while (out.ends_with('/')) { out.pop_back(); }
   return out;
 }
@@ -33,9 +40,11 @@ std::string defaultFolder(kcache::CacheType type, const Environment& environment
 
 Result<Extracted> extract(cacherim::ImageSource& source, const kcache::Reference& reference,
                           const cacherim::Image& image, const Extraction& how) {
-  auto fresh = cacherim::FreshFolder::beside(how.folder);
+  auto root = asRoot(how.root.empty() ? how.folder : how.root);
+  if (!root) { return tl::unexpected(root.error()); }
+  auto fresh = cacherim::FreshFolder::towards(how.folder);
   if (!fresh) { return tl::unexpected(fresh.error()); }
-  cacherim::FolderWriter writer{fresh->get(), asRoot(how.root.empty() ? how.folder : how.root)};
+  cacherim::FolderWriter writer{fresh->get(), std::move(*root)};
   if (const Status read = cacherim::readImage(source, reference, image, {}, writer); !read) {
     return tl::unexpected(read.error());
   }

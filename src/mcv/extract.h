@@ -1,13 +1,14 @@
-// A cache image's files in a folder. They come into a new folder beside it, which takes its place when all of
-// them are there, are what the image says, and are on the disk (cacherim/folder.h): nobody sees half a cache,
-// and what goes wrong leaves the folder as it was.
+// A cache image's files in a folder. They come into a new folder, hidden in that one, or beside it while there
+// is none, and get their names when all of them are there, are what the image says, and are on the disk
+// (cacherim/image/fresh_folder.h): nobody sees half a file or half an entry, and an image that is not as it
+// should be leaves the folder as it was.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "cacherim/image.h"
+#include "cacherim/image/image.h"
 #include "kcache/content/compat.h"
 
 namespace gs::mcv {

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "cacherim/oci_layout.h"
-#include "cacherim/registry_options.h"
-#include "cacherim/registry_writer.h"
+#include "cacherim/image/oci_layout.h"
+#include "cacherim/registry/registry_options.h"
+#include "cacherim/registry/registry_writer.h"
 #include "mcv/extract.h"
 #include "mcv/options.h"
 

@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "base/percent.h"
 #include "base/temp_folder_test.h"
-#include "cacherim/registry_fixture_test.h"
+#include "cacherim/registry/registry_fixture_test.h"
 #include "kcache/content/samples_test.h"
 #include "mcv/run.h"
 

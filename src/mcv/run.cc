@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "cacherim/docker_archive.h"
-#include "cacherim/folder.h"
-#include "cacherim/oci_layout.h"
+#include "cacherim/image/docker_archive.h"
+#include "cacherim/image/fresh_folder.h"
+#include "cacherim/image/oci_layout.h"
 #include "mcv/create.h"
 #include "mcv/gpus.h"
 #include "mcv/registry_access.h"
@@ -101,9 +101,9 @@ class Run {
   /// The layout lies where temporary files do, and goes.
   int pushOnly(const Packed& packed) {
     std::error_code error;
-    const auto temporary = std::filesystem::temp_directory_path(error) / "mcv";
+    const auto temporary = std::filesystem::temp_directory_path(error);
     if (error) { return failed({Code::Unavailable, "no place for temporary files"}, kNotCreated); }
-    const auto fresh = cacherim::FreshFolder::beside(temporary.string());
+    const auto fresh = cacherim::FreshFolder::in(temporary.string());
     if (!fresh) { return failed(fresh.error(), kNotCreated); }
     const auto written = cacherim::writeOciLayout(packed.image, fresh->path());
     if (!written) { return failed(written.error(), kNotCreated); }

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "cacherim/pause.h"
+#include "cacherim/registry/pause.h"
 #include "mcv/extract.h"
 #include "mcv/options.h"
 #include "noderim/gpu_source.h"

@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/temp_folder_test.h"
-#include "cacherim/docker_archive.h"
-#include "cacherim/registry_fixture_test.h"
+#include "cacherim/image/docker_archive.h"
+#include "cacherim/registry/registry_fixture_test.h"
 #include "json/value.h"
 #include "kcache/content/samples_test.h"
 #include "mcv/create.h"

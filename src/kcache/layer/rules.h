@@ -1,5 +1,5 @@
 // What an entry of a cache image's layer may be, and where it goes. Pure; the one place that says it: who
-// unpacks a layer asks for each entry before anything of it is written (cacherim/archive.h).
+// unpacks a layer asks for each entry before anything of it is written (cacherim/image/archive.h).
 //
 // Images hold a cache below io.triton.cache/ or io.vllm.cache/ and one manifest.json below
 // io.triton.manifest/ or io.vllm.manifest/. What lies elsewhere is skipped, as the ancestors do, but counts.

@@ -1,0 +1,93 @@
+// Disk: the few calls by which the store changes files. Each takes a folder that is open and one name in it:
+// no path is walked, no symbolic link followed. Before each call that changes something a test may let it
+// fail: what is on the disk then is what a crash at this place leaves.
+//
+// Errors: NotFound; Conflict, it is there already; Unavailable else. They name the call and the name.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/socket.h"
+
+namespace gs::cacherim {
+
+using net::Fd;
+
+/// An error of one call is that of the next.
+[[nodiscard]] inline tl::unexpected<Error> because(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
+
+/// All of these bytes. 0, or errno.
+[[nodiscard]] int writeBytes(int fd, std::string_view bytes);
+
+class Disk {
+ public:
+  /// 0, or the errno to fail with. `call` as the system names it.
+  using Fault = std::function<int(std::string_view call)>;
+  /// `flush` false, for tests: asks as always, but leaves to the system when bytes are on the disk.
+  explicit Disk(Fault fault = {}, bool flush = true) : fault_{std::move(fault)}, flush_{flush} {}
+
+  struct Entry {
+    std::string name;
+    mode_t mode = 0;  // with its type
+    std::uint64_t size = 0;
+    std::uint64_t links = 0;
+    Wall changed{};  // of its bytes
+    [[nodiscard]] bool isFolder() const { return S_ISDIR(mode); }
+    [[nodiscard]] bool isFile() const { return S_ISREG(mode); }
+    [[nodiscard]] bool isLink() const { return S_ISLNK(mode); }
+  };
+
+  [[nodiscard]] static Result<Fd> openFolder(int at, const std::string& name);
+  [[nodiscard]] static Result<Fd> openFile(int at, const std::string& name);
+  [[nodiscard]] static Result<Entry> look(int at, const std::string& name);
+  /// By name.
+  [[nodiscard]] static Result<std::vector<Entry>> list(int folder);
+  [[nodiscard]] static Result<std::string> readLink(int at, const std::string& name);
+  [[nodiscard]] static Result<std::string> readAll(int at, const std::string& name, std::size_t max_bytes);
+  /// The digits of SHA-256 of its bytes.
+  [[nodiscard]] static Result<std::string> hash(int at, const std::string& name);
+
+  /// There already: fine. Mode 0755.
+  [[nodiscard]] Status makeFolder(int at, const std::string& name) const;
+  /// makeFolder(), open.
+  [[nodiscard]] Result<Fd> folder(int at, const std::string& name) const;
+  /// A new file of these bytes, on the disk when this returns.
+  [[nodiscard]] Status writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
+  [[nodiscard]] Status setMode(int at, const std::string& name, mode_t mode) const;
+  [[nodiscard]] Status setTime(int at, const std::string& name, Wall changed) const;
+  [[nodiscard]] Status hardLink(int from_at, const std::string& from, int to_at, const std::string& to) const;
+  /// Of its bytes, when it has as many links as there may be. (The kernel shares them where it can.)
+  [[nodiscard]] Status copy(int from_at, const std::string& from, int to_at, const std::string& to,
+                            mode_t mode) const;
+  [[nodiscard]] Status symbolicLink(const std::string& target, int at, const std::string& name) const;
+  [[nodiscard]] Status rename(int from_at, const std::string& from, int to_at, const std::string& to) const;
+  /// None there: fine.
+  [[nodiscard]] Status remove(int at, const std::string& name) const;
+  /// Only an empty one: Conflict else.
+  [[nodiscard]] Status removeFolder(int at, const std::string& name) const;
+  /// A file, link or folder with all that is in it. None there: fine.
+  [[nodiscard]] Status removeAll(int at, const std::string& name) const;
+  /// All that was written so far to this file system is on the disk.
+  [[nodiscard]] Status sync(int at) const;
+
+  /// The link limit of the file system was met, says an error of hardLink().
+  [[nodiscard]] static bool isTooManyLinks(const Error& error);
+
+ private:
+  template <class Call>
+  [[nodiscard]] Status change(const char* name_of_call, const std::string& name, const Call& call) const;
+  Fault fault_;
+  bool flush_;
+};
+
+}  // namespace gs::cacherim

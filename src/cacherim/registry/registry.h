@@ -1,0 +1,82 @@
+// Registry: images from registries, by the distribution API (OCI distribution spec 1.1).
+//
+// Mirrors of a registry are asked first, each once; what one does not have or cannot give the next is asked
+// for. A blob that was cut goes on where it ended, at another host too: its digest says what it is. One that
+// was given whole and is not what its digest says is an error, since its taker has it already; no mirror
+// that gave some of it is asked for that blob again.
+// Limits, waits and tries: registry_options.h. Threads: ImageSource.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cacherim/image/image_source.h"
+#include "cacherim/registry/registry_retry.h"
+
+namespace gs::cacherim {
+
+/// The hosts that were asked so far, made when first needed.
+class RegistryHosts {
+ public:
+  explicit RegistryHosts(RegistryContext& context) : context_{context} {}
+  /// Mirrors, then the registry itself. Error Invalid: a name or URL that cannot be asked.
+  [[nodiscard]] Result<std::vector<RegistryHost*>> of(const std::string& registry);
+  /// The registry itself.
+  [[nodiscard]] Result<RegistryHost*> origin(const std::string& registry);
+  /// Any thread.
+  void cancel();
+
+ private:
+  Result<RegistryHost*> at(const std::string& url, bool may_be_plain);
+
+  RegistryContext& context_;
+  Mutex mutex_;
+  bool cancelled_ GS_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::unique_ptr<RegistryHost>> hosts_ GS_GUARDED_BY(mutex_);  // by URL
+};
+
+class Registry final : public ImageSource {
+ public:
+  /// `clock` and `pause` outlive this.
+  Registry(RegistryOptions options, const Clock& clock, Rng rng, Pause& pause);
+
+  Result<FetchedManifest> manifest(const kcache::Reference& reference) override;
+  Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
+              const ByteSink& sink) override;
+  void cancel() override;
+
+  /// The registry speaks the API, and what we are may use it.
+  [[nodiscard]] Status ping(const std::string& registry);
+  /// At most 10,000, as the registry orders them.
+  [[nodiscard]] Result<std::vector<std::string>> tags(const kcache::Reference& repository);
+  /// What says that `subject` is its subject (signatures, say), of one artifact type or, "", of all: by the
+  /// referrers API, else by the tag that stands in for it. At most 1,000.
+  [[nodiscard]] Result<std::vector<kcache::Descriptor>> referrers(const kcache::Reference& repository,
+                                                                  const kcache::Digest& subject,
+                                                                  const std::string& artifact_type);
+  /// Bytes of blobs that came over the network.
+  [[nodiscard]] std::uint64_t bytesDownloaded() const { return bytes_downloaded_; }
+
+ private:
+  struct Pull;
+  using Liar = std::pair<const RegistryHost*, std::string>;
+
+  /// The first answer that is of use; the last error else.
+  Result<net::Answer> ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry, int tries);
+  Result<FetchedManifest> manifestFrom(RegistryHost& host, const kcache::Reference& reference,
+                                       RegistryRetry& retry, int tries);
+  Status blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, int tries);
+  [[nodiscard]] int triesOf(const std::vector<RegistryHost*>& hosts, std::size_t i) const;
+
+  RegistryContext context_;
+  RegistryHosts hosts_;
+  std::set<Liar> liars_;
+  std::uint64_t bytes_downloaded_ = 0;
+};
+
+}  // namespace gs::cacherim

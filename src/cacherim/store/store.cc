@@ -1,0 +1,349 @@
+#include "cacherim/store/store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/hash.h"
+
+namespace gs::cacherim {
+namespace {
+
+constexpr mode_t kReadable = 0444;
+constexpr mode_t kExecutable = 0555;
+constexpr std::size_t kMostOfARecord = std::size_t{256} << 20;
+
+mode_t modeOf(const StoredFile& file) { return file.executable ? kExecutable : kReadable; }
+
+std::string recordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
+
+/// The folder of `path` below `root`, made where it is missing, and the last part of it.
+struct FolderOf {
+  Fd folder;
+  std::string name;
+};
+Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
+  auto folder = Disk::openFolder(root, ".");
+  if (!folder) { return because(folder.error()); }
+  FolderOf out{std::move(*folder), path};
+  for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
+    auto next = disk.folder(out.folder.get(), out.name.substr(0, slash));
+    if (!next) { return because(next.error()); }
+    out.folder = std::move(*next);
+    out.name.erase(0, slash + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+// ---- Drafts
+
+Draft::Draft(Draft&& other) noexcept
+    : store_{std::exchange(other.store_, nullptr)},
+      name_{std::move(other.name_)},
+      path_{std::move(other.path_)},
+      folder_{std::move(other.folder_)} {}
+
+Draft::~Draft() {
+  // What stays after an error goes when the store is opened again.
+  if (store_ != nullptr) { static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_)); }
+}
+
+Result<Draft> Store::draft() {
+  const std::string name = newName();
+  auto folder = disk_.folder(at_.tmp.get(), name);
+  if (!folder) { return because(folder.error()); }
+  return Draft{*this, name, root_ + "/tmp/" + name, std::move(*folder)};
+}
+
+// ---- Opening
+
+Store::Store(std::string root, Disk disk, Folders folders)
+    : root_{std::move(root)}, disk_{std::move(disk)}, at_{std::move(folders)} {}
+
+Result<Store::Folders> Store::openFolders(const std::string& root, const Disk& disk) {
+  if (!root.starts_with('/')) {
+    return fail(Code::Invalid, fmt::format("the store's folder '{}' is no absolute path", root));
+  }
+  Folders out;
+  std::error_code error;  // said by the open
+  std::filesystem::create_directories(root, error);
+  out.root =
+      Fd{::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};  // may be a link: who gave it knows
+  if (!out.root.valid()) {
+    return fail(Code::Unavailable, fmt::format("cannot open {}: {}", root, std::strerror(errno)));
+  }
+  const std::pair<const char*, Fd*> all[] = {{"tmp", &out.tmp},
+                                             {"files", &out.files},
+                                             {"layers", &out.layers},
+                                             {"trees", &out.trees},
+                                             {"caches", &out.caches}};
+  for (const auto& [name, fd] : all) {
+    auto folder = disk.folder(out.root.get(), name);
+    if (!folder) { return because(folder.error()); }
+    *fd = std::move(*folder);
+  }
+  out.lock = Fd{::openat(out.root.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  if (!out.lock.valid()) {
+    return fail(Code::Unavailable, fmt::format("cannot write {}/lock: {}", root, std::strerror(errno)));
+  }
+  if (::flock(out.lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(Code::Conflict,
+                fmt::format("{} belongs to another agent that runs (it holds {}/lock)", root, root));
+  }
+  return out;
+}
+
+Result<Store> Store::open(const std::string& root, Disk disk) {
+  auto folders = openFolders(root, disk);
+  if (!folders) { return because(folders.error()); }
+  Store out{root, std::move(disk), std::move(*folders)};
+  if (Status repaired = out.repair(); !repaired) { return because(repaired.error()); }
+  return out;
+}
+
+// ---- Files
+
+Result<Fd> Store::filesFolder(const std::string& key) const {
+  return disk_.folder(at_.files.get(), key.substr(0, 2));
+}
+
+void Store::note(const Files& files) {
+  for (const auto& [path, file] : files) { ++files_.at(file.key()).records; }
+}
+
+Status Store::dropFile(const std::string& key) {
+  const auto it = files_.find(key);
+  if (it == files_.end() || it->second.records > 0) { return {}; }
+  const auto folder = filesFolder(key);
+  if (!folder) { return because(folder.error()); }
+  if (Status out = disk_.remove(folder->get(), key); !out) { return out; }
+  bytes_ -= it->second.size;
+  files_.erase(it);
+  return {};
+}
+
+/// One record less names these.
+Status Store::forget(const Files& files) {
+  for (const auto& [path, file] : files) { --files_.at(file.key()).records; }
+  for (const auto& [path, file] : files) {
+    if (Status out = dropFile(file.key()); !out) { return out; }
+  }
+  return {};
+}
+
+/// Takes `name`, whose content `file` says, out of its folder.
+Status Store::keep(int folder, const std::string& name, const StoredFile& file) {
+  const std::string key = file.key();
+  if (files_.contains(key)) {
+    counters_.bytes_shared += file.size;
+    return disk_.remove(folder, name);
+  }
+  const auto to = filesFolder(key);
+  if (!to) { return because(to.error()); }
+  if (Status out = disk_.setMode(folder, name, modeOf(file)); !out) { return out; }
+  if (Status out = disk_.rename(folder, name, to->get(), key); !out) { return out; }
+  files_.emplace(key, Known{.size = file.size});
+  bytes_ += file.size;
+  counters_.bytes_new += file.size;
+  return {};
+}
+
+Status Store::keepBytes(const std::string& bytes, StoredFile& out) {
+  out = {sha256Hex(bytes), false, bytes.size()};
+  if (files_.contains(out.key())) { return {}; }
+  const std::string name = newName();
+  if (Status wrote = disk_.writeFile(at_.tmp.get(), name, bytes, kReadable); !wrote) {
+    static_cast<void>(disk_.remove(at_.tmp.get(), name));
+    return wrote;
+  }
+  return keep(at_.tmp.get(), name, out);
+}
+
+Status Store::writeRecord(int folder, const std::string& name, const std::string& text, Wall now) {
+  const std::string beside = newName();
+  Status out = disk_.writeFile(at_.tmp.get(), beside, text, 0644);
+  if (out) { out = disk_.setTime(at_.tmp.get(), beside, now); }
+  if (out) { out = disk_.rename(at_.tmp.get(), beside, folder, name); }
+  if (!out) { static_cast<void>(disk_.remove(at_.tmp.get(), beside)); }
+  return out;
+}
+
+// ---- Layers
+
+Status Store::takeFile(int folder, const Disk::Entry& entry, const std::string& path, LayerRecord& record) {
+  auto hex = Disk::hash(folder, entry.name);
+  if (!hex) { return because(hex.error()); }
+  StoredFile file{std::move(*hex), (entry.mode & 0111U) != 0, entry.size};
+  record.files.emplace(path, file);
+  return keep(folder, entry.name, file);
+}
+
+/// All below an open folder of a draft; `path` is where it will be, "" at the root.
+Status Store::takeFolder(int folder, const std::string& path, LayerRecord& record) {
+  const auto entries = Disk::list(folder);
+  if (!entries) { return because(entries.error()); }
+  for (const Disk::Entry& entry : *entries) {
+    const std::string below = path.empty() ? entry.name : path + '/' + entry.name;
+    if (!isStorePath(below)) {
+      return fail(Code::Invalid, fmt::format("{}: a name too long, or too deep", below));
+    }
+    if (entry.isFile()) {
+      if (Status out = takeFile(folder, entry, below, record); !out) { return out; }
+    } else if (entry.isFolder()) {
+      record.folders.push_back(below);
+      const auto next = Disk::openFolder(folder, entry.name);
+      if (!next) { return because(next.error()); }
+      if (Status out = takeFolder(next->get(), below, record); !out) { return out; }
+    } else {
+      return fail(Code::Invalid, fmt::format("{}: neither a file nor a folder", below));
+    }
+  }
+  return {};
+}
+
+Status Store::publishLayer(Draft draft, const kcache::Digest& layer, Wall now) {
+  if (hasLayer(layer)) { return {}; }
+  LayerRecord record{layer, {}, {}};
+  Status out = takeFolder(draft.folder(), "", record);
+  if (out) { out = disk_.sync(at_.root.get()); }
+  if (out) { out = writeRecord(at_.layers.get(), recordName(layer), printLayer(record), now); }
+  if (!out) {
+    for (const auto& [path, file] : record.files) { static_cast<void>(dropFile(file.key())); }
+    return out;
+  }
+  note(record.files);
+  layers_.emplace(layer, now);
+  return disk_.sync(at_.root.get());
+}
+
+Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
+  const auto text = Disk::readAll(at_.layers.get(), recordName(layer), kMostOfARecord);
+  if (!text) { return because(text.error()); }
+  auto out = parseLayer(*text);
+  if (out && out->layer != layer) {
+    return fail(Code::Invalid, recordName(layer) + " is the record of another layer");
+  }
+  return out;
+}
+
+// ---- Trees
+
+Status Store::linkFile(int folder, const std::string& name, const StoredFile& file) {
+  const std::string key = file.key();
+  const auto from = filesFolder(key);
+  if (!from) { return because(from.error()); }
+  Status out = disk_.hardLink(from->get(), key, folder, name);
+  if (!out && Disk::isTooManyLinks(out.error())) {
+    counters_.bytes_copied += file.size;
+    return disk_.copy(from->get(), key, folder, name, modeOf(file));
+  }
+  ++counters_.links;
+  return out;
+}
+
+Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const Files& files) {
+  for (const LayerRecord& layer : layers) {
+    for (const std::string& folder : layer.folders) {
+      const auto made = folderOf(disk_, root, folder + "/.");
+      if (!made) { return because(made.error()); }
+    }
+  }
+  FolderOf at;
+  std::string last = "/";  // the folder that `at` is
+  for (const auto& [path, file] : files) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (folder != last) {
+      auto parent = folderOf(disk_, root, path);
+      if (!parent) { return because(parent.error()); }
+      at = std::move(*parent);
+      last = folder;
+    }
+    if (Status out = linkFile(at.folder.get(), path.substr(folder.size()), file); !out) { return out; }
+  }
+  return {};
+}
+
+Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
+                          const std::map<std::string, std::string>& extras, Wall now) {
+  if (hasTree(image)) { return touch(image, now); }
+  std::vector<LayerRecord> records;
+  TreeRecord tree{image, layers, {}, 0, 0};
+  Files files;
+  for (const kcache::Digest& one : layers) {
+    auto record = layer(one);
+    if (!record) { return because(record.error()); }
+    for (const auto& [path, file] : record->files) { files.insert_or_assign(path, file); }
+    records.push_back(std::move(*record));
+  }
+  Status out;
+  for (const auto& [path, bytes] : extras) {
+    if (!isStorePath(path)) {
+      return fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path));
+    }
+    StoredFile file;
+    if (out = keepBytes(bytes, file); !out) { break; }
+    tree.extras.emplace(path, file);
+    files.insert_or_assign(path, file);
+  }
+  for (const auto& [path, file] : files) { tree.bytes += file.size; }
+  tree.files = files.size();
+
+  const std::string hex{image.hex()};
+  std::optional<Draft> draft;
+  if (out) {
+    auto made = this->draft();
+    if (made) { draft.emplace(std::move(*made)); }
+    out = made ? disk_.makeFolder(draft->folder(), "root") : because(made.error());
+  }
+  if (out) {
+    const auto root = Disk::openFolder(draft->folder(), "root");
+    out = root ? buildTree(root->get(), records, files) : because(root.error());
+  }
+  if (out) { out = writeRecord(draft->folder(), "record.json", printTree(tree), now); }
+  if (out) { out = disk_.sync(at_.root.get()); }
+  if (out) { out = disk_.rename(at_.tmp.get(), draft->name_, at_.trees.get(), hex); }
+  if (!out) {
+    for (const auto& [path, file] : tree.extras) { static_cast<void>(dropFile(file.key())); }
+    return out;
+  }
+  draft->store_ = nullptr;
+  note(tree.extras);
+  trees_.emplace(image, now);
+  return disk_.sync(at_.root.get());
+}
+
+std::string Store::treeRoot(const kcache::Digest& image) const {
+  return fmt::format("{}/trees/{}/root", root_, image.hex());
+}
+
+Result<TreeRecord> Store::tree(const kcache::Digest& image) const {
+  if (!hasTree(image)) {
+    return fail(Code::NotFound, fmt::format("the store has no tree of {}", image.text()));
+  }
+  const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
+  if (!folder) { return because(folder.error()); }
+  const auto text = Disk::readAll(folder->get(), "record.json", kMostOfARecord);
+  if (!text) { return because(text.error()); }
+  return parseTree(*text);
+}
+
+Status Store::touch(const kcache::Digest& image, Wall now) {
+  const auto it = trees_.find(image);
+  if (it == trees_.end()) {
+    return fail(Code::NotFound, fmt::format("the store has no tree of {}", image.text()));
+  }
+  const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
+  if (!folder) { return because(folder.error()); }
+  Status out = disk_.setTime(folder->get(), "record.json", now);
+  if (out) { it->second = now; }
+  return out;
+}
+
+}  // namespace gs::cacherim

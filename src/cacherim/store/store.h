@@ -1,0 +1,196 @@
+// Store: the files of all caches of a node, each content once.
+//
+//   files/<2 digits>/<digest>[x]   one content; x: it may be executed. Modes 0444 and 0555
+//   layers/<digest>.json           which files and folders a layer puts where; there once all of them are
+//   trees/<digest>/root            an image's cache: folders, and hard links to files/
+//   trees/<digest>/record.json     what it was made of; written last, so that it says: complete
+//   caches/<namespace or cluster-scoped>/<name>/sha256:<digest>   a link to a tree, as people look for it
+//   tmp/                           what is not complete
+//   lock                           held by the one process that changes the store
+//
+// Whoever has a layer's bytes fills the folder of a Draft and publishes it; a tree is then made of layers
+// without a byte being copied. Everything is made below tmp/, brought to the disk, and renamed: what has its
+// name is complete. What a crash left is put in order by open(). A full disk is an error; the store stays
+// whole, and later calls work.
+// Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
+// no path is followed through a symbolic link.
+//
+// One thread at a time; Drafts may be filled by others meanwhile. Errors: Unavailable, the disk said no;
+// Invalid, what is asked may not be; NotFound; Conflict.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cacherim/disk/disk.h"
+#include "cacherim/store/store_records.h"
+
+namespace gs::cacherim {
+
+class Store;
+
+/// A folder of one's own below tmp/, gone with what is in it unless it is published. The Store outlives it.
+class Draft {
+ public:
+  Draft(Draft&& other) noexcept;
+  Draft& operator=(Draft&&) = delete;
+  ~Draft();
+  /// To fill with files and folders: what lies here will lie below the root of a cache.
+  [[nodiscard]] int folder() const { return folder_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  friend class Store;
+  Draft(const Store& store, std::string name, std::string path, Fd folder)
+      : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {}
+  const Store* store_;  // nullptr: moved from
+  std::string name_;
+  std::string path_;
+  Fd folder_;
+};
+
+/// Of all calls since open().
+struct StoreCounters {
+  std::uint64_t bytes_new = 0;     // of files that the store did not have
+  std::uint64_t bytes_shared = 0;  // of files of drafts that it had already
+  std::uint64_t bytes_copied = 0;  // written again because a file has too many links
+  std::uint64_t links = 0;         // hard links made for trees
+};
+
+struct SweepTerms {
+  std::uint64_t quota = 0;  // bytes; 0: no limit
+  Duration most_age{};      // since it was last published, placed or touched; zero: no limit
+  Duration layer_grace = std::chrono::hours{1};  // how long a layer is kept that no tree has
+};
+
+struct Swept {
+  std::vector<kcache::Digest> trees;
+  std::vector<kcache::Digest> layers;
+  std::uint64_t bytes_freed = 0;
+  bool over_quota = false;  // still: what is in use is too much
+};
+
+/// A tree that the ancestor unpacked in its own way: a folder where now a link is.
+struct OldTree {
+  CacheName cache;
+  kcache::Digest image;
+};
+enum class Adoption {
+  Adopted,    // every file is what the image has there; its place is a link now
+  Unknown,    // the image has not been published, so nobody can say
+  Different,  // left alone
+};
+struct Adopted {
+  Adoption what = Adoption::Unknown;
+  std::string detail;  // Different: the first path that is not as it should be
+};
+
+class Store {
+ public:
+  /// Makes what is missing and puts in order what a crash left. `root` is an absolute path.
+  /// Error Conflict: another process has it.
+  [[nodiscard]] static Result<Store> open(const std::string& root, Disk disk);
+  Store(Store&&) noexcept = default;
+  Store& operator=(Store&&) = delete;
+  ~Store() = default;
+
+  [[nodiscard]] Result<Draft> draft();
+  /// All that lies in the draft is what this layer has. The caller has checked that. Twice is fine.
+  [[nodiscard]] Status publishLayer(Draft draft, const kcache::Digest& layer, Wall now);
+  [[nodiscard]] bool hasLayer(const kcache::Digest& layer) const { return layers_.contains(layer); }
+  [[nodiscard]] Result<LayerRecord> layer(const kcache::Digest& layer) const;
+
+  /// An image's tree of these layers, lowest first: a later file takes the place of an earlier one. `extras`
+  /// are files by path that have other bytes than in any layer. Twice is fine: what is there stays.
+  [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
+                                   const std::map<std::string, std::string>& extras, Wall now);
+  [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
+  /// What to mount, read-only.
+  [[nodiscard]] std::string treeRoot(const kcache::Digest& image) const;
+  [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
+  /// Reads all of it. Error Invalid: names the first file that is not what it should be.
+  [[nodiscard]] Status verify(const kcache::Digest& image) const;
+  /// It was used now.
+  [[nodiscard]] Status touch(const kcache::Digest& image, Wall now);
+
+  /// People find the tree under the name of a cache. An old tree there is adopted, or left alone.
+  [[nodiscard]] Result<Adopted> place(const CacheName& cache, const kcache::Digest& image, Wall now);
+  /// No longer. None there: fine. An old tree stays.
+  [[nodiscard]] Status unplace(const CacheName& cache, const kcache::Digest& image);
+  [[nodiscard]] Result<std::vector<std::pair<CacheName, kcache::Digest>>> placed() const;
+  [[nodiscard]] Result<std::vector<OldTree>> oldTrees() const;
+  [[nodiscard]] Result<Adopted> adopt(const OldTree& old);
+
+  /// Takes trees, oldest use first, that are too old or more than the quota allows; then the layers and files
+  /// that nothing needs any more. Never what is `in_use`: digests of images, and of layers about to be used.
+  [[nodiscard]] Result<Swept> sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms,
+                                    Wall now);
+
+  /// Bytes of all contents, each once.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] const StoreCounters& counters() const { return counters_; }
+
+ private:
+  friend class Draft;
+  struct Folders {
+    Fd root, tmp, files, layers, trees, caches, lock;
+  };
+  struct Known {
+    std::uint64_t size = 0;
+    std::uint64_t records = 0;  // of layers and trees that name it
+  };
+  using Files = std::map<std::string, StoredFile>;
+
+  Store(std::string root, Disk disk, Folders folders);
+  static Result<Folders> openFolders(const std::string& root, const Disk& disk);
+
+  // store_repair.cc
+  [[nodiscard]] Status repair();
+  [[nodiscard]] Status repairLayers();
+  [[nodiscard]] Status repairTrees();
+  [[nodiscard]] Status scanFiles();
+  [[nodiscard]] Status dropUnneeded();
+  [[nodiscard]] Status repairPlaces();
+  [[nodiscard]] bool hasAll(const Files& files) const;
+
+  // store.cc
+  [[nodiscard]] std::string newName() { return std::to_string(next_++); }
+  [[nodiscard]] Result<Fd> filesFolder(const std::string& key) const;
+  [[nodiscard]] Status takeFolder(int folder, const std::string& path, LayerRecord& record);
+  [[nodiscard]] Status takeFile(int folder, const Disk::Entry& entry, const std::string& path,
+                                LayerRecord& record);
+  [[nodiscard]] Status keepBytes(const std::string& bytes, StoredFile& out);
+  [[nodiscard]] Status keep(int folder, const std::string& name, const StoredFile& file);
+  [[nodiscard]] Status writeRecord(int folder, const std::string& name, const std::string& text, Wall now);
+  [[nodiscard]] Status buildTree(int root, const std::vector<LayerRecord>& layers, const Files& files);
+  [[nodiscard]] Status linkFile(int folder, const std::string& name, const StoredFile& file);
+  void note(const Files& files);
+  [[nodiscard]] Status forget(const Files& files);
+  [[nodiscard]] Status dropFile(const std::string& key);
+
+  // store_places.cc
+  [[nodiscard]] Result<std::string> firstDifference(int old_tree, const kcache::Digest& image) const;
+  [[nodiscard]] Status replaceOld(int cache_folder, const kcache::Digest& image);
+  [[nodiscard]] Status link(int cache_folder, const kcache::Digest& image);
+  [[nodiscard]] Status unplaceAll(const kcache::Digest& image);
+
+  // store_sweep.cc
+  [[nodiscard]] Status dropTree(const kcache::Digest& image, Swept& swept);
+  [[nodiscard]] Status dropLayer(const kcache::Digest& layer, Swept& swept);
+
+  std::string root_;
+  Disk disk_;
+  Folders at_;
+  std::uint64_t next_ = 1;                 // name below tmp/
+  std::map<std::string, Known> files_;     // by key
+  std::map<kcache::Digest, Wall> layers_;  // when they were published
+  std::map<kcache::Digest, Wall> trees_;   // when they were last used
+  std::uint64_t bytes_ = 0;
+  StoreCounters counters_;
+};
+
+}  // namespace gs::cacherim

@@ -1,0 +1,163 @@
+#include "cacherim/store/store_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/utf8.h"
+#include "json/value.h"
+
+namespace gs::cacherim {
+namespace {
+
+constexpr std::string_view kCluster = "cluster-scoped";
+constexpr std::string_view kNamespaceOfThatName = "cluster-scoped.namespace";  // no label: it has a dot
+constexpr std::size_t kMostOfAName = 255;
+constexpr std::size_t kMostOfAPath = 1024;
+constexpr int kMostParts = 32;
+constexpr std::size_t kMostOfALabel = 63;
+constexpr std::size_t kMostOfASubdomain = 253;
+
+bool isLabel(std::string_view text) {
+  const auto isAlnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= kMostOfALabel && isAlnum(text.front()) && isAlnum(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return isAlnum(c) || c == '-'; });
+}
+
+template <class Each>
+bool allParts(std::string_view text, char between, const Each& each) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(between, at), text.size());
+    if (!each(text.substr(at, end - at))) { return false; }
+    at = end + 1;
+  }
+  return true;
+}
+
+bool isSubdomain(std::string_view text) {
+  return text.size() <= kMostOfASubdomain && allParts(text, '.', isLabel);
+}
+
+tl::unexpected<Error> badRecord(std::string_view what) { return fail(Code::Invalid, std::string{what}); }
+
+/// [hex, executable, size]
+json::Value fileValue(const StoredFile& file) {
+  return json::Array{file.hex, file.executable, static_cast<std::int64_t>(file.size)};
+}
+
+std::optional<StoredFile> readFileValue(const json::Value& value) {
+  const auto size = value.at(2).integer();
+  const std::string hex{value.at(0).str()};
+  const bool good = value.items().size() == 3 && value.at(1).isBool() && size && *size >= 0 &&
+                    kcache::Digest::parse(std::string{kcache::Digest::kPrefix} + hex).has_value();
+  if (!good) { return std::nullopt; }
+  return StoredFile{hex, value.at(1).boolOr(false), static_cast<std::uint64_t>(*size)};
+}
+
+json::Value filesValue(const std::map<std::string, StoredFile>& files) {
+  json::Object out;
+  for (const auto& [path, file] : files) { out.append(path, fileValue(file)); }
+  return out;
+}
+
+/// False: one cannot be read.
+bool readFiles(const json::Value& value, std::map<std::string, StoredFile>& out) {
+  for (const auto& [path, file] : value.members()) {
+    auto read = readFileValue(file);
+    if (!read || !isStorePath(path)) { return false; }
+    out.emplace(path, std::move(*read));
+  }
+  return value.isObject();
+}
+
+}  // namespace
+
+bool isStoreName(std::string_view name) {
+  return !name.empty() && name.size() <= kMostOfAName && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos &&
+         isUtf8(name);
+}
+
+bool isStorePath(std::string_view path) {
+  return path.size() <= kMostOfAPath && std::count(path.begin(), path.end(), '/') < kMostParts &&
+         allParts(path, '/', isStoreName);
+}
+
+Result<CacheName> CacheName::inNamespace(std::string_view ns, std::string_view name) {
+  if (!isLabel(ns)) { return badRecord("a namespace has lower-case letters, digits and '-', 63 at most"); }
+  if (!isSubdomain(name)) {
+    return badRecord("the name of a cache has lower-case letters, digits, '-' and '.', 253 at most");
+  }
+  return CacheName{std::string{ns == kCluster ? kNamespaceOfThatName : ns}, std::string{name}};
+}
+
+Result<CacheName> CacheName::ofCluster(std::string_view name) {
+  auto out = inNamespace("any", name);
+  if (out) { out->folder_ = kCluster; }
+  return out;
+}
+
+Result<CacheName> CacheName::fromFolder(std::string_view folder, std::string_view name) {
+  if (folder == kCluster) { return ofCluster(name); }
+  return inNamespace(folder == kNamespaceOfThatName ? kCluster : folder, name);
+}
+
+std::string printLayer(const LayerRecord& record) {
+  json::Array folders;
+  for (const std::string& folder : record.folders) { folders.emplace_back(folder); }
+  return json::print(json::Object{
+      {"layer", record.layer.text()}, {"folders", std::move(folders)}, {"files", filesValue(record.files)}});
+}
+
+std::string printTree(const TreeRecord& record) {
+  json::Array layers;
+  for (const kcache::Digest& layer : record.layers) { layers.emplace_back(layer.text()); }
+  return json::print(json::Object{{"image", record.image.text()},
+                                  {"layers", std::move(layers)},
+                                  {"extras", filesValue(record.extras)},
+                                  {"bytes", static_cast<std::int64_t>(record.bytes)},
+                                  {"files", static_cast<std::int64_t>(record.files)}});
+}
+
+Result<LayerRecord> parseLayer(std::string_view text) {
+  const auto value = json::parse(text);
+  if (!value) { return badRecord("a record of a layer is no JSON"); }
+  auto layer = kcache::Digest::parse((*value)["layer"].str());
+  if (!layer) { return badRecord("a record of a layer without its digest"); }
+  LayerRecord out{*layer, {}, {}};
+  for (const json::Value& folder : (*value)["folders"].items()) {
+    if (!isStorePath(folder.str())) { return badRecord("a record of a layer with a folder that may not be"); }
+    out.folders.emplace_back(folder.str());
+  }
+  if (!readFiles((*value)["files"], out.files)) {
+    return badRecord("a record of a layer with a file that may not be");
+  }
+  return out;
+}
+
+Result<TreeRecord> parseTree(std::string_view text) {
+  const auto value = json::parse(text);
+  if (!value) { return badRecord("a record of a tree is no JSON"); }
+  auto image = kcache::Digest::parse((*value)["image"].str());
+  if (!image) { return badRecord("a record of a tree without its digest"); }
+  TreeRecord out{*image, {}, {}, 0, 0};
+  for (const json::Value& one : (*value)["layers"].items()) {
+    auto layer = kcache::Digest::parse(one.str());
+    if (!layer) { return badRecord("a record of a tree with a layer that has no digest"); }
+    out.layers.push_back(std::move(*layer));
+  }
+  if (!readFiles((*value)["extras"], out.extras)) {
+    return badRecord("a record of a tree with a file that may not be");
+  }
+  const auto bytes = (*value)["bytes"].integer();
+  const auto files = (*value)["files"].integer();
+  if (!bytes || !files || *bytes < 0 || *files < 0) {
+    return badRecord("a record of a tree without its size");
+  }
+  out.bytes = static_cast<std::uint64_t>(*bytes);
+  out.files = static_cast<std::uint64_t>(*files);
+  return out;
+}
+
+}  // namespace gs::cacherim

@@ -1,0 +1,72 @@
+#include "cacherim/store/store_records.h"
+
+#include <gtest/gtest.h>
+
+namespace gs::cacherim {
+namespace {
+
+TEST(StorePath, IsBelowItsRootAndNotTooLong) {
+  for (const std::string& good :
+       std::vector<std::string>{"a", "a/b", "a.b/..c", "...", std::string(255, 'x'), "a b/\xc3\xa4"}) {
+    EXPECT_TRUE(isStorePath(good)) << good;
+  }
+  std::string deep = "a";
+  for (int i = 0; i < 32; ++i) { deep += "/a"; }
+  for (const std::string& bad :
+       {std::string{}, std::string{"/"}, std::string{"/a"}, std::string{"a/"}, std::string{"a//b"},
+        std::string{"."}, std::string{".."}, std::string{"a/../b"}, std::string{"./a"},
+        std::string{"a\0b", 3}, std::string(256, 'x'), deep, std::string{"\xff"}}) {
+    EXPECT_FALSE(isStorePath(bad)) << bad;
+  }
+}
+
+TEST(CacheName, TakesNamesOfKubernetesOnly) {
+  for (const char* bad : {"", "..", ".", "a/b", "../x", "A", "-a", "a-", "a_b", "a b"}) {
+    EXPECT_FALSE(CacheName::inNamespace(bad, "c")) << bad;
+    EXPECT_FALSE(CacheName::inNamespace("ns", bad)) << bad;
+    EXPECT_FALSE(CacheName::ofCluster(bad)) << bad;
+  }
+  EXPECT_FALSE(CacheName::inNamespace("a.b", "c"));  // of a name, a dot may be part
+  EXPECT_TRUE(CacheName::inNamespace("ns", "a.b"));
+  EXPECT_FALSE(CacheName::inNamespace(std::string(64, 'a'), "c"));
+  EXPECT_FALSE(CacheName::ofCluster(std::string(254, 'a')));
+}
+
+TEST(CacheName, IsReadBackFromItsFolder) {
+  for (const auto& name : {*CacheName::inNamespace("team", "c"), *CacheName::ofCluster("c"),
+                           *CacheName::inNamespace("cluster-scoped", "c")}) {
+    const auto again = CacheName::fromFolder(name.folder(), name.name());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, name);
+  }
+  EXPECT_EQ(CacheName::ofCluster("c")->folder(), "cluster-scoped");
+}
+
+TEST(StoreRecords, AreReadBackAsTheyWere) {
+  const StoredFile file{std::string{kcache::Digest::of("x").hex()}, true, 7};
+  const LayerRecord layer{kcache::Digest::of("layer"), {"a", "a/b"}, {{"a/b/c", file}}};
+  const auto read = parseLayer(printLayer(layer));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, layer);
+  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1};
+  const auto read_tree = parseTree(printTree(tree));
+  ASSERT_TRUE(read_tree) << read_tree.error().message;
+  EXPECT_EQ(*read_tree, tree);
+}
+
+TEST(StoreRecords, WithPathsThatLeadOutAreRefused) {
+  const StoredFile file{std::string{kcache::Digest::of("x").hex()}, false, 7};
+  for (const char* path : {"../a", "/a", "a//b"}) {
+    EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {path}, {}}))) << path;
+    EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {}, {{path, file}}}))) << path;
+    EXPECT_FALSE(parseTree(printTree({kcache::Digest::of("i"), {}, {{path, file}}, 0, 0}))) << path;
+  }
+  EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {}, {{"a", {"../../etc", false, 1}}}})));
+  for (const char* text : {"", "{}", "[]", "null", R"({"layer":"x"})"}) {
+    EXPECT_FALSE(parseLayer(text)) << text;
+    EXPECT_FALSE(parseTree(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gs::cacherim
