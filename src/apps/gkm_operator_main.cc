@@ -19,7 +19,7 @@ struct Flags {
   serve::OperatorFlags own;
 };
 
-void describe(process::Command program, Flags& f) {
+void describe(const process::Command& program, Flags& f) {
   process::addCluster(program, f.cluster);
   process::addElection(program, f.election, "Namespace of the leader lease");
   serve::addOperator(program, f.own);

@@ -18,7 +18,7 @@ Status validateImage(const Options& o) {
   if (o.image.empty()) { return {}; }
   const auto image = kcache::parseStrictReference(o.image);
   if (!image) { return fail(Code::Invalid, "error validating image name: " + image.error().message); }
-  if (o.create && image->tag.empty()) {
+  if (o.create && (image->tag.empty() || image->digest)) {
     return wrong("--create gives a tag to what it makes, and no digest");
   }
   return {};
@@ -38,7 +38,7 @@ Status validateRegistry(const Options& o) {
 Status validatePlaces(const Options& o) {
   if (!o.to.empty() && !o.create) { return wrong("--to can only be used with --create"); }
   if (o.push && !o.create) { return wrong("--push can only be used with --create"); }
-  if (const Status fine = validateRegistry(o); !fine) { return fine; }
+  if (Status fine = validateRegistry(o); !fine) { return fine; }
   if (!o.from.empty() && (o.create || o.gpu_info)) {
     return wrong("--from can only be used with --extract, --inspect, or --check-compat");
   }

@@ -62,6 +62,8 @@ TEST(McvOptions, WhatDoesNotGoTogetherIsSaid) {
        "--mount-path can only be used with --extract"},
       {{.image = "quay.io/a@sha256:" + std::string(64, 'a'), .dir = "d", .create = true},
        "--create gives a tag to what it makes, and no digest"},
+      {{.image = "quay.io/a:b@sha256:" + std::string(64, 'a'), .dir = "d", .create = true},
+       "--create gives a tag to what it makes, and no digest"},
   };
   for (const Row& row : table) { EXPECT_EQ(saidOf(row.options), row.said) << row.options.image; }
 }

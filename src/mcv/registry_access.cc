@@ -45,6 +45,10 @@ std::vector<AuthFile> authFiles(const Options& options, const Environment& envir
 Status addCredentials(const AuthFile& file, cacherim::Credentials& out) {
   const auto text = readFile(file.path);
   if (!text && text.error().code == Code::NotFound && !file.is_named) { return {}; }
+  if (!text && !file.is_named) {  // another user's, perhaps: what is public is there without it
+    log::warn("credentials are left out", {{"why", text.error().message}});
+    return {};
+  }
   if (!text) { return tl::unexpected(text.error()); }
   const auto found = cacherim::Credentials::parseDockerConfig(*text);
   if (!found) { return fail(found.error().code, fmt::format("{}: {}", file.path, found.error().message)); }
@@ -91,7 +95,7 @@ Status push(cacherim::OciLayout& from, const kcache::Digest& digest, const kcach
   std::vector<kcache::Descriptor> blobs = manifest->layers;
   blobs.push_back(manifest->config);
   for (const kcache::Descriptor& blob : blobs) {
-    if (const Status sent = to.blob(name, blob, reader(from.pathOf(blob.digest)), ""); !sent) { return sent; }
+    if (Status sent = to.blob(name, blob, reader(from.pathOf(blob.digest)), ""); !sent) { return sent; }
   }
   return to.manifest(name, manifest->media_type, fetched->text);
 }

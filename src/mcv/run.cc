@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/quoted.h"
 #include "cacherim/image/docker_archive.h"
 #include "cacherim/image/fresh_folder.h"
 #include "cacherim/image/oci_layout.h"
@@ -47,6 +49,24 @@ std::string plural(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+/// Of an image, which may be anybody's: between quotes where it has what a terminal would take for its own.
+std::string printable(std::string_view text) {
+  const bool is_plain = std::none_of(
+      text.begin(), text.end(), [](char c) { return c == '\x7f' || static_cast<unsigned char>(c) < 0x20; });
+  if (is_plain) { return std::string{text}; }
+  std::string out;
+  appendQuoted(out, text);
+  return out;
+}
+
+/// Whether it would lie in that folder, or is it; links are followed.
+bool isBelow(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const auto real = [&](const std::string& one) { return std::filesystem::weakly_canonical(one, error); };
+  const auto between = real(path).lexically_relative(real(folder));
+  return !error && !between.empty() && *between.begin() != "..";
+}
+
 json::Array idsOf(const std::vector<int>& ids) { return {ids.begin(), ids.end()}; }
 
 /// An image that was opened, and from where.
@@ -83,11 +103,18 @@ class Run {
 
   int create() {
     const kcache::Reference name = *kcache::parseStrictReference(o_.image);
+    const Place place = o_.to.empty() ? defaultPlace(name) : *parsePlace("--to", o_.to);
+    if (!(o_.push && o_.to.empty()) && isBelow(place.path, o_.dir)) {
+      return failed(
+          {Code::Invalid, fmt::format("{} lies in --dir {}, and would be in the next image; name a place "
+                                      "outside of it by --to",
+                                      place.text(), o_.dir)},
+          kWrong);
+    }
     const auto packed = pack(o_.dir, name);
     if (!packed) { return failed(packed.error(), kNotCreated); }
     for (const std::string& note : packed->cache.notes) { log::warn(note); }
     if (o_.push && o_.to.empty()) { return pushOnly(*packed); }
-    const Place place = o_.to.empty() ? defaultPlace(name) : *parsePlace("--to", o_.to);
     const bool is_layout = place.kind == Place::Kind::OciLayout;
     const auto written = is_layout ? cacherim::writeOciLayout(packed->image, place.path)
                                    : cacherim::writeDockerArchive(packed->image, place.path);
@@ -181,10 +208,10 @@ class Run {
                            image.digest.text(), type ? kcache::nameOf(*type) : "none that is known");
     for (const kcache::Descriptor& layer : image.manifest.layers) {
       in_.out << fmt::format("layer   {}  {}  {}\n", layer.digest.text(), plural(layer.size, "byte", "bytes"),
-                             layer.media_type);
+                             printable(layer.media_type));
     }
     for (const auto& [key, value] : image.config.labels) {
-      in_.out << fmt::format("label   {}={}\n", key, value);
+      in_.out << fmt::format("label   {}={}\n", printable(key), printable(value));
     }
     return kDone;
   }

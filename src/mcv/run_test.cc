@@ -72,6 +72,9 @@ class McvTest : public ::testing::Test {
   json::Value asJson() const { return *json::parse(out_.str()); }
   std::string text(const std::string& path) const { return readFile(folder_.path(path)).value_or("(none)"); }
 
+  const kcache::Tree kCuda80{
+      {"K/__grp__k.json", "{}"},
+      {"K/k.json", R"({"hash":"1","target":{"backend":"cuda","arch":80,"warp_size":32}})"}};
   const std::string kName = "quay.io/gkm/vector-add-cache:rocm";
   TempFolder folder_;
   const std::string kPlace = "oci:" + folder_.path("oci");
@@ -163,8 +166,7 @@ TEST_F(McvTest, AnImageIsLookedInto) {
 }
 
 TEST_F(McvTest, WhichGpusMatchIsSaidByIds) {
-  put("cuda", {{"K/__grp__k.json", "{}"},
-               {"K/k.json", R"({"hash":"1","target":{"backend":"cuda","arch":80,"warp_size":32}})"}});
+  put("cuda", kCuda80);
   ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();
   const Options checking{.image = kName, .check_compat = true, .from = kPlace};
   gpus_.given = cuda({"8.0", "9.0", "8.0"});
@@ -233,10 +235,65 @@ TEST_F(McvTest, WhatCannotBePackedIsSaid) {
 
 TEST_F(McvTest, WhatIsHiddenIsNotPacked) {
   put("rocm", {{".git/config", "secret"}, {kcache::kRocmKey + "/.lock", ""}});
-  Options options = creating("rocm");
+  ASSERT_EQ(call(creating("rocm")), kDone) << err_.str();
+  ASSERT_EQ(call(extracting("there")), kDone) << err_.str();
+  std::size_t files = 0;
+  for (const auto& one : fs::recursive_directory_iterator{folder_.path("there")}) {
+    EXPECT_FALSE(one.path().filename().string().starts_with('.')) << one.path();
+    files += one.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(files, kcache::rocmSample().size());
+}
+
+// 9.24: the ancestor's second look in a process found no GPU.
+TEST_F(McvTest, TheSecondLookIsAsTheFirst) {
+  put("cuda", kCuda80);
+  ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();
+  gpus_.given = cuda({"9.0", "8.0"});
+  Options options = extracting("there");
   options.output = "json";
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(call(options), kDone) << err_.str();
+    EXPECT_EQ(json::print(asJson()["compatibleGPUs"]), "[1]");
+  }
+}
+
+TEST_F(McvTest, ACacheForKnownGpusIsForThoseAndAnOddFileChangesNothing) {
+  put("cuda", kCuda80);
+  put("cuda", {{"L/l.json", R"({"hash":"12"})"}});
+  ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();
+  gpus_.given = cuda({"9.0", "8.0"});
+  const Options checking{.image = kName, .check_compat = true, .from = kPlace};
+  EXPECT_EQ(call(checking), kDone) << err_.str();
+  EXPECT_EQ(out_.str(), "Compatible GPUs: [1]\nIncompatible GPUs: [0]\n");
+}
+
+TEST_F(McvTest, AnImageIsNotMadeInsideOfWhatGoesIntoIt) {
+  Options options = creating("rocm");
+  for (const char* place : {"oci:rocm", "oci:rocm/new/oci", "docker-archive:rocm/a.tar"}) {
+    const auto colon = std::string_view{place}.find(':') + 1;
+    options.to = std::string{place}.substr(0, colon) + folder_.path(std::string{place}.substr(colon));
+    EXPECT_EQ(call(options), kWrong) << place;
+    EXPECT_NE(err_.str().find("would be in the next image"), std::string::npos) << err_.str();
+  }
+  options.to = "oci:" + folder_.path("rocm-image");
+  EXPECT_EQ(call(options), kDone) << err_.str();
+}
+
+TEST_F(McvTest, WhatCouldNotBeExtractedIsNotMade) {
+  put("rocm", {{"zeros", std::string(std::size_t{80} << 20, '\0')}});
+  EXPECT_EQ(call(creating("rocm")), kNotCreated);
+  EXPECT_NE(err_.str().find("over 100 times as many"), std::string::npos) << err_.str();
+}
+
+TEST_F(McvTest, WhatAnImageSaysIsNoCommandToATerminal) {
+  auto packed = pack(folder_.path("rocm"), *kcache::parseReference(kName));
+  packed->image.labels["a"] = "b\ndigest  sha256:\x1b[2J";
+  ASSERT_TRUE(cacherim::writeDockerArchive(packed->image, folder_.path("odd.tar")));
+  const Options options{.image = kName, .inspect = true, .from = "docker-archive:" + folder_.path("odd.tar")};
   ASSERT_EQ(call(options), kDone) << err_.str();
-  EXPECT_EQ(asJson()["cacheSizeBytes"].intOr(0), 80415);
+  EXPECT_NE(out_.str().find("label   a=\"b\\ndigest  sha256:\\u001b[2J\"\n"), std::string::npos)
+      << out_.str();
 }
 
 TEST_F(McvTest, WhatIsNotThereIsSaid) {

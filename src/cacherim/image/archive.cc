@@ -85,6 +85,73 @@ la_ssize_t giveNext(archive* /*unused*/, void* from, const void** bytes) {
   return static_cast<la_ssize_t>(piece.size());
 }
 
+tl::unexpected<Error> isNoTar(archive* a) {
+  return fail(Code::Invalid, fmt::format("the layer is no tar file, plain, gzip or zstd: {}", saidBy(a)));
+}
+
+/// The tar file of a layer, uncompressed. All of it passes here, also what a reader of tar files skips or
+/// keeps of headers: so nothing grows unwatched.
+class TarBytes {
+ public:
+  TarBytes(FetchedBytes& bytes, const kcache::LayerRules& rules)
+      : archive_{::archive_read_new()}, bytes_{bytes}, rules_{rules} {}
+
+  Status open() {
+    archive* const a = archive_.get();
+    ::archive_read_support_filter_gzip(a);
+    ::archive_read_support_filter_zstd(a);
+    ::archive_read_support_format_raw(a);
+    ::archive_read_support_format_empty(a);
+    archive_entry* entry = nullptr;
+    if (::archive_read_open(a, &bytes_, nullptr, &giveNext, nullptr) != ARCHIVE_OK) { return isNoTar(a); }
+    const int got = ::archive_read_next_header(a, &entry);
+    if (got != ARCHIVE_OK && got != ARCHIVE_EOF) { return isNoTar(a); }
+    if (::archive_filter_count(a) > 2) { return fail(Code::Invalid, "the layer is compressed twice"); }
+    is_empty_ = got == ARCHIVE_EOF;
+    return {};
+  }
+  /// A header is read from here on, or an entry's bytes.
+  void beginHeader() { header_bytes_ = 0; }
+  void beginEntry() { header_bytes_ = std::nullopt; }
+  /// Why next() gave no more.
+  [[nodiscard]] const Status& status() const { return status_; }
+
+  static la_ssize_t next(archive* tar, void* from, const void** bytes) {
+    auto& self = *static_cast<TarBytes*>(from);
+    const la_ssize_t got = self.read();
+    *bytes = self.buffer_.data();
+    if (got < 0) { ::archive_set_error(tar, -1, "see status()"); }
+    return got;
+  }
+
+ private:
+  la_ssize_t read() {
+    if (is_empty_ || !status_) { return status_ ? 0 : -1; }
+    archive* const a = archive_.get();
+    const la_ssize_t got = ::archive_read_data(a, buffer_.data(), buffer_.size());
+    status_ = got < 0 ? isNoTar(a) : watch(got);
+    return status_ ? got : -1;
+  }
+  Status watch(la_ssize_t got) {
+    size_ += got;
+    if (header_bytes_ && (*header_bytes_ += got) > kMostOfHeader) {
+      return fail(Code::Invalid,
+                  fmt::format("the layer has over {} MiB of headers before an entry", kMostOfHeader >> 20));
+    }
+    return rules_.grow(::archive_filter_bytes(archive_.get(), -1), size_);
+  }
+
+  static constexpr la_ssize_t kMostOfHeader = la_ssize_t{4} << 20;
+  std::unique_ptr<archive, CloseReading> archive_;
+  FetchedBytes& bytes_;
+  const kcache::LayerRules& rules_;
+  Status status_;
+  bool is_empty_ = false;
+  std::int64_t size_ = 0;
+  std::optional<la_ssize_t> header_bytes_;
+  std::vector<char> buffer_ = std::vector<char>(kPiece);
+};
+
 kcache::EntryKind kindOf(archive_entry* entry) {
   using kcache::EntryKind;
   if (::archive_entry_hardlink(entry) != nullptr) { return EntryKind::HardLink; }
@@ -104,30 +171,28 @@ kcache::EntryKind kindOf(archive_entry* entry) {
 class LayerReader {
  public:
   LayerReader(FetchedBytes& bytes, kcache::LayerRules& rules, LayerTaker& taker)
-      : archive_{::archive_read_new()}, bytes_{bytes}, rules_{rules}, taker_{taker} {}
+      : archive_{::archive_read_new()}, tar_{bytes, rules}, rules_{rules}, taker_{taker} {}
 
   Status run() {
+    if (Status open = tar_.open(); !open) { return open; }
     archive* const a = archive_.get();
-    ::archive_read_support_filter_gzip(a);
-    ::archive_read_support_filter_zstd(a);
     ::archive_read_support_format_tar(a);
     ::archive_read_support_format_empty(a);
-    if (::archive_read_open(a, &bytes_, nullptr, &giveNext, nullptr) != ARCHIVE_OK) { return isNoTar(); }
+    tar_.beginHeader();
+    if (::archive_read_open(a, &tar_, nullptr, &TarBytes::next, nullptr) != ARCHIVE_OK) { return bad(); }
     for (;;) {
       archive_entry* entry = nullptr;
       const int got = ::archive_read_next_header(a, &entry);
-      if (got == ARCHIVE_EOF) { return {}; }
-      if (got != ARCHIVE_OK && got != ARCHIVE_WARN) { return isNoTar(); }
-      if (::archive_filter_count(a) > 2) { return fail(Code::Invalid, "the layer is compressed twice"); }
+      if (got == ARCHIVE_EOF) { return tar_.status(); }
+      if (got != ARCHIVE_OK && got != ARCHIVE_WARN) { return bad(); }
+      tar_.beginEntry();
       if (Status done = take(entry); !done) { return done; }
+      tar_.beginHeader();
     }
   }
 
  private:
-  tl::unexpected<Error> isNoTar() {
-    return fail(Code::Invalid,
-                fmt::format("the layer is no tar file, plain, gzip or zstd: {}", saidBy(archive_.get())));
-  }
+  Status bad() { return tar_.status() ? isNoTar(archive_.get()) : tar_.status(); }
 
   Status take(archive_entry* entry) {
     const char* name = ::archive_entry_pathname(entry);
@@ -136,35 +201,37 @@ class LayerReader {
                                     .kind = kindOf(entry),
                                     .size = ::archive_entry_size(entry),
                                     .mode = ::archive_entry_perm(entry)};
+    if (::archive_entry_sparse_count(entry) > 0) {
+      return fail(Code::Invalid, fmt::format("layer entry '{}' has holes: bytes that nobody sent", name));
+    }
     const auto placed = rules_.place(header);
     if (!placed) { return tl::unexpected(placed.error()); }
     const bool is_wanted = placed->where != kcache::Placed::Where::Nowhere;
     if (is_wanted && placed->is_folder) { return taker_.folder(*placed); }
     if (!is_wanted) {
-      return readBytes([](std::string_view) { return Status{}; });
+      return readBytes(header.size, [](std::string_view) { return Status{}; });
     }
     if (Status begun = taker_.beginFile(*placed, header.size); !begun) { return begun; }
-    Status read = readBytes([this](std::string_view piece) { return taker_.piece(piece); });
+    Status read = readBytes(header.size, [this](std::string_view piece) { return taker_.piece(piece); });
     return read ? taker_.endFile() : read;
   }
 
-  /// Also of what nobody wants: skipping it would uncompress it unwatched.
+  /// Of the entry's `size`, also of one that nobody wants.
   template <class Take>
-  Status readBytes(const Take& take) {
-    archive* const a = archive_.get();
+  Status readBytes(std::int64_t size, const Take& take) {
     for (;;) {
-      const la_ssize_t got = ::archive_read_data(a, buffer_.data(), buffer_.size());
-      if (got < 0) { return isNoTar(); }
-      if (Status fine = rules_.grow(::archive_filter_bytes(a, -1), ::archive_filter_bytes(a, 0)); !fine) {
-        return fine;
-      }
+      const la_ssize_t got = ::archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
+      if (got < 0) { return bad(); }
       if (got == 0) { return {}; }
+      if ((size -= got) < 0) {
+        return fail(Code::Invalid, "the layer has an entry of more bytes than it says");
+      }
       if (Status taken = take({buffer_.data(), static_cast<std::size_t>(got)}); !taken) { return taken; }
     }
   }
 
   std::unique_ptr<archive, CloseReading> archive_;
-  FetchedBytes& bytes_;
+  TarBytes tar_;
   kcache::LayerRules& rules_;
   LayerTaker& taker_;
   std::vector<char> buffer_ = std::vector<char>(kPiece);
@@ -222,6 +289,10 @@ class Packer {
   }
   /// False: the sink refused.
   bool close() { return gzip_ == nullptr || ::archive_write_close(gzip_.get()) == ARCHIVE_OK; }
+  /// Error Invalid: it would be refused as what grows too much when it is read.
+  [[nodiscard]] Status check(const kcache::LayerRules& rules) const {
+    return rules.grow(out_.size, plain_.size);
+  }
   [[nodiscard]] WrittenLayer written() const { return {out_.digest(), plain_.digest(), out_.size}; }
 
  private:
@@ -259,12 +330,18 @@ Status writeFile(archive* a, const NewEntry& one) {
   return is_refused ? cannotWrite(a, one.name) : done;
 }
 
+unsigned modeOf(const NewEntry& one) { return one.is_folder || one.is_executable ? 0755 : 0644; }
+
+kcache::LayerEntry ruledEntry(const NewEntry& one) {
+  const auto kind = one.is_folder ? kcache::EntryKind::Folder : kcache::EntryKind::File;
+  return {.name = one.name, .kind = kind, .size = one.size, .mode = modeOf(one)};
+}
+
 Status writeEntry(archive* a, const NewEntry& one) {
-  if (const auto clean = kcache::cleanEntryName(one.name); !clean) { return tl::unexpected(clean.error()); }
   const Entry entry{::archive_entry_new()};
   ::archive_entry_set_pathname(entry.get(), one.name.c_str());
   ::archive_entry_set_filetype(entry.get(), one.is_folder ? AE_IFDIR : AE_IFREG);
-  ::archive_entry_set_perm(entry.get(), one.is_folder || one.is_executable ? 0755 : 0644);
+  ::archive_entry_set_perm(entry.get(), modeOf(one));
   ::archive_entry_set_size(entry.get(), one.is_folder ? 0 : one.size);
   ::archive_entry_set_mtime(entry.get(), 0, 0);
   ::archive_entry_set_uid(entry.get(), 0);
@@ -285,7 +362,8 @@ Status readLayer(const LayerFeed& feed, kcache::LayerRules& rules, LayerTaker& t
   return fetched || fetched.error().code == Code::Conflict ? read : fetched;
 }
 
-Result<WrittenLayer> writeLayer(std::vector<NewEntry> entries, Packing packing, const ByteSink& sink) {
+Result<WrittenLayer> writeLayer(std::vector<NewEntry> entries, Packing packing, const ByteSink& sink,
+                                kcache::LayerLimits limits) {
   std::sort(entries.begin(), entries.end(),
             [](const NewEntry& a, const NewEntry& b) { return a.name < b.name; });
   Packer packer{packing, sink};
@@ -294,12 +372,17 @@ Result<WrittenLayer> writeLayer(std::vector<NewEntry> entries, Packing packing, 
   ::archive_write_set_bytes_per_block(tar.get(), static_cast<int>(kPiece));
   ::archive_write_set_bytes_in_last_block(tar.get(), 512);
   ::archive_write_open(tar.get(), &packer, nullptr, &packMore, nullptr);
+  // What would be refused when it is read is not written.
+  kcache::LayerRules rules{limits};
+  rules.beginLayer();
   for (const NewEntry& one : entries) {
+    if (const auto placed = rules.place(ruledEntry(one)); !placed) { return tl::unexpected(placed.error()); }
     if (const Status done = writeEntry(tar.get(), one); !done) { return tl::unexpected(done.error()); }
   }
   if (::archive_write_close(tar.get()) != ARCHIVE_OK || !packer.close()) {
     return fail(Code::Conflict, fmt::format("cannot write the layer: {}", saidBy(tar.get())));
   }
+  if (const Status fine = packer.check(rules); !fine) { return tl::unexpected(fine.error()); }
   return packer.written();
 }
 

@@ -60,6 +60,6 @@ struct WrittenLayer {
 /// Errors: Invalid, a name that a layer may not have, or a file that is not as long as was said; what the
 /// sink or an entry says.
 [[nodiscard]] Result<WrittenLayer> writeLayer(std::vector<NewEntry> entries, Packing packing,
-                                              const ByteSink& sink);
+                                              const ByteSink& sink, kcache::LayerLimits limits = {});
 
 }  // namespace gs::cacherim

@@ -113,6 +113,40 @@ TEST(LayerArchive, ABombIsStoppedWhileItIsUncompressed) {
   EXPECT_NE(saidOf(bomb, {.most_bytes = 1 << 20}).find("that an image may have in all"), std::string::npos);
 }
 
+/// A pax header for the member behind it.
+std::string pax(const std::vector<std::pair<std::string, std::string>>& records) {
+  std::string text;
+  for (const auto& [key, value] : records) {
+    const std::string rest = fmt::format(" {}={}\n", key, value);
+    std::size_t size = rest.size() + 2;
+    if (std::to_string(size).size() != 2) { size = rest.size() + std::to_string(size).size(); }
+    text += std::to_string(size) + rest;
+  }
+  return member("pax", text, 'x');
+}
+
+// A tebibyte of zeros that nobody sent.
+TEST(LayerArchive, AFileWithHolesIsRefused) {
+  const std::string header =
+      pax({{"GNU.sparse.size", "1099511627777"}, {"GNU.sparse.map", "1099511627776,1"}});
+  EXPECT_EQ(saidOf(tar({header, member("io.triton.cache/x", "1")})),
+            "layer entry 'io.triton.cache/x' has holes: bytes that nobody sent");
+  const std::string short_header = pax({{"GNU.sparse.size", "10"}, {"GNU.sparse.map", "1099511627776,1"}});
+  EXPECT_NE(saidOf(tar({short_header, member("io.triton.manifest/manifest.json", "1")})), "");
+}
+
+// What a reader of tar files skips, or keeps until a header is whole, is uncompressed too.
+TEST(LayerArchive, HeadersThatNeverEndAreStopped) {
+  const std::string much(std::size_t{5} << 20, '0');
+  EXPECT_EQ(saidOf(tar({member("io.triton.cache/k", much, 'D')})),
+            "the layer has over 4 MiB of headers before an entry");
+  std::string map;
+  while (map.size() < much.size()) { map += "0\n"; }
+  const std::string header =
+      pax({{"GNU.sparse.major", "1"}, {"GNU.sparse.minor", "0"}, {"GNU.sparse.realsize", "1"}});
+  EXPECT_NE(saidOf(tar({header, member("io.triton.cache/x", "3000000\n" + map)})), "");
+}
+
 TEST(LayerArchive, WhatTheFeedSaysAtTheEndCounts) {
   const std::string bytes = tar({member("io.triton.cache/a", "1")});
   kcache::LayerRules rules{{}};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -201,6 +202,11 @@ Result<kcache::Descriptor> DockerArchive::layerOf(const std::string& name) {
   });
   if (!read) { return tl::unexpected(read.error()); }
   const auto digest = kcache::Digest::parse("sha256:" + hash.hex());
+  // Where a name says what is in it, it does.
+  const std::string stem = std::filesystem::path{*real}.filename().string();
+  if (real->starts_with("blobs/sha256/") && stem != hash.hex()) {
+    return fail(Code::Invalid, fmt::format("'{}': '{}' has the digest {}", file_, *real, digest->text()));
+  }
   names_.insert_or_assign(*digest, *real);
   return kcache::Descriptor{.media_type = std::string{layerType(beginning)}, .digest = *digest, .size = size};
 }
@@ -289,12 +295,13 @@ std::string folderOfFile(const std::string& file) {
 }
 
 /// writeLayer() into a file.
-Result<WrittenLayer> writeTo(NewFile& file, std::vector<NewEntry> entries) {
+Result<WrittenLayer> writeTo(NewFile& file, std::vector<NewEntry> entries, kcache::LayerLimits limits = {}) {
   Status written;
-  auto layer = writeLayer(std::move(entries), Packing::Plain, [&](std::string_view piece) {
+  const auto sink = [&](std::string_view piece) {
     written = file.write(piece);
     return written.has_value();
-  });
+  };
+  auto layer = writeLayer(std::move(entries), Packing::Plain, sink, limits);
   if (!written) { return tl::unexpected(written.error()); }
   return layer;
 }
@@ -326,7 +333,9 @@ Result<WrittenImage> writeDockerArchive(const NewImage& image, const std::string
       entryOfText(kListFile, list)};
   auto archive_file = NewFile::in(folderOfFile(file));
   if (!archive_file) { return tl::unexpected(archive_file.error()); }
-  if (const auto done = writeTo(*archive_file, std::move(entries)); !done) {
+  // The archive itself is no cache, and larger than its layer.
+  const kcache::LayerLimits none{.most_bytes = std::numeric_limits<std::int64_t>::max()};
+  if (const auto done = writeTo(*archive_file, std::move(entries), none); !done) {
     return tl::unexpected(done.error());
   }
   if (const Status done = archive_file->publish(file); !done) { return tl::unexpected(done.error()); }

@@ -65,8 +65,8 @@ Status nothingInTheWay(int from, int to, const std::string& path) {
                                               there->isFolder() ? "a folder" : "no folder"));
     }
     if (!one.isFolder()) { continue; }
-    const Status fine = within(from, to, one.name,
-                               [&](int inner, int below) { return nothingInTheWay(inner, below, whole); });
+    Status fine = within(from, to, one.name,
+                         [&](int inner, int below) { return nothingInTheWay(inner, below, whole); });
     if (!fine) { return fine; }
   }
   return {};

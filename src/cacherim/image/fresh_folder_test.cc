@@ -34,7 +34,7 @@ class FreshFolderTest : public ::testing::Test {
     }
     return out;
   }
-  Status bring(const Files& files, Disk disk = Disk{}) {
+  Status bring(const Files& files, Disk disk = Disk{{}, false}) {
     auto fresh = FreshFolder::towards(target_, std::move(disk));
     if (!fresh) { return because(fresh.error()); }
     put(fresh->path(), files);
@@ -174,11 +174,12 @@ TEST_F(FreshFolderTest, ADiskThatSaysNoLeavesWholeFiles) {
       fs::remove_all(target_);
       if (is_there) { put(target_, before); }
       has_failed = false;
-      const Status done = bring(brought, Disk{[&, left = call](std::string_view name) mutable {
-                                  if (name == "unlink" || name == "rmdir" || left-- != 0) { return 0; }
-                                  has_failed = true;
-                                  return ENOSPC;
-                                }});
+      const auto fault = [&, left = call](std::string_view name) mutable {
+        if (name == "unlink" || name == "rmdir" || left-- != 0) { return 0; }
+        has_failed = true;
+        return ENOSPC;
+      };
+      const Status done = bring(brought, Disk{fault, false});
       EXPECT_EQ(done.has_value(), !has_failed) << call;
       if (!done) { EXPECT_NE(done.error().message.find(target_), std::string::npos) << done.error().message; }
       EXPECT_EQ(namesIn(folder_.path()).size(), fs::exists(target_) ? 1U : 0U) << call;

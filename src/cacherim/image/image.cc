@@ -67,6 +67,15 @@ Result<Image> openImage(ImageSource& source, const kcache::Reference& reference,
 
 Status readImage(ImageSource& source, const kcache::Reference& reference, const Image& image,
                  const kcache::LayerLimits& limits, LayerTaker& taker) {
+  std::int64_t left = limits.most_bytes;
+  for (const kcache::Descriptor& layer : image.manifest.layers) {
+    if (layer.size < 0 || layer.size > left) {
+      return fail(Code::Invalid,
+                  fmt::format("layer {} has {} bytes: more than the {} that an image may have in all",
+                              layer.digest.text(), layer.size, limits.most_bytes));
+    }
+    left -= layer.size;
+  }
   kcache::LayerRules rules{limits};
   for (const kcache::Descriptor& layer : image.manifest.layers) {
     if (std::find(kLayers.begin(), kLayers.end(), layer.media_type) == kLayers.end()) {

@@ -123,7 +123,8 @@ int Registry::triesOf(const std::vector<RegistryHost*>& hosts, std::size_t i) co
   return i + 1 == hosts.size() ? context_.options.tries : 1;
 }
 
-Result<net::Answer> Registry::ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry, int tries) {
+Result<net::Answer> Registry::ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry,
+                                  int tries) {
   retry.begin(tries);
   while (true) {
     Reply reply = host.once(ask, retry.deadline());

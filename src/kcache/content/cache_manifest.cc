@@ -147,8 +147,11 @@ Targets targetsOf(const CacheManifest& manifest) {
   for (const TritonEntry& one : manifest.triton) { out.insert(one.kernel.target); }
   for (const VllmEntry& entry : manifest.vllm) {
     for (const TritonEntry& one : entry.triton) { out.insert(one.kernel.target); }
+    for (const BinaryEntry& one : entry.binary) {
+      out.insert({std::string{tritonBackend(one.target_device)}, "", 0});
+    }
   }
-  return out;
+  return precise(out);
 }
 
 }  // namespace gs::kcache

@@ -38,12 +38,29 @@ TEST(Compat, WhatLabelsDoNotSayIsSaid) {
   EXPECT_EQ(matchSummary({{"cache.vllm.image/summary", "null"}}, kMixed)->unmatched.size(), 0U);
 }
 
-// 9.24: the ancestor's second check of a process matched nothing and everything.
-TEST(Compat, TheSecondCheckIsAsTheFirst) {
-  const Labels labels = labelsOf(*detect(rocmSample()), "");
-  const GpuMatch wanted{{2}, {0, 1}};
-  EXPECT_EQ(*matchSummary(labels, kMixed), wanted);
-  EXPECT_EQ(*matchSummary(labels, kMixed), wanted);
+TEST(Compat, TargetsWithoutABackendAreNoneAndSayNothingAgainstOthers) {
+  const std::string key = "cache.triton.image/summary";
+  const std::string none = R"({"backend":"","arch":"","warp_size":0})";
+  const auto match_of = [&](const std::string& list) {
+    return matchSummary({{key, R"({"targets":[)" + list + "]}"}}, kMixed);
+  };
+  EXPECT_EQ(match_of(none + R"(,{"backend":"cuda","arch":"75"})")->matched, std::vector<int>{0});
+  EXPECT_EQ(match_of(none).error().message, "the cache's summary has no target with a backend");
+}
+
+TEST(Compat, ATargetWithoutAnArchCountsWhereNoneOfItsBackendHasOne) {
+  EXPECT_EQ(precise({{"cuda", "", 32}, {"cuda", "89", 32}, {"hip", "", 0}, {"", "", 0}}),
+            (Targets{{"cuda", "89", 32}, {"hip", "", 0}}));
+}
+
+TEST(Compat, AManifestOfBinariesNamesTheirDevice) {
+  auto manifest = *parseCacheManifest(R"({"vllm":[{"binary":[{"target_device":"rocm"}]}]})");
+  EXPECT_TRUE(matchManifest(manifest, {kMixed[2]}));
+  EXPECT_EQ(matchManifest(manifest, {kMixed[0]}).error().message,
+            "incompatibility detected: backend mismatch");
+  manifest = *parseCacheManifest(
+      R"({"vllm":[{"binary":[{"target_device":"rocm"}],"triton":[{"backend":"hip","arch":"gfx942"}]}]})");
+  EXPECT_EQ(matchManifest(manifest, {kMixed[2]}).error().message, "no compatible GPU found");
 }
 
 TEST(Compat, AManifestMatchesWhereOneKernelDoes) {

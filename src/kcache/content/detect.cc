@@ -64,7 +64,10 @@ class Detector {
   }
 
   Result<DetectedCache> run() && {
-    if (detectVllm() || detectTriton()) { return std::move(out_); }
+    if (detectVllm() || detectTriton()) {
+      out_.targets = precise(out_.targets);
+      return std::move(out_);
+    }
     return fail(Code::NotFound,
                 "there is no cache in it: a Triton cache has <key>/<kernel>.json with a hash beside "
                 "__grp__<kernel>.json, a vLLM cache torch_compile_cache/<hash>/rank_0_0");
@@ -237,6 +240,9 @@ class Detector {
       if (!name.ends_with(".json") || isGroupFile(name)) { continue; }
       const auto kernel = kernelOf(one);
       if (!kernel || !known.insert(kernel->hash).second) { continue; }
+      if (kernel->target.backend.empty()) {
+        note(*one.file, "it does not say for which GPU it was compiled");
+      }
       out_.targets.insert(kernel->target);
       out.push_back({*kernel, dummyKey(*kernel)});
     }

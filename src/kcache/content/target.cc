@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace gs::kcache {
 namespace {
@@ -38,18 +39,34 @@ std::string archOf(const json::Value& value) {
   return number ? std::to_string(*number) : "";
 }
 
+Targets precise(const Targets& targets) {
+  Targets out;
+  for (const Target& one : targets) {
+    const bool is_known =
+        !one.arch.empty() || std::none_of(targets.begin(), targets.end(), [&](const Target& t) {
+          return t.backend == one.backend && !t.arch.empty();
+        });
+    if (is_known && !one.backend.empty()) { out.insert(one); }
+  }
+  return out;
+}
+
 Result<Targets> parseSummary(std::string_view text) {
   const auto value = json::parse(text);
   if (!value) { return fail(Code::Invalid, "the cache's summary: " + value.error().message); }
   if (!value->isNull() && !value->isObject()) {
     return fail(Code::Invalid, "the cache's summary is no object with targets");
   }
+  const auto& list = (*value)["targets"].items();
   Targets out;
-  for (const json::Value& one : (*value)["targets"].items()) {
-    if (one["backend"].str().empty()) {
-      return fail(Code::Invalid, "the cache's summary has a target without a backend");
+  for (const json::Value& one : list) {
+    std::string backend{one["backend"].str()};
+    if (!backend.empty()) {
+      out.insert({std::move(backend), archOf(one["arch"]), one["warp_size"].intOr(0)});
     }
-    out.insert({std::string{one["backend"].str()}, archOf(one["arch"]), one["warp_size"].intOr(0)});
+  }
+  if (out.empty() && !list.empty()) {
+    return fail(Code::Invalid, "the cache's summary has no target with a backend");
   }
   return out;
 }

@@ -33,7 +33,12 @@ using Targets = std::set<Target>;
 /// "90" of a number or a text; anything else is "".
 [[nodiscard]] std::string archOf(const json::Value& value);
 
-/// "null" has none. Error Invalid: it is no summary.
+/// Without those that name no arch where another of the same backend does, and without those that name no
+/// backend: they say less than what is known.
+[[nodiscard]] Targets precise(const Targets& targets);
+
+/// "null" has none. Targets without a backend, as older builders wrote them, are left out. Error Invalid: it is
+/// no summary, or has only such.
 [[nodiscard]] Result<Targets> parseSummary(std::string_view text);
 [[nodiscard]] std::string printSummary(const Targets& targets);
 
