@@ -24,6 +24,7 @@ tl::unexpected<Error> diskError(const char* call, const std::string& name, int e
   const std::string text = fmt::format("{} {}: {}", call, name, std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) { return fail(Code::NotFound, text); }
   if (error == EEXIST || error == ENOTEMPTY) { return fail(Code::Conflict, text); }
+  if (error == EFBIG || error == ELOOP) { return fail(Code::Invalid, text); }
   return fail(Code::Unavailable, text);
 }
 

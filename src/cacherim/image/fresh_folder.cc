@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrefix = ".fresh.";
+constexpr std::string_view kPrefix = ".gpu-scheduler-fresh.";
+constexpr std::size_t kRandom = 6;  // letters behind it, of mkdtemp()
 constexpr int kMostTries = 16;
 
 tl::unexpected<Error> cannotMake(const std::string& path, const std::string& why) {
@@ -30,14 +32,21 @@ bool lock(const Fd& folder, int how) {
   return done == 0;
 }
 
+bool isOurs(const Fd& folder) {
+  struct stat is {};
+  return ::fstat(folder.get(), &is) == 0 && is.st_uid == ::geteuid();
+}
+
 /// What others left behind who are no more. What may not be looked at or taken away stays.
 void sweep(const Disk& disk, int folder) {
   const auto entries = Disk::list(folder);
   if (!entries) { return; }
   for (const Disk::Entry& one : *entries) {
-    if (!one.isFolder() || one.name.rfind(kPrefix, 0) != 0) { continue; }
+    if (!one.isFolder() || !one.name.starts_with(kPrefix) || one.name.size() != kPrefix.size() + kRandom) {
+      continue;
+    }
     const auto left = Disk::openFolder(folder, one.name);
-    if (left && lock(*left, LOCK_EX | LOCK_NB)) { (void)disk.removeAll(folder, one.name); }
+    if (left && isOurs(*left) && lock(*left, LOCK_EX | LOCK_NB)) { (void)disk.removeAll(folder, one.name); }
   }
 }
 
@@ -132,12 +141,12 @@ Status FreshFolder::begin() {
     if (!begun) { return because(begun.error()); }
     if (*begun) { return {}; }
   }
-  return cannotMake(above_path_ + '/' + kPrefix, "others take it away each time");
+  return cannotMake(fmt::format("{}/{}", above_path_, kPrefix), "others take it away each time");
 }
 
 /// False: another process took it for one that was left behind, before it had its lock.
 Result<bool> FreshFolder::tryToBegin() {
-  std::string path = above_path_ + '/' + kPrefix + "XXXXXX";
+  std::string path = fmt::format("{}/{}{}", above_path_, kPrefix, std::string(kRandom, 'X'));
   if (::mkdtemp(path.data()) == nullptr) { return cannotMake(path, std::strerror(errno)); }
   name_ = path.substr(path.rfind('/') + 1);
   auto fresh = Disk::openFolder(above_.get(), name_);

@@ -51,6 +51,7 @@ class FreshFolderTest : public ::testing::Test {
     return is.st_ino;
   }
 
+  const std::string kOurs = ".gpu-scheduler-fresh.";
   TempFolder folder_;
   std::string target_ = folder_.path("cache");
 };
@@ -152,15 +153,15 @@ TEST_F(FreshFolderTest, WhereNothingCanBeMadeIsSaid) {
 }
 
 TEST_F(FreshFolderTest, WhatAKilledOneLeftGoesAndWhatAnotherHoldsStays) {
-  put(target_, {{".fresh.killed/k/a", "1"}, {".fresh.txt", "no folder"}, {"k/a", "1"}});
+  put(target_, {{kOurs + "killed/k/a", "1"}, {kOurs + "a-file", "1"}, {kOurs + "mine/a", "1"}, {"k/a", "1"}});
   const auto other = FreshFolder::in(target_);
   ASSERT_TRUE(other);
   const auto own = FreshFolder::in(target_);
   ASSERT_TRUE(own);
-  EXPECT_FALSE(fs::exists(target_ + "/.fresh.killed"));
+  EXPECT_FALSE(fs::exists(target_ + '/' + kOurs + "killed"));
   EXPECT_TRUE(fs::exists(other->path()));
   EXPECT_TRUE(fs::exists(own->path()));
-  EXPECT_EQ(there(), (Files{{".fresh.txt", "no folder"}, {"k/a", "1"}}));
+  EXPECT_EQ(there(), (Files{{kOurs + "a-file", "1"}, {kOurs + "mine/a", "1"}, {"k/a", "1"}}));
   EXPECT_EQ(fs::status(own->path()).permissions(), fs::perms{0700});
 }
 

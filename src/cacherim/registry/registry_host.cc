@@ -225,6 +225,9 @@ Reply RegistryHost::once(const RegistryAsk& ask, Mono deadline) {
 Reply RegistryHost::authenticate(const RegistryAsk& ask, const net::Answer& asked, Mono deadline) {
   const std::vector<Challenge> challenges = challengesOf(asked);
   std::vector<Credential> all = context_.options.credentials.of(registryName(), prefix_ + ask.repository);
+  if (all.empty()) {  // a file may name the usual port too
+    all = context_.options.credentials.of(base_.host + ':' + base_.port, prefix_ + ask.repository);
+  }
   if (all.empty()) { all.emplace_back(); }
   std::optional<Refusal> last;
   for (const Credential& who : all) {

@@ -167,6 +167,10 @@ Status Store::keepBytes(const std::string& bytes, StoredFile& out) {
 }
 
 Status Store::writeRecord(int folder, const std::string& name, const std::string& text, Wall now) {
+  if (text.size() > kMostOfARecord) {  // it could not be read again
+    return fail(Code::Invalid, fmt::format("{} would have {} bytes: it has too many files of too long names",
+                                           name, text.size()));
+  }
   const std::string beside = newName();
   Status out = disk_.writeFile(at_.tmp.get(), beside, text, 0644);
   if (out) { out = disk_.setTime(at_.tmp.get(), beside, now); }

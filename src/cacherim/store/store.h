@@ -179,7 +179,8 @@ class Store {
   [[nodiscard]] Status unplaceAll(const kcache::Digest& image);
 
   // store_sweep.cc
-  [[nodiscard]] Status dropTree(const kcache::Digest& image, Swept& swept);
+  [[nodiscard]] std::optional<std::map<kcache::Digest, int>> neededLayers() const;
+  [[nodiscard]] Status dropTree(const TreeRecord& record, Swept& swept);
   [[nodiscard]] Status dropLayer(const kcache::Digest& layer, Swept& swept);
 
   std::string root_;

@@ -55,6 +55,12 @@ bool Store::hasAll(const Files& files) const {
   });
 }
 
+/// The disk does not give it now. That says nothing about what is on it, and others may have it mounted.
+template <class Record>
+bool mayBeRead(const Result<Record>& record) {
+  return !record && record.error().code == Code::Unavailable;
+}
+
 /// A layer whose record or files are not all there is none.
 Status Store::repairLayers() {
   const auto entries = Disk::list(at_.layers.get());
@@ -69,6 +75,7 @@ Status Store::repairLayers() {
       layers_.emplace(*digest, one.changed);
       continue;
     }
+    if (mayBeRead(record)) { return because(record.error()); }
     log::warn("a layer in the store is not whole: it will be pulled again", {{"record", one.name}});
     if (Status out = disk_.removeAll(at_.layers.get(), one.name); !out) { return out; }
   }
@@ -94,6 +101,7 @@ Status Store::repairTrees() {
       trees_.insert_or_assign(*digest, marker->changed);
       continue;
     }
+    if (mayBeRead(record)) { return because(record.error()); }
     if (digest) { trees_.erase(*digest); }
     log::warn("a tree in the store is not whole: it will be made again", {{"tree", one.name}});
     if (Status out = disk_.removeAll(at_.trees.get(), one.name); !out) { return out; }

@@ -1,6 +1,8 @@
 // Store: what goes when nobody needs it.
 #include <algorithm>
+#include <optional>
 
+#include "base/log.h"
 #include "cacherim/store/store.h"
 
 namespace gs::cacherim {
@@ -17,12 +19,21 @@ std::vector<std::pair<Wall, kcache::Digest>> byAge(const std::map<kcache::Digest
   return out;
 }
 
+/// One whose record cannot be read stays, and keeps no other from going.
+template <class Record>
+bool isReadable(const Result<Record>& record, const kcache::Digest& which) {
+  if (!record) {
+    log::warn("the store cannot read what it has, and leaves it",
+              {{"digest", which.text()}, {"why", record.error().message}});
+  }
+  return record.has_value();
+}
+
 }  // namespace
 
 /// First nobody finds it, then it is not complete, then it is gone.
-Status Store::dropTree(const kcache::Digest& image, Swept& swept) {
-  const auto record = tree(image);
-  if (!record) { return because(record.error()); }
+Status Store::dropTree(const TreeRecord& record, Swept& swept) {
+  const kcache::Digest& image = record.image;
   if (Status out = unplaceAll(image); !out) { return out; }
   const std::string aside = newName();
   if (Status out = disk_.rename(at_.trees.get(), std::string{image.hex()}, at_.tmp.get(), aside); !out) {
@@ -30,42 +41,50 @@ Status Store::dropTree(const kcache::Digest& image, Swept& swept) {
   }
   trees_.erase(image);
   swept.trees.push_back(image);
-  if (Status out = disk_.removeAll(at_.tmp.get(), aside); !out) { return out; }
-  return forget(record->extras);
+  const Status removed = disk_.removeAll(at_.tmp.get(), aside);  // else it goes when the store is opened
+  const Status forgot = forget(record.extras);
+  return removed ? forgot : removed;
 }
 
 Status Store::dropLayer(const kcache::Digest& layer, Swept& swept) {
   const auto record = this->layer(layer);
-  if (!record) { return because(record.error()); }
+  if (!isReadable(record, layer)) { return {}; }
   if (Status out = disk_.remove(at_.layers.get(), std::string{layer.hex()} + ".json"); !out) { return out; }
   layers_.erase(layer);
   swept.layers.push_back(layer);
   return forget(record->files);
 }
 
+/// Layers that trees need, and how often; nullopt: not all trees say it.
+std::optional<std::map<kcache::Digest, int>> Store::neededLayers() const {
+  std::map<kcache::Digest, int> out;
+  for (const auto& [image, used] : trees_) {
+    const auto record = tree(image);
+    if (!isReadable(record, image)) { return std::nullopt; }
+    for (const kcache::Digest& layer : record->layers) { ++out[layer]; }
+  }
+  return out;
+}
+
 Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
   Swept out;
   const std::uint64_t before = bytes_;
   const auto isOver = [&] { return terms.quota > 0 && bytes_ > terms.quota; };
-  // Layers that are needed, and how often: a tree that goes takes those with it that no other has.
-  std::map<kcache::Digest, int> needed;
-  for (const auto& [image, used] : trees_) {
-    const auto record = tree(image);
-    if (!record) { return because(record.error()); }
-    for (const kcache::Digest& layer : record->layers) { ++needed[layer]; }
-  }
+  // A tree that goes takes those layers with it that no other has.
+  auto needed = neededLayers();
   for (const auto& [published, layer] : byAge(layers_, in_use)) {
-    if (needed[layer] > 0 || published + terms.layer_grace > now) { continue; }
+    if (!needed || (*needed)[layer] > 0 || published + terms.layer_grace > now) { continue; }
     if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
   }
   for (const auto& [used, image] : byAge(trees_, in_use)) {
     const bool old = terms.most_age > Duration::zero() && used + terms.most_age < now;
     if (!old && !isOver()) { continue; }
     const auto record = tree(image);
-    if (!record) { return because(record.error()); }
-    if (Status dropped = dropTree(image, out); !dropped) { return because(dropped.error()); }
+    if (!record) { continue; }
+    if (Status dropped = dropTree(*record, out); !dropped) { return because(dropped.error()); }
+    if (!needed) { continue; }
     for (const kcache::Digest& layer : record->layers) {
-      if (--needed[layer] > 0 || in_use.contains(layer)) { continue; }
+      if (--(*needed)[layer] > 0 || in_use.contains(layer)) { continue; }
       if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
     }
   }

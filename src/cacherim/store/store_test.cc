@@ -5,6 +5,10 @@
 
 #include <cerrno>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "cacherim/store/store_fixture_test.h"
 
 namespace gs::cacherim {
@@ -355,6 +359,52 @@ TEST_F(SweepTest, AgeTakesWhatIsOlder) {
             0U);  // times outlive the process
   EXPECT_EQ(store_->sweep({}, {.most_age = 90min}, now_ + 2h)->trees, std::vector{digest("i2")});
   EXPECT_EQ(bytesOnDisk(), 0U);
+}
+
+TEST_F(SweepTest, ARecordThatCannotBeReadKeepsNoOtherFromGoing) {
+  Store& store = filled();
+  std::ofstream{root() + "/trees/" + std::string{digest("i1").hex()} + "/record.json"} << "nonsense";
+  const auto out = store.sweep({}, {.most_age = 1s}, now_ + 1000h);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->trees, std::vector{digest("i2")});
+  EXPECT_TRUE(out->layers.empty());  // i1 may need each of them
+}
+
+/// As few descriptors as make some of the calls fail.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(free);
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(free + more);
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+// Pods may have them mounted.
+TEST_F(SweepTest, WhatTheDiskDoesNotGiveForNowIsNotTakenForBroken) {
+  filled();
+  store_.reset();
+  int failed = 0;
+  for (int more = 0; more < 16; ++more) {
+    {
+      const FewDescriptors few{more};
+      failed += Store::open(root(), Disk{{}, false}) ? 0 : 1;
+    }
+    const Store& store = open();
+    EXPECT_TRUE(store.hasTree(digest("i1")) && store.hasTree(digest("i2"))) << more;
+    store_.reset();
+  }
+  EXPECT_GT(failed, 2);
+  EXPECT_LT(failed, 16);
 }
 
 TEST_F(SweepTest, ALayerWithoutATreeIsKeptForAWhileOrWhileItIsInUse) {
