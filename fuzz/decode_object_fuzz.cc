@@ -7,6 +7,7 @@
 #include "kapi/decode.h"
 #include "kapi/paths.h"
 #include "kapi/write.h"
+#include "kcache/kinds/kinds.h"
 #include "testing/kinds.h"
 
 namespace {
@@ -32,6 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const json::Value v = document->root().value();
     auto kinds = testing::allKinds();
     kinds.push_back(agent::kOwnStatus);
+    for (const kapi::Kind kind :
+         {kcache::kCache, kcache::kClusterCache, kcache::kCacheNode, kcache::kClusterCacheNode}) {
+      kinds.push_back(kind);
+    }
     for (const kapi::Kind kind : kinds) {
       const auto object = kapi::decodeObject(kind, v);
       if (!(object == kapi::decodeObject(kind, document->root()))) { __builtin_trap(); }

@@ -1,6 +1,6 @@
 // Any names, a line each, as entries of layers: what is taken lies below the cache's root, is no file and a
-// folder at once, and comes once in a layer. A line begins with a letter: f, d, l (link), or + for a new
-// layer.
+// folder at once, comes once in a layer, and is no more than the limits say. A line begins with a letter: f,
+// d, l (link), or + for a new layer.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -46,7 +46,8 @@ EntryKind kindOf(char letter) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view in{reinterpret_cast<const char*>(data), size};
-  gs::kcache::LayerRules rules{{}};
+  constexpr std::size_t kMost = 256;
+  gs::kcache::LayerRules rules{{.most_entries = kMost}};
   rules.beginLayer();
   Seen seen;
   while (!in.empty()) {
@@ -65,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check(kindOf(line[0]) != EntryKind::SymbolicLink || placed->where == Placed::Where::Nowhere);
     seen.take(*placed);
+    check(seen.is_folder.size() <= kMost);
   }
   return 0;
 }

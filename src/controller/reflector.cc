@@ -104,7 +104,8 @@ void Reflector::listFailed(const kapi::Outcome& outcome, Now now, Output& out) {
   list_failed_ = true;
   const bool not_served = outcome.http == 404 && config_.kind->may_be_absent;
   out.forbidden_now = outcome.http == 403 && config_.optional;
-  absent_ = not_served || out.forbidden_now;
+  const bool was_emptied = absent_ && config_.kind->may_be_absent;  // only a list makes it known again
+  absent_ = not_served || out.forbidden_now || was_emptied;
   say(fmt::format("list of {}: {} {}", config_.kind->plural, outcome.http, outcome.message), out);
   if (not_served) {
     listed_.clear();

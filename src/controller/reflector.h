@@ -91,10 +91,10 @@ class Reflector {
   }
   [[nodiscard]] kapi::Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
-  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Listed again
-  /// every 10 s.
-  /// Or that of an optional one was answered 403: what was known stays. Listed again, later each time, up to
-  /// every 10 s.
+  /// A list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty, and absent until a
+  /// list is complete, whatever fails in between. Listed again every 10 s.
+  /// Or the last of an optional one was answered 403: what was known stays. Listed again, later each time, up
+  /// to every 10 s.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }

@@ -312,6 +312,23 @@ TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
   EXPECT_FALSE(h.machine().absent());
 }
 
+/// It was emptied: that a later list fails otherwise does not make it known.
+TEST(Reflector, AKindThatIsNotServedStaysSoUntilAListIsComplete) {
+  Hand h{500, kapi::kGpuClaim};
+  h.begin();
+  h.ended(h.open().stream, 404);
+  for (const int http : {404, 500, 503, 429, 0, 403}) {
+    h.advance(h.untilWake());
+    h.tick();
+    h.listFails(http);
+    EXPECT_TRUE(h.machine().absent()) << http;
+  }
+  h.advance(h.untilWake());
+  h.tick();
+  h.listed(30, {});
+  EXPECT_FALSE(h.machine().absent());
+}
+
 TEST(Reflector, ALostConnectionWatchesAgainWithoutAList) {
   Hand h;
   h.begin();

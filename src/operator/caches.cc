@@ -44,6 +44,14 @@ const char* doingOf(Act act) {
 
 const char* metricOf(Act act) { return act == Act::WriteStatus ? "status" : "finalizer"; }
 
+/// What an event is about: the state that is wrong and its first cause; "" nothing.
+std::string newsIn(const Cache& cache) {
+  if (!cache.status || !cache.status->condition) { return {}; }
+  const auto& [state, message, since] = *cache.status->condition;
+  const bool is_told = state == State::Error || state == State::UnloadError || state == State::Outdated;
+  return is_told ? fmt::format("{} {}", kcache::nameOf(state), firstCause(message)) : "";
+}
+
 std::string stateOf(const Cache& cache) {
   return cache.status && cache.status->condition ? kcache::nameOf(cache.status->condition->state) : "None";
 }
@@ -85,11 +93,15 @@ void Caches::changed(const model::Ptr<Cache>& cache) {
   const bool is_other = before == nullptr || before->uid != cache->uid;
   if (!is_other && cache->revision < before->revision) { return; }
   count(entry, -1);
-  if (is_other) { entry.has_said_deleting = false; }
+  if (is_other) {
+    entry.has_said_deleting = false;
+    entry.told.clear();
+    entry.told_at.reset();
+  }
   entry.cache = cache;
   count(entry, 1);
   if (is_other || before->digest != cache->digest) {
-    for (const std::string& object : entry.tally.objects()) { share(place, entry, object); }
+    for (const std::string& object : entry.tally.objects()) { share(entry, object); }
   }
   touch(place);
 }
@@ -110,13 +122,12 @@ void Caches::drop(Entries::iterator entry) {
   if (entry->second.cache == nullptr && !entry->second.tally.isHeld()) { entries_.erase(entry); }
 }
 
-/// What that node object says of it, counted anew.
-void Caches::share(const model::ObjectKey& place, Entry& entry, const std::string& object) {
-  const CacheNode& node = *nodes_.at({place.ns, object});
-  const Said said = saidBy(node);
-  const auto it = said.find(place.name);
-  const std::string present = entry.cache == nullptr ? std::string{} : entry.cache->digest;
-  if (it != said.end()) { entry.tally.say(node.node.text, object, shareOf(it->second, present)); }
+/// What that node object, which says something of it, says: counted anew.
+void Caches::share(Entry& entry, const std::string& object) {
+  const CacheNode& node = *nodes_.at({entry.cache->key.ns, object});
+  const auto it = node.caches.find(entry.cache->key.name);
+  const kcache::Entries* entries = it == node.caches.end() ? nullptr : &it->second;
+  entry.tally.say(node.node.text, object, shareOf(entries, entry.cache->digest));
 }
 
 void Caches::nodeChanged(const model::Ptr<CacheNode>& node) {
@@ -155,18 +166,31 @@ void Caches::nodeGone(const model::ObjectKey& key) {
   }
 }
 
+void Caches::nodesKnown(kapi::Kind kind, model::Revision revision) {
+  NodeNews& news = kind == kcache::kCacheNode ? news_ : wide_news_;
+  for (const auto& place : news.reached(revision)) { touch(place); }
+}
+
+std::optional<model::Revision> Caches::takeNodesWanted(kapi::Kind kind) {
+  return (kind == kcache::kCacheNode ? news_ : wide_news_).takeWanted();
+}
+
 // ---- what is done
 
 void Caches::lead() {
   is_leading_ = true;
-  for (const auto& [place, entry] : entries_) {
-    if (entry.cache != nullptr) { desk_.touch(place); }
+  for (auto& [place, entry] : entries_) {
+    if (entry.cache == nullptr) { continue; }
+    entry.told = newsIn(*entry.cache);
+    desk_.touch(place);
   }
 }
 
 void Caches::standBy() {
   is_leading_ = false;
   desk_.reset();
+  news_.reset();
+  wide_news_.reset();
 }
 
 void Caches::go(Now now, kapi::Effects& out) {
@@ -183,17 +207,21 @@ std::optional<Mono> Caches::nextDue() const { return is_leading_ ? desk_.nextDue
 void Caches::look(const model::ObjectKey& place, Entry& entry, Now now, kapi::Effects& out) {
   const Cache& cache = *entry.cache;
   if (cache.is_deleting && entry.tally.isHeld()) { sayDeleting(entry); }
-  Plan plan = planOf(cache, entry.tally, now.wall);
+  tell(place, entry, now);
+  const Plan plan = planOf(cache, entry.tally, now.wall);
   if (plan.act == Act::Nothing) { return; }
   if (plan.act != Act::WriteStatus && cache.finalizers.are_cut) { return; }
+  if (plan.act == Act::RemoveFinalizer && !newsOf(place).covers(cache.revision)) {
+    return newsOf(place).await(place, cache.revision);
+  }
   if (plan.act == Act::WriteStatus && entry.written_at) {
     const Mono at = *entry.written_at + (plan.is_cause_only ? kCauseGap : kGap);
     if (now.mono < at) { return desk_.touchAt(place, at); }
   }
-  write(place, cache, std::move(plan), out);
+  write(place, cache, plan, out);
 }
 
-void Caches::write(const model::ObjectKey& place, const Cache& cache, Plan plan, kapi::Effects& out) {
+void Caches::write(const model::ObjectKey& place, const Cache& cache, const Plan& plan, kapi::Effects& out) {
   const char* finalizer = kcache::finalizerOf(cache.key);
   kapi::Call call;
   if (plan.act == Act::WriteStatus) {
@@ -205,7 +233,7 @@ void Caches::write(const model::ObjectKey& place, const Cache& cache, Plan plan,
         kcache::writeFinalizers(kcache::cacheKindOf(cache.key), cache.key, cache.uid, cache.revision, names);
   }
   call.leader_only = true;
-  call.token = desk_.begin(place, {plan.act, std::move(plan.status)});
+  call.token = desk_.begin(place, plan.act);
   out.emplace_back(std::move(call));
 }
 
@@ -218,61 +246,55 @@ void Caches::sayDeleting(Entry& entry) {
                                       more == 0 ? "" : fmt::format(" and {} more", more))));
 }
 
-void Caches::sayState(const Cache& cache, const kcache::CacheStatus& written) {
-  const kcache::Condition& is = *written.condition;
-  const bool is_new = !cache.status || !cache.status->condition ||
-                      cache.status->condition->state != is.state ||
-                      cache.status->condition->message != is.message;
-  const bool is_told =
-      is.state == State::Error || is.state == State::UnloadError || is.state == State::Outdated;
-  if (!is_new || !is_told) { return; }
-  auto note = noteOn(cache, kcache::nameOf(is.state), is.message);
-  note.warning = is.state != State::Outdated;
-  notes_.push_back(std::move(note));
+void Caches::tell(const model::ObjectKey& place, Entry& entry, Now now) {
+  const Cache& cache = *entry.cache;
+  std::string news = newsIn(cache);
+  if (news == entry.told) { return; }
+  if (!news.empty()) {
+    if (entry.told_at && now.mono < *entry.told_at + kTellGap) {
+      return desk_.touchAt(place, *entry.told_at + kTellGap);
+    }
+    const kcache::Condition& is = *cache.status->condition;
+    notes_.push_back(noteOn(cache, kcache::nameOf(is.state), is.message));
+    notes_.back().warning = is.state != State::Outdated;
+    entry.told_at = now.mono;
+  }
+  entry.told = std::move(news);
 }
 
 bool Caches::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = desk_.answered(outcome.token);
   if (!answer) { return false; }
-  const auto& [place, doing, is_stale] = *answer;
+  const auto& [place, act, is_stale] = *answer;
   const bool is_applied = outcome.result == CallResult::Applied;
-  out.emplace_back(
-      kapi::Metric{kapi::MetricOp::Add,
-                   kWrites,
-                   {{"what", metricOf(doing.act)}, {"result", is_applied ? "written" : "failed"}},
-                   1});
+  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
+                                kWrites,
+                                {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
+                                1});
   if (is_stale) { return true; }
-  is_applied ? written(place, doing, outcome, now, out) : failed(place, doing, outcome, now, out);
+  is_applied ? written(place, act, outcome, now) : failed(place, act, outcome, now, out);
   return true;
 }
 
-void Caches::written(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
-                     kapi::Effects& /*out*/) {
+void Caches::written(const model::ObjectKey& place, Act act, const kapi::Outcome& outcome, Now now) {
   Entry& entry = entries_.at(place);
   desk_.worked(place);
   entry.trouble.clear();
-  if (doing.act == Act::WriteStatus) {
-    entry.written_at = now.mono;
-    sayState(*entry.cache, doing.status);
-  }
+  if (act == Act::WriteStatus) { entry.written_at = now.mono; }
   const auto cache = outcome.object.as<Cache>();
-  if (cache == nullptr || cache->uid != entry.cache->uid) {
-    desk_.failed(place, now.mono, kGap);  // the watch brings it
-  } else if (doing.act != Act::RemoveFinalizer) {
-    changed(cache);
-  } else {
-    // The answer may show it as it was just before it went: the watch says whether it did.
-    desk_.failed(place, now.mono, kGap);
-  }
+  const bool is_it = cache != nullptr && cache->uid == entry.cache->uid;
+  if (is_it && act != Act::RemoveFinalizer) { return changed(cache); }
+  // The watch says what became of it: the answer may show it as it was just before it went.
+  desk_.failed(place, now.mono, kGap);
 }
 
-void Caches::failed(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
+void Caches::failed(const model::ObjectKey& place, Act act, const kapi::Outcome& outcome, Now now,
                     kapi::Effects& out) {
   Entry& entry = entries_.at(place);
   desk_.failed(place, now.mono, outcome.retry_after);
   const bool is_behind = outcome.http == 409 || outcome.notFound();  // somebody was faster
   std::string trouble =
-      is_behind ? "" : fmt::format("{}: {} {}", doingOf(doing.act), outcome.http, outcome.message);
+      is_behind ? "" : fmt::format("{}: {} {}", doingOf(act), outcome.http, outcome.message);
   if (!trouble.empty() && trouble != entry.trouble) {
     out.emplace_back(kapi::Log{
         kapi::Level::Warn,

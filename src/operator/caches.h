@@ -5,7 +5,10 @@
 // write per kGap and cache, and one whose cause alone differs per kCauseGap; what changes meanwhile goes with
 // the next. Every write holds for the version that was decided on only, so one that comes late does nothing.
 // What fails is tried again with backoff, by cache, and logged when the reason is new.
-// Waiting for its nodes, a cache that is being deleted says once which (event Deleting).
+// Waiting for its nodes, a cache that is being deleted says once which (event Deleting). It goes only when
+// the node objects are known to be no older than the cache (node_news.h).
+// A state that is wrong is told when it stands in the status, whether an answer or the watch brings it: each
+// new state or first cause once, one per kTellGap and cache at most. What a new leader finds counts as told.
 // One thread; time is an argument.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include "kcache/kinds/kinds.h"
 #include "model/object.h"
 #include "operator/desk.h"
+#include "operator/node_news.h"
 #include "operator/plan.h"
 
 namespace gs::gkm {
@@ -25,6 +29,7 @@ class Caches {
  public:
   static constexpr Duration kGap = std::chrono::seconds{1};
   static constexpr Duration kCauseGap = std::chrono::seconds{10};
+  static constexpr Duration kTellGap = std::chrono::minutes{1};
 
   explicit Caches(std::uint8_t owner);
 
@@ -32,6 +37,10 @@ class Caches {
   void gone(const model::ObjectKey& key, const model::Uid& uid);
   void nodeChanged(const model::Ptr<kcache::CacheNode>& node);
   void nodeGone(const model::ObjectKey& key);
+  /// All node objects of that kind are known as they were at that revision.
+  void nodesKnown(kapi::Kind kind, model::Revision revision);
+  /// Up to where those have to be known; said once.
+  [[nodiscard]] std::optional<model::Revision> takeNodesWanted(kapi::Kind kind);
 
   /// We lead, and everything is known: what was left is done from here on.
   void lead();
@@ -53,16 +62,14 @@ class Caches {
   [[nodiscard]] std::size_t nodeObjects() const { return nodes_.size(); }
 
  private:
-  struct Doing {
-    Act act{};
-    kcache::CacheStatus status{};
-  };
   struct Entry {
     model::Ptr<kcache::Cache> cache{};  // nullptr: nodes speak of it, and it is not there
     Tally tally{};
     std::optional<Mono> written_at{};  // its status
     std::string trouble{};
     bool has_said_deleting = false;
+    std::string told{};  // the state and first cause that an event told last; "" it is well
+    std::optional<Mono> told_at{};
   };
   using Entries = std::map<model::ObjectKey, Entry>;  // by namespace and handle
 
@@ -70,21 +77,23 @@ class Caches {
   void touch(const model::ObjectKey& place) {
     if (is_leading_) { desk_.touch(place); }
   }
-  void share(const model::ObjectKey& place, Entry& entry, const std::string& object);
+  NodeNews& newsOf(const model::ObjectKey& cache) { return cache.ns.empty() ? wide_news_ : news_; }
+  void share(Entry& entry, const std::string& object);
   void drop(Entries::iterator entry);
   void count(const Entry& entry, int by);
   void look(const model::ObjectKey& place, Entry& entry, Now now, kapi::Effects& out);
-  void write(const model::ObjectKey& place, const kcache::Cache& cache, Plan plan, kapi::Effects& out);
+  void write(const model::ObjectKey& place, const kcache::Cache& cache, const Plan& plan, kapi::Effects& out);
   void sayDeleting(Entry& entry);
-  void sayState(const kcache::Cache& cache, const kcache::CacheStatus& written);
-  void written(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
-               kapi::Effects& out);
-  void failed(const model::ObjectKey& place, const Doing& doing, const kapi::Outcome& outcome, Now now,
+  void tell(const model::ObjectKey& place, Entry& entry, Now now);
+  void written(const model::ObjectKey& place, Act act, const kapi::Outcome& outcome, Now now);
+  void failed(const model::ObjectKey& place, Act act, const kapi::Outcome& outcome, Now now,
               kapi::Effects& out);
 
-  Desk<Doing> desk_;
+  Desk<Act> desk_;
   Entries entries_;
   std::map<model::ObjectKey, model::Ptr<kcache::CacheNode>> nodes_;
+  NodeNews news_;  // of namespaces
+  NodeNews wide_news_;
   std::map<std::string, std::size_t> states_;
   std::size_t deleting_ = 0;
   std::vector<controller::EventNote> notes_;

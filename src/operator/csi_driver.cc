@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "kapi/write.h"
 #include "kcache/kinds/names.h"
 #include "operator/kinds.h"
@@ -50,24 +52,27 @@ void CsiDriver::lead(Now now) {
 
 void CsiDriver::standBy() {
   is_leading_ = false;
+  to_write_.reset();
+  trouble_.clear();
   calls_.reset();
 }
 
-void CsiDriver::send(Doing doing, kapi::Call call, kapi::Effects& out) {
-  call.leader_only = doing != Doing::Read;
-  call.token = calls_.begin(kOnly, doing);
-  out.emplace_back(std::move(call));
+void CsiDriver::send(Step step, kapi::Effects& out) {
+  step.call.leader_only = step.doing != Doing::Read;
+  step.call.token = calls_.begin(kOnly, step.doing);
+  out.emplace_back(std::move(step.call));
 }
 
 void CsiDriver::go(Now now, kapi::Effects& out) {
   (void)calls_.takeDue(now.mono);
-  if (!is_leading_ || now.mono < next_look_ || !calls_.due(kOnly, now.mono)) { return; }
-  send(Doing::Read, kapi::getObject(kCsiDriver, kKey), out);
+  if (!is_leading_ || !calls_.due(kOnly, now.mono)) { return; }
+  if (auto step = std::exchange(to_write_, std::nullopt)) { return send(std::move(*step), out); }
+  if (now.mono >= next_look_) { send({Doing::Read, kapi::getObject(kCsiDriver, kKey)}, out); }
 }
 
 std::optional<Mono> CsiDriver::nextDue() const {
   if (!is_leading_ || calls_.open(kOnly)) { return std::nullopt; }
-  return std::max(next_look_, calls_.notBefore(kOnly));
+  return to_write_ ? calls_.notBefore(kOnly) : std::max(next_look_, calls_.notBefore(kOnly));
 }
 
 void CsiDriver::say(std::string trouble, kapi::Effects& out) {
@@ -84,6 +89,8 @@ bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out
   const bool is_absent = answer->what == Doing::Read && outcome.notFound();
   if (!is_applied && !is_absent) {
     (void)calls_.failed(kOnly, now.mono, outcome.retry_after);
+    next_look_ = now.mono;
+    if (outcome.http == 409) { return true; }  // somebody was faster
     say(fmt::format("CSIDriver {}: {} {}", kcache::kDriver, outcome.http, outcome.message), out);
     return true;
   }
@@ -99,7 +106,10 @@ bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out
 
 void CsiDriver::read(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto is = outcome.object.as<CsiDriverObject>();
-  if (outcome.notFound()) { return send(Doing::Create, creation(), out); }
+  if (outcome.notFound()) {
+    to_write_ = Step{Doing::Create, creation()};
+    return;
+  }
   next_look_ = now.mono + kLook;
   if (is == nullptr) { return; }
   if (is->attach_required || is->modes != std::vector<std::string>{kMode}) {
@@ -110,7 +120,8 @@ void CsiDriver::read(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
         out);
   }
   if (!is->pod_info_on_mount || is->fs_group_policy != kPolicy) {
-    return send(Doing::Patch, correction(*is), out);
+    to_write_ = Step{Doing::Patch, correction(*is)};
+    return;
   }
   say("", out);
 }

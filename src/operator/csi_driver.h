@@ -32,12 +32,17 @@ class CsiDriver {
  private:
   enum class Doing : std::uint8_t { Read, Create, Patch };
   static constexpr int kOnly = 0;
-  void send(Doing doing, kapi::Call call, kapi::Effects& out);
+  struct Step {
+    Doing doing{};
+    kapi::Call call{};
+  };
+  void send(Step step, kapi::Effects& out);
   void read(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void say(std::string trouble, kapi::Effects& out);
 
   controller::KeyedCalls<int, Doing> calls_;
   std::string trouble_;
+  std::optional<Step> to_write_;  // go() sends it, for the answer may come when nothing may be written
   Mono next_look_{};
   bool is_leading_ = false;
 };

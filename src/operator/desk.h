@@ -41,6 +41,7 @@ class Desk {
   /// The next key to work on, nullopt: none now.
   std::optional<model::ObjectKey> next(Mono now) {
     takeDue(now);
+    if (!share_.any()) { return std::nullopt; }
     auto at = ready_.upper_bound(last_);
     for (std::size_t left = ready_.size(); left > 0; --left) {
       if (at == ready_.end()) { at = ready_.begin(); }

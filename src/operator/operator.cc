@@ -18,6 +18,8 @@ constexpr std::uint8_t kLostNodesOwner = kFirst + 6;
 constexpr std::uint8_t kCsiDriverOwner = kFirst + 7;
 constexpr controller::OwnerRange kPartsOwners{kFirst + 8, 4};
 
+bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
+
 controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, Rng& rng) {
   return {{.kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}}, rng.split()};
 }
@@ -80,13 +82,14 @@ void Operator::take(controller::Reflector& reflector, controller::Reflector::Out
     failure_ = fmt::format("the API server's history of {} went back (restored from a backup?)",
                            reflector.kind()->plural);
   }
+  if (isNodeObject(reflector.kind())) { caches_.nodesKnown(reflector.kind(), reflector.progress()); }
   std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
 }
 
 void Operator::apply(const controller::Change& change) {
   if (change.kind == kNodePresence) {
     change.object.empty() ? lost_nodes_.nodeLost(change.key.name) : lost_nodes_.nodeSeen(change.key.name);
-  } else if (change.kind == kcache::kCacheNode || change.kind == kcache::kClusterCacheNode) {
+  } else if (isNodeObject(change.kind)) {
     applyNodeObject(change);
   } else if (const auto cache = change.object.as<kcache::Cache>()) {
     caches_.changed(cache);
@@ -150,6 +153,7 @@ void Operator::go(Now now, kapi::Effects& out) {
   if (is_working_ && is_taking_ && failure_.empty() && isComplete()) {
     lost_nodes_.go(now, out);
     caches_.go(now, out);
+    catchUp(now, out);
     csi_driver_.go(now, out);
     for (const auto& note : caches_.takeNotes()) { events_.send(note, now, out); }
     events_.tick(now, out);
@@ -161,6 +165,15 @@ void Operator::go(Now now, kapi::Effects& out) {
     if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
   }
   gauge(out);
+}
+
+/// Caches that may go once more is known of their nodes.
+void Operator::catchUp(Now now, kapi::Effects& out) {
+  for (auto& reflector : reflectors_) {
+    if (!isNodeObject(reflector.kind())) { continue; }
+    const auto wanted = caches_.takeNodesWanted(reflector.kind());
+    if (wanted) { take(reflector, reflector.catchUp(*wanted, now), out); }
+  }
 }
 
 // ---- what is told of it

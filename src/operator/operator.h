@@ -58,6 +58,7 @@ class Operator {
   void standBy();
   [[nodiscard]] bool isComplete() const;
   void go(Now now, kapi::Effects& out);
+  void catchUp(Now now, kapi::Effects& out);
   void gauge(kapi::Effects& out);
 
   Rng rng_;

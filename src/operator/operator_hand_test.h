@@ -1,5 +1,6 @@
 // An operator whose API server is the test: objects by kind and key, with finalizers, merge patches,
-// preconditions and watches. What it sends is answered at once, unless the test holds or refuses it.
+// preconditions, and watches that bring what came after their revision. What it sends is answered at once,
+// unless the test refuses it; news of a kind can be held back, or come before the answer that they are of.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,8 +32,7 @@ class Server {
  public:
   using Key = std::pair<std::string, model::ObjectKey>;  // plural and key
   std::map<Key, json::Value> objects;
-  std::map<std::string, std::pair<kapi::Token, kapi::Kind>> streams;  // by plural
-  std::vector<std::variant<kapi::WatchEvent, kapi::WatchEnded>> news;
+  std::set<std::string> held;  // plurals of the kinds of which no watch brings anything now
 
   kapi::Outcome carryOut(const kapi::Call& call) {
     switch (call.verb) {
@@ -52,7 +52,7 @@ class Server {
       object.child("metadata").set("uid", "u" + std::to_string(++revision_));
     }
     object.child("metadata").set("resourceVersion", std::to_string(++revision_));
-    objects[at] = std::move(object);
+    objects[at] = retold(object);
     tell(at, is_new ? kapi::WatchType::Added : kapi::WatchType::Modified);
     return objects[at];
   }
@@ -67,10 +67,54 @@ class Server {
   }
   void touch(const Key& at) {
     objects.at(at).child("metadata").set("resourceVersion", std::to_string(++revision_));
+    objects.at(at) = retold(objects.at(at));
     tell(at, kapi::WatchType::Modified);
   }
 
+  // ---- watches
+
+  void open(const kapi::OpenWatch& watch) {
+    constexpr std::string_view kFrom = "resourceVersion=";
+    const std::string from = watch.query.substr(watch.query.find(kFrom) + kFrom.size());
+    streams_[watch.stream] = {watch.kind, std::stoull(from)};
+  }
+  void close(kapi::Token stream) { streams_.erase(stream); }
+  void closeAll() { streams_.clear(); }
+  [[nodiscard]] std::vector<kapi::Token> streamsOf(kapi::Kind kind) const {
+    std::vector<kapi::Token> out;
+    for (const auto& [token, stream] : streams_) {
+      if (stream.kind == kind) { out.push_back(token); }
+    }
+    return out;
+  }
+  /// What the watches bring now.
+  std::vector<kapi::WatchEvent> takeNews() {
+    std::vector<kapi::WatchEvent> out;
+    for (auto& [token, stream] : streams_) {
+      if (held.contains(std::string{stream.kind->plural})) { continue; }
+      const auto& all = history_[std::string{stream.kind->plural}];
+      for (auto at = all.upper_bound(stream.from); at != all.end(); ++at) {
+        const auto& [type, key, object] = at->second;
+        out.push_back({token, type, kapi::decodeObject(stream.kind, object), key, at->first});
+        stream.from = at->first;
+      }
+    }
+    return out;
+  }
+
  private:
+  struct Stream {
+    kapi::Kind kind{};
+    model::Revision from = 0;
+  };
+  struct Event {
+    kapi::WatchType type{};
+    model::ObjectKey key;
+    json::Value object;
+  };
+
+  /// As it is after it went over the wire.
+  static json::Value retold(const json::Value& value) { return json::parse(json::print(value)).value(); }
   static kapi::Outcome answer(const kapi::Call& call, int http, const json::Value& body) {
     return kapi::decodeAnswerValue(call, http, body);
   }
@@ -155,12 +199,11 @@ class Server {
   }
   void tell(const Key& at, kapi::WatchType type) { tell(at, type, objects.at(at)); }
   void tell(const Key& at, kapi::WatchType type, const json::Value& object) {
-    const auto stream = streams.find(at.first);
-    if (stream == streams.end()) { return; }
-    const auto& [token, kind] = stream->second;
-    news.emplace_back(kapi::WatchEvent{token, type, kapi::decodeObject(kind, object), at.second, revision_});
+    history_[at.first].emplace(revision_, Event{type, at.second, object});
   }
 
+  std::map<kapi::Token, Stream> streams_;
+  std::map<std::string, std::map<model::Revision, Event>> history_;  // by plural
   model::Revision revision_ = 100;
 };
 
@@ -169,6 +212,8 @@ class Hand : public ::testing::Test {
   /// What becomes of a call. nullopt: it is carried out.
   std::function<std::optional<kapi::Outcome>(const kapi::Call&)> fate;
   Server server;
+  /// Whether the news of what a call does come before its answer.
+  std::function<bool()> news_first = [] { return false; };
   std::vector<std::string> writes;  // "PATCH gkmcaches ns/one status"
   std::vector<std::string> logs;
   std::map<std::string, double> gauges;
@@ -177,8 +222,7 @@ class Hand : public ::testing::Test {
   Now now() const { return clock_.now(); }
   /// A process starts, and leads if it may.
   void start(bool leads = true) {
-    server.streams.clear();
-    server.news.clear();
+    server.closeAll();
     machine_.emplace(Operator::Config{}, Rng{1});
     wakes_.clear();
     carry(machine_->start(now()));
@@ -186,6 +230,13 @@ class Hand : public ::testing::Test {
   }
   void lead(bool leading = true) {
     carry(machine_->handle(kapi::Leadership{leading, ++term_, now().mono + std::chrono::hours{1}}, now()));
+  }
+  /// Its watches end.
+  void endWatch(kapi::Kind kind, int http) {
+    for (const kapi::Token token : server.streamsOf(kind)) {
+      server.close(token);
+      carry(machine_->handle(kapi::WatchEnded{token, http, http == 200 ? "" : "broken"}, now()));
+    }
   }
   /// What changed is heard, and what follows is done.
   void settle() { carry({}); }
@@ -292,12 +343,19 @@ class Hand : public ::testing::Test {
  private:
   void carry(kapi::Effects effects) {
     std::deque<kapi::MachineEvent> events;
+    const auto hear = [&] {
+      for (auto& event : server.takeNews()) { events.emplace_back(std::move(event)); }
+    };
     const auto take = [&](kapi::Effects& from) {
       for (auto& effect : from) {
         if (auto* call = std::get_if<kapi::Call>(&effect)) {
-          events.emplace_back(send(*call));
+          kapi::Outcome answer = send(*call);
+          if (news_first()) { hear(); }
+          events.emplace_back(std::move(answer));
         } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
-          server.streams[std::string{open->kind->plural}] = {open->stream, open->kind};
+          server.open(*open);
+        } else if (const auto* close = std::get_if<kapi::CloseWatch>(&effect)) {
+          server.close(close->stream);
         } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
           wakes_.insert(wake->at);
         } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
@@ -310,9 +368,7 @@ class Hand : public ::testing::Test {
     };
     take(effects);
     while (true) {
-      for (auto& one : std::exchange(server.news, {})) {
-        std::visit([&](auto& event) { events.emplace_back(std::move(event)); }, one);
-      }
+      hear();
       if (events.empty()) { return; }
       kapi::Effects more = machine_->handle(events.front(), now());
       events.pop_front();

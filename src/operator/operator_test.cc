@@ -226,7 +226,7 @@ TEST_F(OperatorTest, ANodeThatTheWatchDoesNotKnowButLivesLosesNothing) {
   start();
   makeCache(kOne);
   // It is there, and no watch has said so.
-  server.streams.erase("nodes");
+  server.held.insert("nodes");
   makeNode("node-c");
   say("ns", "node-c", {{"one"}});
   pass(10min);
@@ -357,6 +357,148 @@ TEST_F(OperatorTest, WhileAKindIsMissingNothingIsTakenForGone) {
   EXPECT_EQ(machine().readiness().front(), '1');
 }
 
+TEST_F(OperatorTest, AKindThatGoesAndThenFailsIsNotTakenForKnown) {
+  start();
+  makeCache(kOne);
+  say("ns", "node-a", {{"one"}});
+  pass(3s);
+  server.deleteSoftly(kcache::kCache, kOne);
+  pass(3s);
+  const auto before = writes;
+  int http = 404;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.kind != kcache::kCacheNode) { return std::nullopt; }
+    return refused(http);
+  };
+  endWatch(kcache::kCacheNode, 404);
+  pass(1min);
+  http = 500;
+  pass(1min);
+  EXPECT_TRUE(cache(kOne).has_value());
+  EXPECT_EQ(writes, before);
+  EXPECT_EQ(machine().readiness().front(), '0');
+  fate = {};
+  pass(1min);
+  EXPECT_TRUE(cache(kOne).has_value());
+  EXPECT_EQ(machine().readiness().front(), '1');
+}
+
+TEST_F(OperatorTest, ACacheStaysWhileTheNewsOfItsNodesAreBehind) {
+  for (const auto& key : {kOne, kWide}) {
+    const auto kind = kcache::nodeKindOf(key);
+    const std::string plural{kind->plural};
+    start();
+    makeCache(key);
+    pass(3s);
+    server.held.insert(plural);
+    say(key.ns, "node-a", {{key.name}});
+    server.deleteSoftly(kcache::cacheKindOf(key), key);
+    pass(1min);
+    EXPECT_TRUE(cache(key).has_value());
+    say(key.ns, "node-a", {});
+    server.held.erase(plural);
+    pass(3s);
+    EXPECT_FALSE(cache(key).has_value());
+  }
+}
+
+TEST_F(OperatorTest, ACacheStaysWhileItsNodesCannotBeListed) {
+  start();
+  makeCache(kOne);
+  makeCache(kTwo);
+  pass(3s);
+  server.held.insert("gkmcachenodes");
+  fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.kind != kcache::kCacheNode || call.verb != kapi::Verb::List) { return std::nullopt; }
+    return refused(503);
+  };
+  say("ns", "node-a", {{"one"}});
+  server.deleteSoftly(kcache::kCache, kOne);
+  server.deleteSoftly(kcache::kCache, kTwo);
+  pass(5min);
+  EXPECT_TRUE(cache(kOne) && cache(kTwo));
+  fate = {};
+  pass(1min);
+  EXPECT_TRUE(cache(kOne).has_value());
+  EXPECT_FALSE(cache(kTwo).has_value());
+}
+
+TEST_F(OperatorTest, CachesThatGoAtOnceCostFewLists) {
+  start();
+  const auto key = [](int i) { return model::ObjectKey{"ns", fmt::format("c{}", i)}; };
+  for (int i = 0; i < 100; ++i) { makeCache(key(i)); }
+  pass(1min);
+  int lists = 0;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    lists += call.verb == kapi::Verb::List ? 1 : 0;
+    return std::nullopt;
+  };
+  for (int i = 0; i < 100; ++i) { server.deleteSoftly(kcache::kCache, key(i)); }
+  pass(1min);
+  EXPECT_FALSE(cache(key(0)) || cache(key(99)));
+  EXPECT_LE(lists, 3);
+}
+
+TEST_F(OperatorTest, WhatHappenedIsToldAlsoWhenTheWatchIsFasterThanTheAnswer) {
+  for (const bool is_first : {false, true}) {
+    news_first = [is_first] { return is_first; };
+    const model::ObjectKey key{"ns", is_first ? "two" : "one"};
+    start();
+    makeCache(key);
+    say("ns", "node-a", {{key.name, kDigestA, State::Error, 0, "why"}});
+    pass(3s);
+    const auto all = events();
+    EXPECT_EQ(std::count(all.begin(), all.end(), "Warning Error: " + message(key)), is_first ? 2 : 1);
+  }
+}
+
+TEST_F(OperatorTest, WhatWasToldIsNotToldAgainByTheNextLeader) {
+  start();
+  makeCache(kOne);
+  say("ns", "node-a", {{"one", kDigestA, State::Error, 0, "why"}});
+  pass(3s);
+  start();
+  pass(10min);
+  EXPECT_EQ(events().size(), 1U);
+}
+
+TEST_F(OperatorTest, ManyNodesThatFailAreToldOnce) {
+  start();
+  makeCache(kOne);
+  for (int i = 0; i < 200; ++i) {
+    const std::string node = fmt::format("n{:03}", i);
+    makeNode(node);
+    say("ns", node, {{"one", kDigestA, State::Error, 0, "disk full"}});
+    pass(1s);
+  }
+  pass(1min);
+  EXPECT_EQ(events().size(), 1U);
+  EXPECT_NE(message(kOne).find("n000: disk full (and 199 more)"), std::string::npos) << message(kOne);
+}
+
+TEST_F(OperatorTest, ACauseThatChangesAgainAndAgainIsToldNowAndThen) {
+  start();
+  makeCache(kOne);
+  for (int i = 0; i < 200; ++i) {
+    say("ns", "node-a", {{"one", kDigestA, State::Error, 0, fmt::format("cause {}", i)}});
+    pass(1s);
+  }
+  const auto most = static_cast<std::size_t>(200s / Caches::kTellGap + 1);
+  EXPECT_LE(events().size(), most);
+  EXPECT_GE(events().size(), 2U);
+  EXPECT_LE(written("PATCH gkmcaches ns/one status"), 200s / Caches::kCauseGap + 2);
+  pass(2min);
+  const auto all = events();
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const auto& e) { return e.ends_with("cause 199"); }), 1);
+}
+
+TEST_F(OperatorTest, AMessageIsWrittenOnceWhateverTheDigestIs) {
+  start();
+  makeCache(kOne, "sha256:" + std::string(64, 'a') + "\u00e4\u00f6\u00fc");
+  pass(10min);
+  EXPECT_EQ(written("PATCH gkmcaches ns/one status"), 1);
+}
+
 TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
   start();
   pass(1s);
@@ -377,6 +519,41 @@ TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
   pass(2min);
   EXPECT_NE(machine().readiness().find("csidriver: CSIDriver csi.gkm.io is not as pods need it"),
             std::string::npos);
+}
+
+TEST_F(OperatorTest, ACsiDriverThatSomebodyElseMadeMeanwhileIsNoTrouble) {
+  int refusals = 3;
+  int http = 409;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.kind != kCsiDriver || call.verb != kapi::Verb::Create || refusals-- <= 0) {
+      return std::nullopt;
+    }
+    return refused(http, "", "no");
+  };
+  start();
+  pass(1min);
+  EXPECT_TRUE(server.objects.contains({"csidrivers", {"", "csi.gkm.io"}}));
+  const std::string said = "CSIDriver csi.gkm.io: 403 no";
+  EXPECT_EQ(std::count_if(logs.begin(), logs.end(), [](const auto& l) { return l.starts_with("CSID"); }), 0);
+
+  server.remove(kCsiDriver, {"", "csi.gkm.io"});
+  refusals = 1000;
+  http = 403;
+  pass(2min);
+  EXPECT_EQ(std::count(logs.begin(), logs.end(), said), 1);
+  EXPECT_NE(machine().readiness().find("csidriver: " + said), std::string::npos);
+  lead(false);
+  EXPECT_NE(machine().readiness().find("csidriver: ok"), std::string::npos);
+}
+
+TEST_F(OperatorTest, NoCsiDriverIsMadeOnceItStops) {
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.kind == kCsiDriver && call.verb == kapi::Verb::Get) { machine().stopTaking(); }
+    return std::nullopt;
+  };
+  start();
+  pass(1min);
+  EXPECT_EQ(written("POST csidrivers"), 0);
 }
 
 TEST_F(OperatorTest, GaugesCountCachesByState) {

@@ -1,5 +1,7 @@
 #include "operator/plan.h"
 
+#include <utility>
+
 #include "kcache/image/digest.h"
 #include "kcache/kinds/names.h"
 
@@ -13,12 +15,14 @@ struct Found {
   std::string cause{};
 };
 
-Found findState(const Tally& tally) {
+/// Of a cache that is being deleted it counts most that it cannot be removed.
+Found findState(const Tally& tally, bool is_deleting) {
   const kcache::Counts& counts = tally.counts();
-  if (std::string cause = tally.error(); !cause.empty()) { return {State::Error, std::move(cause)}; }
-  if (std::string cause = tally.unloadError(); !cause.empty()) {
-    return {State::UnloadError, std::move(cause)};
-  }
+  Found error{State::Error, tally.error()};
+  Found unload_error{State::UnloadError, tally.unloadError()};
+  if (is_deleting) { std::swap(error, unload_error); }
+  if (!error.cause.empty()) { return error; }
+  if (!unload_error.cause.empty()) { return unload_error; }
   if (counts.pods_outdated > 0) { return {State::Outdated}; }
   if (counts.nodes_in_use > 0) { return {State::Running}; }
   if (counts.nodes_not_in_use > 0) { return {State::Extracted}; }
@@ -37,7 +41,7 @@ std::string digestTrouble(const kcache::Cache& cache) {
 }  // namespace
 
 kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now) {
-  Found found = findState(tally);
+  Found found = findState(tally, cache.is_deleting);
   const std::string trouble = digestTrouble(cache);
   if (!trouble.empty() && found.state == State::Pending) { found.cause = trouble; }
   const auto& before = cache.status ? cache.status->condition : std::nullopt;
@@ -57,7 +61,9 @@ Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now) {
   if (is_wanted && !has_finalizer) { return {.act = Act::AddFinalizer}; }
   kcache::CacheStatus status = statusOf(cache, tally, now);
   const State state = status.condition->state;
-  if (cache.is_deleting && state != State::UnloadError) { return {}; }
+  const bool is_stuck = state == State::UnloadError || (cache.status && cache.status->condition &&
+                                                        cache.status->condition->state == State::UnloadError);
+  if (cache.is_deleting && !is_stuck) { return {}; }
   if (!cache.status || !cache.status->condition) { return {Act::WriteStatus, std::move(status)}; }
   const auto& before = *cache.status;
   const bool is_same = before.resolved_digest == status.resolved_digest && before.counts == status.counts &&

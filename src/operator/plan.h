@@ -24,7 +24,8 @@ struct Plan {
 [[nodiscard]] kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now);
 
 /// A cache that is being deleted keeps its finalizer while a node holds it. Its status is written then only
-/// to say that a node cannot remove it. Without a digest it gets no finalizer: no node will extract it.
+/// to say that a node cannot remove it, or that this is over. Without a digest it gets no finalizer: no node
+/// will extract it.
 [[nodiscard]] Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now);
 
 }  // namespace gs::gkm

@@ -6,6 +6,12 @@ namespace gs::gkm {
 
 using kcache::State;
 
+namespace {
+
+constexpr std::string_view kBeforeMore = " (and ";
+
+}  // namespace
+
 Share shareOf(const kcache::Entries* entries, std::string_view present) {
   Share out;
   if (entries == nullptr) { return out; }
@@ -21,6 +27,8 @@ Share shareOf(const kcache::Entries* entries, std::string_view present) {
   }
   return out;
 }
+
+std::string_view firstCause(std::string_view cause) { return cause.substr(0, cause.rfind(kBeforeMore)); }
 
 const Share& Tally::counted(const std::string& node, const Objects& objects) {
   const auto own = objects.find(node);
@@ -64,7 +72,7 @@ std::string Tally::first(const std::set<std::string>& nodes, std::string Share::
   const std::string& node = *nodes.begin();
   const std::string& cause = counted(node, nodes_.at(node)).*what;
   if (nodes.size() == 1) { return fmt::format("{}: {}", node, cause); }
-  return fmt::format("{}: {} (and {} more)", node, cause, nodes.size() - 1);
+  return fmt::format("{}: {}{}{} more)", node, cause, kBeforeMore, nodes.size() - 1);
 }
 
 std::vector<std::string> Tally::nodes(std::size_t most) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kcache/kinds/kinds.h"
@@ -21,6 +22,8 @@ struct Share {
   std::string unload_error;  // why an image could not be removed
   friend bool operator==(const Share&, const Share&) = default;
 };
+/// A cause as Tally::error() gives it, without how many more there are.
+[[nodiscard]] std::string_view firstCause(std::string_view cause);
 /// `entries` nullptr: the object has the cache's finalizer and no more.
 [[nodiscard]] Share shareOf(const kcache::Entries* entries, std::string_view present);
 

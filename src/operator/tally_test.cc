@@ -5,6 +5,12 @@
 namespace gs::gkm {
 namespace {
 
+TEST(Tally, TheFirstCauseIsTheSameHoweverManyMoreThereAre) {
+  for (const char* cause : {"a: full", "a: full (and 1 more)", "a: full (and 17 more)"}) {
+    EXPECT_EQ(firstCause(cause), "a: full");
+  }
+}
+
 using kcache::Counts;
 
 Share extracted() { return {{.nodes = 1, .nodes_not_in_use = 1}, "", ""}; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 
 namespace gs::kcache {
 namespace {
@@ -22,7 +23,7 @@ Result<Digest> Digest::parse(std::string_view text) {
     return Digest{std::string{text}};
   }
   return fail(Code::Invalid, fmt::format("'{}' is no digest: write sha256: and 64 lower-case hex digits",
-                                         text.substr(0, kPrefix.size() + kHexDigits + 1)));
+                                         utf8Prefix(text, kPrefix.size() + kHexDigits + 1)));
 }
 
 Digest Digest::of(std::string_view bytes) { return Digest{std::string{kPrefix} + sha256Hex(bytes)}; }

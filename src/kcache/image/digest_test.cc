@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace gs::kcache {
 namespace {
 
@@ -24,6 +26,12 @@ TEST(Digest, AnythingElseIsRefusedAndNamed) {
     EXPECT_EQ(digest.error().code, Code::Invalid);
     EXPECT_NE(digest.error().message.find("is no digest: write sha256: and 64"), std::string::npos) << bad;
   }
+}
+
+TEST(Digest, AWrongOneIsNamedInWholeCharacters) {
+  const auto digest = Digest::parse("sha256:" + std::string(64, 'a') + "\u00e4");
+  ASSERT_FALSE(digest);
+  EXPECT_TRUE(isUtf8(digest.error().message)) << digest.error().message;
 }
 
 TEST(Digest, OfBytesIsWhatSha256SumSays) {

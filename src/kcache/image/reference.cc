@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace gs::kcache {
 namespace {
 
@@ -73,7 +75,7 @@ bool looksLikeRegistry(std::string_view first) {
 }
 
 tl::unexpected<Error> refuse(std::string_view text, std::string_view what) {
-  return fail(Code::Invalid, fmt::format("image '{}': {}", text.substr(0, 2 * kMaxName), what));
+  return fail(Code::Invalid, fmt::format("image '{}': {}", utf8Prefix(text, 2 * kMaxName), what));
 }
 
 struct Parts {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/utf8.h"
+
 namespace gs::kcache {
 namespace {
 
@@ -68,6 +70,12 @@ TEST(Reference, WhatIsWrongIsSaid) {
     EXPECT_EQ(got.error().code, Code::Invalid);
     EXPECT_NE(got.error().message.find(what), std::string::npos) << got.error().message;
   }
+}
+
+TEST(Reference, AWrongOneIsNamedInWholeCharacters) {
+  const auto reference = parseReference(std::string(509, 'a') + "\u00e4");
+  ASSERT_FALSE(reference);
+  EXPECT_TRUE(isUtf8(reference.error().message)) << reference.error().message;
 }
 
 TEST(Reference, StrictlyItHasARegistryAndATagOrDigest) {

@@ -103,7 +103,8 @@ extern const kapi::Kind kClusterCacheNode;
 /// What keeps such a cache: kCacheFinalizer or kClusterCacheFinalizer.
 [[nodiscard]] const char* finalizerOf(const model::ObjectKey& cache);
 
-/// The member `status`. Fields of other versions are not in it: by a merge patch they stay.
+/// The member `status`. Fields of other versions are not in it: by a merge patch they stay. So would entries
+/// of a node's caches that are gone: its status is for PUT.
 [[nodiscard]] json::Value statusValue(const CacheStatus& status);
 [[nodiscard]] json::Value statusValue(const CacheNode& node);
 

@@ -14,12 +14,19 @@ constexpr std::size_t kMostOfHandle = 253 - kBeforeHandle.size();
 constexpr std::size_t kKeptOfHandle = 200;
 constexpr std::size_t kHashOfHandle = 16;
 
+bool looksShortened(std::string_view name) {
+  const std::size_t longest = kKeptOfHandle + 1 + kHashOfHandle;
+  if (name.size() != longest && name.size() != longest - 1) { return false; }
+  const std::string_view end = name.substr(name.size() - kHashOfHandle - 1);
+  return end.front() == '-' && end.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string handleOf(std::string_view cache) {
-  if (cache.size() <= kMostOfHandle) { return std::string{cache}; }
+  if (cache.size() <= kMostOfHandle && !looksShortened(cache)) { return std::string{cache}; }
   std::string_view start = cache.substr(0, kKeptOfHandle);
-  while (!start.empty() && (start.back() == '-' || start.back() == '.')) { start.remove_suffix(1); }
+  if (start.ends_with('.')) { start.remove_suffix(1); }  // no part begins with '-'
   return fmt::format("{}-{}", start, sha256Hex(cache).substr(0, kHashOfHandle));
 }
 

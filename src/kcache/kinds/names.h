@@ -32,7 +32,8 @@ inline constexpr const char* kCacheAttribute = "csi.gkm.io/GKMCache";
 inline constexpr const char* kNamespaceAttribute = "csi.gkm.io/namespace";  // absent: a ClusterGKMCache
 
 /// A cache's name as it stands in finalizers: the name itself, but of one that would not fit there (more than
-/// 246 bytes) a shorter one with a part of its hash. Two caches never have the same.
+/// 246 bytes) a shorter one with a part of its hash. So too of a name that looks like one of those: no two
+/// caches have the same.
 [[nodiscard]] std::string handleOf(std::string_view cache);
 /// "gkm.io.<handle>/finalizer", on a node object: the node has, or is about to have, files of that cache.
 [[nodiscard]] std::string nodeFinalizer(std::string_view cache);

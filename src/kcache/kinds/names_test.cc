@@ -30,6 +30,16 @@ TEST(Names, LongNamesOfCachesFitIntoAFinalizerAndStayApart) {
   }
 }
 
+TEST(Names, ACacheThatIsNamedLikeAShortenedHandleHasAnother) {
+  const std::string lengthy(253, 'a');
+  const std::string shortened = handleOf(lengthy);
+  EXPECT_NE(handleOf(shortened), shortened);
+  EXPECT_LE(handleOf(shortened).size(), 246U);
+  EXPECT_NE(handleOf(handleOf(shortened)), handleOf(shortened));
+  // Short names never look like that.
+  EXPECT_EQ(handleOf("a-0123456789abcdef"), "a-0123456789abcdef");
+}
+
 TEST(Names, AShortenedHandleEndsNoPartWithADash) {
   const std::string name = std::string(199, 'a') + '.' + std::string(50, 'b');
   EXPECT_EQ(handleOf(name).substr(0, 200), std::string(199, 'a') + '-');

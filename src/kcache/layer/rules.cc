@@ -77,11 +77,23 @@ Result<std::string_view> cleanEntryName(std::string_view name) {
   return name;
 }
 
+Status LayerRules::countOne(const LayerEntry& entry) {
+  if (++entries_ <= limits_.most_entries) { return {}; }
+  return refuseEntry(entry.name,
+                     fmt::format("is one more than the {} that an image may have", limits_.most_entries));
+}
+
+Status LayerRules::note(const LayerEntry& entry, std::string_view path) {
+  path_bytes_ += static_cast<std::int64_t>(path.size());
+  if (path_bytes_ <= limits_.most_path_bytes) { return {}; }
+  return refuseEntry(entry.name,
+                     fmt::format("makes the paths of the image longer than the {} bytes that they "
+                                 "may have in all",
+                                 limits_.most_path_bytes));
+}
+
 Status LayerRules::count(const LayerEntry& entry) {
-  if (++entries_ > limits_.most_entries) {
-    return refuseEntry(entry.name,
-                       fmt::format("is one more than the {} that an image may have", limits_.most_entries));
-  }
+  if (const Status fine = countOne(entry); !fine) { return fine; }
   if (entry.kind != EntryKind::File) { return {}; }
   if (entry.size < 0 || entry.size > limits_.most_bytes - bytes_) {
     return refuseEntry(entry.name, fmt::format("has {} bytes: more than the {} that an image may have in all",
@@ -114,11 +126,14 @@ Result<Placed> LayerRules::place(const LayerEntry& entry) {
 /// The folders in which it lies: none of them may be a file. They need not have come as entries.
 Status LayerRules::noteFolders(const LayerEntry& entry, std::string_view path) {
   for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
-    const auto [place, is_new] =
-        known_.try_emplace(std::string{path.substr(0, at)}, Known{.is_folder = true, .layer = layer_});
-    if (!place->second.is_folder) {
-      return refuseEntry(entry.name, fmt::format("lies in '{}', which is a file", path.substr(0, at)));
+    const std::string_view above = path.substr(0, at);
+    if (const auto place = known_.find(above); place != known_.end()) {
+      if (place->second.is_folder) { continue; }
+      return refuseEntry(entry.name, fmt::format("lies in '{}', which is a file", above));
     }
+    if (const Status fine = countOne(entry); !fine) { return fine; }
+    if (const Status fine = note(entry, above); !fine) { return fine; }
+    known_.emplace(above, Known{.is_folder = true, .layer = layer_});
   }
   return {};
 }
@@ -142,7 +157,10 @@ Result<Placed> LayerRules::placeInCache(const LayerEntry& entry, std::string_vie
   if (path.empty()) { return placed; }
   const auto [place, is_new] =
       known_.try_emplace(placed.path, Known{.is_folder = is_folder, .layer = layer_});
-  if (is_new) { return placed; }
+  if (is_new) {
+    if (const Status fine = note(entry, path); !fine) { return tl::unexpected(fine.error()); }
+    return placed;
+  }
   if (place->second.is_folder != is_folder) {
     return refuseEntry(entry.name, is_folder ? "is a folder, and was a file" : "is a file, and was a folder");
   }

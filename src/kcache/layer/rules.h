@@ -10,8 +10,9 @@
 //   - inside of the cache: links, devices, pipes; a file with setuid or setgid (of a folder no mode is kept);
 //     whiteouts (".wh."); a second file of a name in one layer; a file where a folder is, and a folder where
 //     a file is, in any layer. A folder may come again.
-//   - more entries or bytes than the limits say, and a layer that grows more than `most_ratio` times when it
-//     is uncompressed, once it is larger than `free_bytes`.
+//   - more entries (a folder that only a path names is one), bytes of paths or bytes of files than the limits
+//     say, and a layer that grows more than `most_ratio` times when it is uncompressed, once it is larger
+//     than `free_bytes`.
 // A file of a later layer takes the place of one of an earlier one, as in any image.
 //
 // One Rules for one image, its layers in order, lowest first; on one thread. After an error it is of no use.
@@ -30,9 +31,10 @@ namespace gs::kcache {
 /// Of one image, all its layers together.
 struct LayerLimits {
   std::int64_t most_entries = 262'144;
-  std::int64_t most_bytes = std::int64_t{64} << 30;  // uncompressed
-  std::int64_t most_ratio = 100;                     // uncompressed to compressed
-  std::int64_t free_bytes = std::int64_t{64} << 20;  // up to here no ratio is asked
+  std::int64_t most_bytes = std::int64_t{64} << 30;       // uncompressed
+  std::int64_t most_ratio = 100;                          // uncompressed to compressed
+  std::int64_t free_bytes = std::int64_t{64} << 20;       // up to here no ratio is asked
+  std::int64_t most_path_bytes = std::int64_t{64} << 20;  // of all paths in the cache
 };
 
 enum class EntryKind : std::uint8_t { File, Folder, SymbolicLink, HardLink, Device, Other };
@@ -72,6 +74,8 @@ class LayerRules {
     bool is_folder = false;
     int layer = 0;
   };
+  [[nodiscard]] Status countOne(const LayerEntry& entry);
+  [[nodiscard]] Status note(const LayerEntry& entry, std::string_view path);
   [[nodiscard]] Status count(const LayerEntry& entry);
   [[nodiscard]] Status noteFolders(const LayerEntry& entry, std::string_view path);
   [[nodiscard]] Result<Placed> placeInCache(const LayerEntry& entry, std::string_view path);
@@ -82,6 +86,7 @@ class LayerRules {
   int manifest_layer_ = 0;  // in which the manifest came last
   std::int64_t entries_ = 0;
   std::int64_t bytes_ = 0;
+  std::int64_t path_bytes_ = 0;
   std::map<std::string, Known, std::less<>> known_;  // by path below the cache's root
 };
 

@@ -162,6 +162,20 @@ TEST(LayerRules, ThereAreNoMoreEntriesAndBytesThanIsAllowed) {
   EXPECT_NE(saidOf({file("io.vllm.manifest/manifest.json", kMaxCacheManifest + 1)}), "");
 }
 
+TEST(LayerRules, FoldersThatOnlyAPathNamesCountToo) {
+  EXPECT_EQ(saidOf({file("io.triton.cache/a/b/c")}, {.most_entries = 3}), "");
+  EXPECT_EQ(saidOf({file("io.triton.cache/a/b/c"), file("io.triton.cache/a/b/d")}, {.most_entries = 4}), "");
+  EXPECT_EQ(saidOf({file("io.triton.cache/a/b/c")}, {.most_entries = 2}),
+            "layer entry \"io.triton.cache/a/b/c\" is one more than the 2 that an image may have");
+}
+
+TEST(LayerRules, PathsHaveABound) {
+  EXPECT_EQ(saidOf({file("io.triton.cache/aa/bb")}, {.most_path_bytes = 7}), "");  // "aa" and "aa/bb"
+  EXPECT_EQ(saidOf({file("io.triton.cache/aa/bb")}, {.most_path_bytes = 6}),
+            "layer entry \"io.triton.cache/aa/bb\" makes the paths of the image longer than the 6 bytes that "
+            "they may have in all");
+}
+
 TEST(LayerRules, ALayerThatGrowsTooMuchIsABomb) {
   const LayerRules rules = begun({.most_ratio = 10, .free_bytes = 1000});
   EXPECT_TRUE(rules.grow(1, 1000));

@@ -1,12 +1,29 @@
 #include "serve/operator/flags.h"
 
+#include <string_view>
+
 namespace gs::serve {
+namespace {
+
+/// "" for every host.
+std::string_view hostOf(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "0.0.0.0" || host == "[::]" ? "" : host;
+}
+
+/// Who listens at `one` listens at `other` too.
+bool covers(std::string_view one, std::string_view other) {
+  const auto port = [](std::string_view address) { return address.substr(address.rfind(':') + 1); };
+  return !one.empty() && port(one) == port(other) && (hostOf(one).empty() || hostOf(one) == hostOf(other));
+}
+
+}  // namespace
 
 std::string OperatorFlags::addressOf(const std::string& text) { return text == "0" ? "" : text; }
 
 std::string OperatorFlags::metricsAddress() const {
   const std::string address = addressOf(metrics);
-  return address == pages() ? "" : address;
+  return covers(pages(), address) ? "" : address;
 }
 
 process::LogFlags OperatorFlags::logOf(const k8s::Surroundings& surroundings) const {

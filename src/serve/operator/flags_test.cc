@@ -21,6 +21,13 @@ TEST(OperatorFlags, AddressesAreReadAsControllerRuntimeDoes) {
   EXPECT_EQ(f.metricsAddress(), ":8443");
   f.metrics = ":8081";
   EXPECT_EQ(f.metricsAddress(), "");
+  for (const char* same : {"0.0.0.0:8081", "[::]:8081", "127.0.0.1:8081"}) {
+    f.metrics = same;
+    EXPECT_EQ(f.metricsAddress(), "") << same;
+  }
+  f.health = "127.0.0.1:8081";
+  f.metrics = ":8081";
+  EXPECT_EQ(f.metricsAddress(), ":8081");
   f.health = "127.0.0.1:9";
   EXPECT_EQ(f.pages(), "127.0.0.1:9");
   f.health = "0";
