@@ -1,7 +1,7 @@
-// A cache image's files in a folder. They come into a new folder, hidden in that one, or beside it while there
-// is none, and get their names when all of them are there, are what the image says, and are on the disk
-// (cacherim/image/fresh_folder.h): nobody sees half a file or half an entry, and an image that is not as it
-// should be leaves the folder as it was.
+// A cache image's files in a folder. They come into a new folder, hidden in that one, or beside it while
+// there is none, and get their names when all of them are there, are what the image says, and are on the disk
+// (cacherim/image/fresh_folder.h): nobody sees half a file, and an image that is not as it should be leaves
+// the folder as it was.
 #pragma once
 
 #include <functional>

@@ -45,7 +45,7 @@ struct Options {
 /// Error Invalid: what of them cannot be together, or is missing.
 [[nodiscard]] Status validate(const Options& options);
 
-/// A place of images, "oci:FOLDER" or "docker-archive:FILE" as skopeo and podman write them.
+/// A place of images, "oci:FOLDER" or "docker-archive:FILE"; all behind the colon is the path.
 struct Place {
   enum class Kind : std::uint8_t { OciLayout, DockerArchive };
   Kind kind{};

@@ -1,5 +1,5 @@
-// FolderWriter: layers into a folder that somebody holds open, so that nothing of what comes from outside leads out of it: each name is
-// opened in the folder before it, and no symbolic link is followed.
+// FolderWriter: layers into a folder that somebody holds open, so that nothing of what comes from outside
+// leads out of it: each name is opened in the folder before it, and no symbolic link is followed.
 // Files get modes 0644 or 0755, folders 0755; owners and times are those of who writes.
 #pragma once
 

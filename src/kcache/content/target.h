@@ -37,8 +37,8 @@ using Targets = std::set<Target>;
 /// backend: they say less than what is known.
 [[nodiscard]] Targets precise(const Targets& targets);
 
-/// "null" has none. Targets without a backend, as older builders wrote them, are left out. Error Invalid: it is
-/// no summary, or has only such.
+/// "null" has none. Targets without a backend, as older builders wrote them, are left out. Error Invalid: it
+/// is no summary, or has only such.
 [[nodiscard]] Result<Targets> parseSummary(std::string_view text);
 [[nodiscard]] std::string printSummary(const Targets& targets);
 
