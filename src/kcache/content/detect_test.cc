@@ -51,10 +51,11 @@ TEST(DetectCache, AKernelInAFolderThatTritonWouldNotLookIntoIsNoted) {
             {"odd/b.json", "{"}};
   const auto cache = detect(tree);
   ASSERT_TRUE(cache);
-  ASSERT_EQ(cache->notes.size(), 3U);
+  ASSERT_EQ(cache->notes.size(), 4U);
   EXPECT_EQ(cache->notes[0], "elsewhere/add_kernel.json: Triton looks for its hash in a folder " + kRocmKey);
   EXPECT_TRUE(cache->notes[1].starts_with("odd/b.json: ")) << cache->notes[1];
   EXPECT_EQ(cache->notes[2], "short/a.json: its hash '12' is none of Triton's");
+  EXPECT_EQ(cache->notes[3], "short/a.json: it does not say for which GPU it was compiled");
 }
 
 TEST(DetectCache, WhatHasNoKernelIsNoCache) {
