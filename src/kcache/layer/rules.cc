@@ -93,7 +93,7 @@ Status LayerRules::note(const LayerEntry& entry, std::string_view path) {
 }
 
 Status LayerRules::count(const LayerEntry& entry) {
-  if (const Status fine = countOne(entry); !fine) { return fine; }
+  if (Status fine = countOne(entry); !fine) { return fine; }
   if (entry.kind != EntryKind::File) { return {}; }
   if (entry.size < 0 || entry.size > limits_.most_bytes - bytes_) {
     return refuseEntry(entry.name, fmt::format("has {} bytes: more than the {} that an image may have in all",
@@ -131,8 +131,8 @@ Status LayerRules::noteFolders(const LayerEntry& entry, std::string_view path) {
       if (place->second.is_folder) { continue; }
       return refuseEntry(entry.name, fmt::format("lies in '{}', which is a file", above));
     }
-    if (const Status fine = countOne(entry); !fine) { return fine; }
-    if (const Status fine = note(entry, above); !fine) { return fine; }
+    if (Status fine = countOne(entry); !fine) { return fine; }
+    if (Status fine = note(entry, above); !fine) { return fine; }
     known_.emplace(above, Known{.is_folder = true, .layer = layer_});
   }
   return {};
