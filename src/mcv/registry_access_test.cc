@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -172,16 +175,31 @@ TEST_F(McvRegistryTest, AFileOfCredentialsThatIsNamedHasToBeThere) {
   EXPECT_TRUE(fake.asked().empty());
 }
 
+// As root's, of a file in the home of who calls: what is public needs none.
+TEST_F(McvRegistryTest, CredentialsThatCannotBeReadAreLeftOutUnlessTheyAreNamed) {
+  Shelf shelf;
+  cacherim::FakeRegistry fake{
+      [&](cacherim::Peer& peer, const net::Request& request, int) { return shelf.serve(peer, request); }};
+  fs::create_directories(folder_.path("home/.docker/config.json"));
+  environment_ = {{"HOME", folder_.path("home")}};
+  EXPECT_EQ(call(pushing(fake)), kDone) << err_.str();
+  environment_ = {{"REGISTRY_AUTH_FILE", folder_.path("home/.docker/config.json")}};
+  EXPECT_EQ(call(pushing(fake)), kNotCreated);
+}
+
 TEST_F(McvRegistryTest, NothingIsLeftOfATryThatFailed) {
-  cacherim::FakeRegistry fake{[](cacherim::Peer& peer, const net::Request&, int) {
+  put("tmp/.keep", "");
+  const std::string before = folder_.path("tmp");
+  std::atomic<std::ptrdiff_t> most{0};
+  cacherim::FakeRegistry fake{[&](cacherim::Peer& peer, const net::Request&, int) {
+    most = std::max(most.load(), std::distance(fs::directory_iterator{before}, {}));
     peer.write(http(400, {}, ""));
     return true;
   }};
-  put("tmp/.keep", "");
-  const std::string before = folder_.path("tmp");
   ::setenv("TMPDIR", before.c_str(), 1);
   EXPECT_EQ(call(pushing(fake)), kNotCreated);
   ::unsetenv("TMPDIR");
+  EXPECT_EQ(most, 2);
   EXPECT_EQ(std::distance(fs::directory_iterator{before}, {}), 1);
 }
 

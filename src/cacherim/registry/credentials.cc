@@ -201,4 +201,10 @@ std::vector<Credential> Credentials::of(const std::string& registry, const std::
   return out;
 }
 
+std::vector<Credential> Credentials::of(const std::string& host, const std::string& port, bool is_usual,
+                                        const std::string& repository) const {
+  auto out = is_usual ? of(host, repository) : std::vector<Credential>{};
+  return out.empty() ? of(host + ':' + port, repository) : out;
+}
+
 }  // namespace gs::cacherim

@@ -42,6 +42,9 @@ class Credentials {
 
   /// All that fit, the best first; empty: be nobody.
   [[nodiscard]] std::vector<Credential> of(const std::string& registry, const std::string& repository) const;
+  /// Of a host at a port. Keys may name the usual port, or not.
+  [[nodiscard]] std::vector<Credential> of(const std::string& host, const std::string& port, bool is_usual,
+                                           const std::string& repository) const;
 
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   [[nodiscard]] bool helpers() const { return helpers_; }

@@ -46,6 +46,19 @@ TEST(Credentials, TheOldFileHasNoAuthsAroundIt) {
   EXPECT_EQ(names(all, "a.io", "x/y"), Names{"me"});
 }
 
+TEST(Credentials, TheUsualPortMayBeNamedOrNot) {
+  for (const char* key : {"a.io", "a.io:443"}) {
+    Credentials all;
+    all.add(key, named("me"));
+    EXPECT_EQ(all.of("a.io", "443", true, "x").size(), 1U) << key;
+    EXPECT_TRUE(all.of("a.io", "5000", false, "x").empty()) << key;
+  }
+  Credentials other;
+  other.add("a.io:5000", named("me"));
+  EXPECT_EQ(other.of("a.io", "5000", false, "x").size(), 1U);
+  EXPECT_TRUE(other.of("a.io", "443", true, "x").empty());
+}
+
 TEST(Credentials, DockersOwnRegistryHasManyNames) {
   for (const char* key :
        {"https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io"}) {

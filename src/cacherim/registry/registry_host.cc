@@ -112,9 +112,10 @@ Duration RegistryHost::left(Mono deadline) const {
   return std::max<Duration>(std::chrono::milliseconds{1}, deadline - context_.clock.now().mono);
 }
 
+bool RegistryHost::hasUsualPort() const { return base_.port == (base_.encrypted() ? "443" : "80"); }
+
 std::string RegistryHost::registryName() const {
-  const bool usual = base_.port == (base_.encrypted() ? "443" : "80");
-  return usual ? base_.host : base_.host + ':' + base_.port;
+  return hasUsualPort() ? base_.host : base_.host + ':' + base_.port;
 }
 
 std::string RegistryHost::known(const std::string& scope) const {
@@ -224,10 +225,8 @@ Reply RegistryHost::once(const RegistryAsk& ask, Mono deadline) {
 /// Each credential once; nobody's, when there is none.
 Reply RegistryHost::authenticate(const RegistryAsk& ask, const net::Answer& asked, Mono deadline) {
   const std::vector<Challenge> challenges = challengesOf(asked);
-  std::vector<Credential> all = context_.options.credentials.of(registryName(), prefix_ + ask.repository);
-  if (all.empty()) {  // a file may name the usual port too
-    all = context_.options.credentials.of(base_.host + ':' + base_.port, prefix_ + ask.repository);
-  }
+  std::vector<Credential> all =
+      context_.options.credentials.of(base_.host, base_.port, hasUsualPort(), prefix_ + ask.repository);
   if (all.empty()) { all.emplace_back(); }
   std::optional<Refusal> last;
   for (const Credential& who : all) {

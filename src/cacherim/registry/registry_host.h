@@ -79,6 +79,7 @@ class RegistryHost {
                                       const RegistryAsk& ask, Mono deadline);
   [[nodiscard]] Reply judge(const RegistryAsk& ask, Followed followed) const;
   [[nodiscard]] std::string known(const std::string& scope) const;
+  [[nodiscard]] bool hasUsualPort() const;
   [[nodiscard]] std::string registryName() const;
   [[nodiscard]] Duration left(Mono deadline) const;
 

@@ -29,7 +29,7 @@ YAML
   done
 
   mkdir -p "$CASE_DIR/bin"
-  for program in "$GS_BIN"/gpu-* "$GS_BIN"/previous/gpu-*; do ln -sf "$program" "$CASE_DIR/bin/"; done
+  for program in "$GS_BIN"/{gpu,gkm}-* "$GS_BIN"/previous/gpu-*; do ln -sf "$program" "$CASE_DIR/bin/"; done
   "$REPO/tools/image" "$CASE_DIR/image.tar" >"$CASE_DIR/image.log"
   GS_BIN=$CASE_DIR/bin "$REPO/tools/image" "$CASE_DIR/image-before.tar" "gpu-scheduler:$BEFORE" >>"$CASE_DIR/image.log"
   provider_images "$CASE_DIR/image.tar" "$CASE_DIR/image-before.tar"
