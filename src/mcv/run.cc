@@ -62,7 +62,11 @@ std::string printable(std::string_view text) {
 /// Whether it would lie in that folder, or is it; links are followed.
 bool isBelow(const std::string& path, const std::string& folder) {
   std::error_code error;
-  const auto real = [&](const std::string& one) { return std::filesystem::weakly_canonical(one, error); };
+  const auto real = [&](const std::string& one) {
+    // Of a relative path that is not there yet weakly_canonical() makes no absolute one.
+    const auto whole = std::filesystem::absolute(one, error);
+    return error ? whole : std::filesystem::weakly_canonical(whole, error);
+  };
   const auto between = real(path).lexically_relative(real(folder));
   return !error && !between.empty() && *between.begin() != "..";
 }

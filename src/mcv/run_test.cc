@@ -280,6 +280,18 @@ TEST_F(McvTest, AnImageIsNotMadeInsideOfWhatGoesIntoIt) {
   EXPECT_EQ(call(options), kDone) << err_.str();
 }
 
+TEST_F(McvTest, NorIsTheFileThatNobodyNamed) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path("rocm"));
+  Options options = creating("rocm");
+  options.to = "";
+  options.dir = ".";
+  EXPECT_EQ(call(options), kWrong) << out_.str();
+  EXPECT_TRUE(err_.str().starts_with("docker-archive:vector-add-cache-rocm.tar lies in --dir ."))
+      << err_.str();
+  fs::current_path(before);
+}
+
 TEST_F(McvTest, WhatCouldNotBeExtractedIsNotMade) {
   put("rocm", {{"zeros", std::string(std::size_t{80} << 20, '\0')}});
   EXPECT_EQ(call(creating("rocm")), kNotCreated);
