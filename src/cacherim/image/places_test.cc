@@ -228,5 +228,34 @@ TEST(Image, ALayerThatIsNoneIsRefusedAndAnOldOneIsNot) {
   }
 }
 
+/// Nobody asks it for anything.
+class NotAsked final : public ImageSource {
+ public:
+  Result<FetchedManifest> manifest(const kcache::Reference& /*unused*/) override {
+    return fail(Code::Invalid, "asked");
+  }
+  Status blob(const kcache::Reference& /*unused*/, const kcache::Descriptor& /*unused*/,
+              const ByteSink& /*unused*/) override {
+    return fail(Code::Invalid, "asked");
+  }
+  void cancel() override {}
+};
+
+TEST(ReadImage, OneThatSaysThatItIsTooLargeIsNotFetched) {
+  const auto digest = kcache::Digest::of("x");
+  const kcache::Descriptor half{
+      .media_type = std::string{kcache::media::kOciTarGzip}, .digest = digest, .size = 60};
+  const Image image{
+      digest,
+      {.media_type = std::string{kcache::media::kOciManifest}, .config = half, .layers = {half, half}},
+      {}};
+  NotAsked source;
+  Kept kept;
+  const Status read = readImage(source, imageNamed("a.io/b:c"), image, {.most_bytes = 100}, kept);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("has 60 bytes: more than the 100"), std::string::npos)
+      << read.error().message;
+}
+
 }  // namespace
 }  // namespace gs::cacherim
