@@ -58,6 +58,15 @@ TEST(DetectCache, AKernelInAFolderThatTritonWouldNotLookIntoIsNoted) {
   EXPECT_EQ(cache->notes[3], "short/a.json: it does not say for which GPU it was compiled");
 }
 
+TEST(DetectCache, AKernelThatNamesNoGpuMakesTheCacheForNoOther) {
+  const auto cache =
+      detect({{"K/a.ttir", ""},
+              {"K/a.json", R"({"hash":"1","target":{"backend":"cuda","arch":80,"warp_size":32}})"},
+              {"L/b.json", R"({"hash":"2"})"}});
+  ASSERT_TRUE(cache);
+  EXPECT_EQ(cache->targets, (Targets{{"cuda", "80", 32}}));
+}
+
 TEST(DetectCache, WhatHasNoKernelIsNoCache) {
   for (const Tree& tree : {Tree{}, Tree{{"a.ttir", ""}}, Tree{{"a/b.json", R"({"hash":"1"})"}},
                            Tree{{"torch_compile_cache/h/rank_0_0/readme", ""}},
