@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& challenge : challenges) {
     if (challenge.scheme.empty() || challenge.parameters.size() > 32) { __builtin_trap(); }
   }
-  const auto base = gs::net::parseUrl("https://registry.example:5000/v2/a");
+  const auto base = gs::net::parseUrl("https://a.example:5000/v2/a");
   if (const auto url = gs::net::resolveUrl(*base, text)) {
     const auto again = gs::net::parseUrl(url->text());
     if (!again || again->origin() != url->origin() || url->origin().find('@') != std::string::npos) {

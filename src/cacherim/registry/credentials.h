@@ -3,8 +3,7 @@
 // Keys match as kubelet's do: "quay.io" all of a registry, "quay.io/team" what begins so in it (and so
 // "quay.io/team-2/x" too), "*.example.com" a registry of so many parts, '*' any text within one part; a port
 // has to be the same. A scheme and "/v1/" or "/v2/" in front count for nothing. The longest key goes first.
-// docker.io is known as "index.docker.io", "registry-1.docker.io" and, as docker writes it,
-// "https://index.docker.io/v1/".
+// docker.io is known as "index.docker.io" too, which docker itself writes, and as "registry-1.docker.io".
 //
 // No error says anything of what a file holds, but for names of registries; nothing here is ever logged.
 // Programs that docker would ask (credsStore, credHelpers) are not run: helpers() says that there are some.

@@ -60,12 +60,13 @@ TEST(Credentials, TheUsualPortMayBeNamedOrNot) {
 }
 
 TEST(Credentials, DockersOwnRegistryHasManyNames) {
-  for (const char* key :
-       {"https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io"}) {
-    Credentials all;
-    all.add(key, named("me"));
-    EXPECT_EQ(names(all, "docker.io", "library/x"), Names{"me"}) << key;
-    EXPECT_TRUE(names(all, "quay.io", "library/x").empty()) << key;
+  for (const std::string host : {"index.docker.io", "docker.io", "registry-1.docker.io"}) {
+    for (const std::string& key : {host, "https://" + host + "/v1/"}) {
+      Credentials all;
+      all.add(key, named("me"));
+      EXPECT_EQ(names(all, "docker.io", "library/x"), Names{"me"}) << key;
+      EXPECT_TRUE(names(all, "quay.io", "library/x").empty()) << key;
+    }
   }
 }
 
