@@ -71,6 +71,8 @@ LAYERS = {
     "kcache/content": ("kcache/image json base",                                  "fmt expected",  PURE),
     "kcache/layer": ("kcache/content kcache/image base",                          "fmt expected",  PURE),
     "kcache/kinds": ("kcache/image kapi json model base",                         "fmt expected",  PURE),
+    "kcache/node": ("kcache/kinds kcache/content kcache/image model base",         "fmt expected",  PURE),
+    "operator/node": ("operator kcache controller kapi json model base",          "fmt expected",  PURE),
     "operator":  ("kcache controller kapi json model base",                       "fmt expected",  PURE),
     "cacherim":  ("kcache net json kapi/retry_wait.h base",                       "fmt expected archive",  ["random", "clock"]),
     "mcv":       ("cacherim kcache noderim agent net json base",                  "fmt expected",  ["random", "clock"]),
