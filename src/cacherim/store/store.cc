@@ -237,6 +237,12 @@ Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
   return out;
 }
 
+Result<std::string> Store::read(const StoredFile& file, std::size_t max_bytes) const {
+  const auto folder = filesFolder(file.key());
+  if (!folder) { return because(folder.error()); }
+  return Disk::readAll(folder->get(), file.key(), max_bytes);
+}
+
 // ---- Trees
 
 Status Store::linkFile(int folder, const std::string& name, const StoredFile& file) {
@@ -275,10 +281,11 @@ Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const 
 }
 
 Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                          const std::map<std::string, std::string>& extras, Wall now) {
+                          const std::map<std::string, std::string>& extras, Wall now,
+                          const std::string& summary) {
   if (hasTree(image)) { return touch(image, now); }
   std::vector<LayerRecord> records;
-  TreeRecord tree{image, layers, {}, 0, 0};
+  TreeRecord tree{image, layers, {}, 0, 0, summary};
   Files files;
   for (const kcache::Digest& one : layers) {
     auto record = layer(one);

@@ -107,8 +107,11 @@ class Store {
   /// An image's tree of these layers, lowest first: a later file takes the place of an earlier one. `extras`
   /// are files by path that have other bytes than in any layer. Twice is fine: what is there stays.
   [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                                   const std::map<std::string, std::string>& extras, Wall now);
+                                   const std::map<std::string, std::string>& extras, Wall now,
+                                   const std::string& summary = {});
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
+  /// The bytes of a file that a layer or tree has. Error Invalid: it has more than `max_bytes`.
+  [[nodiscard]] Result<std::string> read(const StoredFile& file, std::size_t max_bytes) const;
   /// What to mount, read-only.
   [[nodiscard]] std::string treeRoot(const kcache::Digest& image) const;
   [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
