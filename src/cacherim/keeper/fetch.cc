@@ -121,8 +121,8 @@ class Fetch {
       GS_REQUIRES(how_.store.mutex) {
     std::map<std::string, std::string> out;
     for (const auto& [path, file] : files) {
-      const bool may = kcache::bearsPaths(path) &&
-                       file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
+      const bool may =
+          kcache::bearsPaths(path) && file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
       if (!may) { continue; }
       const auto text = how_.store.store.read(file, kcache::kMaxPathsText);
       if (!text) { return because(text.error()); }

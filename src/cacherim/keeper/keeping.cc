@@ -73,8 +73,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     if (places_.contains({cache, *image.image.digest})) { continue; }
     const auto known = jobs_.find(cache);
     // One that is under way for another image ends first.
-    const bool is_done = known != jobs_.end() &&
-                         (!known->second.is_over || known->second.job.image == image);
+    const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
     if (is_done) { continue; }
     Job job{.job = {.cache = cache, .image = image}};
     out.push_back(job.job);
@@ -122,7 +121,8 @@ Status Keeping::place(const Key& key, Now now, const Uses& uses) {
   if (!name) { return because(name.error()); }
   // An old tree that pods have mounted is not replaced under them.
   if (uses.contains(key) || hasOldUse(*name, key.second)) {
-    const auto at = fmt::format("{}/caches/{}/{}/{}", options_.root, name->folder(), name->name(), key.second.text());
+    const auto at =
+        fmt::format("{}/caches/{}/{}/{}", options_.root, name->folder(), name->name(), key.second.text());
     if (std::filesystem::is_directory(std::filesystem::symlink_status(at))) { return {}; }
   }
   const MutexLock lock{store_.mutex};
@@ -170,7 +170,8 @@ void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedIma
   const auto known = presents_.find(cache);
   if (known != presents_.end() && known->second == present) { return; }
   if (const Status wrote = writePresent(options_.root, *name, present, disk_); !wrote) {
-    log::warn("new pods cannot be told of an image", {{"cache", cache.text()}, {"why", wrote.error().message}});
+    log::warn("new pods cannot be told of an image",
+              {{"cache", cache.text()}, {"why", wrote.error().message}});
     return;
   }
   presents_.insert_or_assign(cache, std::move(present));
@@ -195,8 +196,8 @@ bool Keeping::mustTakeAway(const Uses& uses) const {
   const auto isOver = [&](const model::ObjectKey& cache) {
     return !wanted_->images.contains(cache) && !wanted_->undecided.contains(cache);
   };
-  const bool hides = std::any_of(presents_.begin(), presents_.end(),
-                                 [&](const auto& one) { return isOver(one.first); });
+  const bool hides =
+      std::any_of(presents_.begin(), presents_.end(), [&](const auto& one) { return isOver(one.first); });
   return hides || std::any_of(places_.begin(), places_.end(), [&](const auto& one) {
            const auto& [key, place] = one;
            const auto present = presents_.find(key.first);
@@ -269,9 +270,9 @@ void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
     log::info("an image that nothing uses was taken away", {{"image", image.text()}});
   }
   if (swept->over_quota && !is_over_quota_) {
-    log::warn("caches that are in use or wanted have more bytes than the quota: delete some, or raise it",
-              {{"bytes", std::to_string(store_.store.bytes())},
-               {"quota", std::to_string(options_.sweep.quota)}});
+    log::warn(
+        "caches that are in use or wanted have more bytes than the quota: delete some, or raise it",
+        {{"bytes", std::to_string(store_.store.bytes())}, {"quota", std::to_string(options_.sweep.quota)}});
   }
   is_over_quota_ = swept->over_quota;
 }

@@ -86,7 +86,7 @@ class Keeping {
   LayerClaims& claims_;
   const Usage usage_;
   const Disk disk_;
-  kcache::WantedPtr wanted_;  // nullptr: not known yet, and nothing is changed
+  kcache::WantedPtr wanted_;              // nullptr: not known yet, and nothing is changed
   std::map<model::ObjectKey, Job> jobs_;  // of what is wanted
   std::map<Key, Place> places_;
   std::map<model::ObjectKey, Present> presents_;  // as they were read or written
