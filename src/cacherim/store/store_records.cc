@@ -103,6 +103,10 @@ Result<CacheName> CacheName::fromFolder(std::string_view folder, std::string_vie
   return inNamespace(folder == kNamespaceOfThatName ? kCluster : folder, name);
 }
 
+std::string treeRootBelow(const std::string& root, const kcache::Digest& image) {
+  return fmt::format("{}/trees/{}/root", root, image.hex());
+}
+
 std::string printLayer(const LayerRecord& record) {
   json::Array folders;
   for (const std::string& folder : record.folders) { folders.emplace_back(folder); }
