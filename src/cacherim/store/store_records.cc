@@ -108,6 +108,10 @@ std::string CacheName::ns() const {
   return std::string{folder_ == kNamespaceOfThatName ? kCluster : std::string_view{folder_}};
 }
 
+std::string treeRootBelow(const std::string& root, const kcache::Digest& image) {
+  return fmt::format("{}/trees/{}/root", root, image.hex());
+}
+
 std::string printLayer(const LayerRecord& record) {
   json::Array folders;
   for (const std::string& folder : record.folders) { folders.emplace_back(folder); }

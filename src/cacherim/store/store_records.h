@@ -42,6 +42,9 @@ class CacheName {
   std::string name_;
 };
 
+/// Where the store below `root` has an image's tree, for who may not open the store (store.h).
+[[nodiscard]] std::string treeRootBelow(const std::string& root, const kcache::Digest& image);
+
 /// A file of the store: named by its content and whether it may be executed.
 struct StoredFile {
   std::string hex;  // of its SHA-256
