@@ -75,7 +75,7 @@ LAYERS = {
     "kcache/kinds": ("kcache/image kapi json model base",                         "fmt expected",  PURE),
     "kcache/trust": ("kcache/image pattern kapi/time.h json base",                "fmt expected",  PURE),
     "operator":  ("kcache controller kapi json model base",                       "fmt expected",  PURE),
-    "cacherim":  ("kcache signature net json kapi/retry_wait.h base",                       "fmt expected archive",  ["random", "clock"]),
+    "cacherim":  ("kcache signature net json kapi/retry_wait.h kapi/time.h base",                       "fmt expected archive",  ["random", "clock"]),
     "mcv":       ("cacherim kcache signature noderim agent net json base",                  "fmt expected",  ["random", "clock"]),
     "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
