@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/schema/pattern.h"
+#include "pattern/pattern.h"
 #include "json/value.h"
 
 namespace gs::apiserver {

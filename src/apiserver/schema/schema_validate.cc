@@ -5,7 +5,7 @@
 #include <set>
 
 #include "apiserver/schema/crd_schema.h"
-#include "apiserver/schema/pattern.h"
+#include "pattern/pattern.h"
 #include "base/utf8.h"
 #include "kapi/time.h"
 

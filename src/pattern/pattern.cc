@@ -1,10 +1,11 @@
-#include "apiserver/schema/pattern.h"
+#include "pattern/pattern.h"
 
 #include <re2/re2.h>
 
+#include <string>
 #include <utility>
 
-namespace gs::apiserver {
+namespace gs {
 namespace {
 
 constexpr std::size_t kMaxLength = 20'000;
@@ -24,8 +25,13 @@ std::optional<Pattern> Pattern::compile(std::string_view text) {
   return Pattern{std::move(program)};
 }
 
+std::optional<Pattern> Pattern::compileWhole(std::string_view text) {
+  if (!compile(text)) { return std::nullopt; }  // "a)|(b" would be one between parentheses
+  return compile("\\A(?:" + std::string{text} + ")\\z");
+}
+
 bool Pattern::matches(std::string_view text) const {
   return program_->Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
 }
 
-}  // namespace gs::apiserver
+}  // namespace gs
