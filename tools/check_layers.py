@@ -78,8 +78,9 @@ LAYERS = {
     "operator/node": ("operator kcache controller kapi json model base",          "fmt expected",  PURE),
     "kcache/trust": ("kcache/image pattern kapi/time.h json base",                "fmt expected",  PURE),
     "operator":  ("kcache controller kapi json model base",                       "fmt expected",  PURE),
-    "cacherim":  ("kcache signature net json kapi/retry_wait.h kapi/time.h base",                       "fmt expected archive",  ["random", "clock"]),
-    "mcv":       ("cacherim kcache signature noderim agent net json base",                  "fmt expected",  ["random", "clock"]),
+    "cacherim": ("kcache signature net json kapi/retry_wait.h kapi/time.h base", "fmt expected archive",  ["random", "clock"]),
+    "mcv": ("cacherim kcache signature noderim agent net json base", "fmt expected",  ["random", "clock"]),
+    "csi":       ("cacherim kcache rpc net base",                                 "fmt expected",  ["random", "clock"]),
     "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
@@ -87,6 +88,7 @@ LAYERS = {
     "serve/crds": ("crds process k8s kapi json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
     "serve/operator": ("operator process k8s net base",                           "fmt expected",  ["random", "clock"]),
+    "serve/csi": ("csi cacherim rpc process k8s kapi net base",                   "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),
@@ -126,7 +128,7 @@ GROUPS = [
     ("re2", r"re2/"),
     ("cli11", r"CLI/"),
     ("archive", r"archive(_entry)?\.h"),
-    ("grpc", r"(grpcpp/|google/protobuf/|cri\.(grpc\.)?pb\.h)"),
+    ("grpc", r"(grpcpp/|google/protobuf/|(cri|csi|pluginregistration)\.(grpc\.)?pb\.h)"),
     ("test", r"(gtest|rapidcheck)"),
     ("gmock", r"gmock/"),
     ("bench", r"benchmark/"),
@@ -164,7 +166,7 @@ BANNED_EVERYWHERE = {
              "outside is a Pattern (pattern/pattern.h)",
     "bits/stdc++.h": "include what is used",
 }
-SYSTEM_OK = {"base", "net", "k8s", "noderim", "cacherim", "sandbox", "process", "apps"}  # may use POSIX headers such as <unistd.h>
+SYSTEM_OK = {"base", "net", "k8s", "noderim", "cacherim", "rpc", "csi", "sandbox", "process", "apps"}  # may use POSIX headers such as <unistd.h>
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 
