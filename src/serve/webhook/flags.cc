@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/ascii.h"
+#include "webhook/metrics.h"
 
 namespace gs::serve {
 namespace {
@@ -55,10 +56,20 @@ webhook::PodRules WebhookFlags::rules() const {
   return out;
 }
 
-std::optional<webhook::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {
+std::optional<admission::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {
   if (!makesCertificate()) { return std::nullopt; }
-  return webhook::Certificates::Config{
-      .secret = {ns, secret}, .service = service, .mutating = mutating, .validating = validating};
+  return admission::Certificates::Config{.secret = {ns, secret},
+                                         .service = service,
+                                         .managed_by = "gpu-scheduler-webhook",
+                                         .mutating = mutating,
+                                         .validating = validating};
+}
+
+ReviewServer::Config reviewsOf(const webhook::Handler& handler, net::Handler health) {
+  return {.reviews = [&handler](const net::Request& request) { return handler.answer(request); },
+          .health = std::move(health),
+          .requests = webhook::kRequests,
+          .request_seconds = webhook::kRequestSeconds};
 }
 
 net::HttpServer::Options httpOptionsOf(const WebhookFlags& f, const ShownPair& pair) {

@@ -5,13 +5,13 @@
 
 #include "base/mutex.h"
 #include "net/tls.h"
-#include "webhook/certificates.h"
+#include "admission/certificates.h"
 
 namespace gs::serve {
 
 class ShownPair {
  public:
-  void set(const webhook::PairPtr& pair) {
+  void set(const admission::PairPtr& pair) {
     auto now = std::make_shared<const net::ServerPair>(net::ServerPair{pair->certificate, pair->key});
     MutexLock lock{mutex_};
     pair_ = std::move(now);

@@ -1,15 +1,14 @@
-#include "serve/webhook/server.h"
+#include "serve/admission/server.h"
 
 #include <string>
 #include <vector>
 
 #include "base/system_clock.h"
 #include "process/health_page.h"
-#include "webhook/metrics.h"
 
 namespace gs::serve {
 
-Status WebhookServer::start(net::HttpServer::Options options) {
+Status ReviewServer::start(net::HttpServer::Options options) {
   options.connection.limits.body_bytes = kMostReview;
   auto server =
       net::HttpServer::start(std::move(options), [this](const net::Request& r) { return answer(r); });
@@ -18,25 +17,25 @@ Status WebhookServer::start(net::HttpServer::Options options) {
   return {};
 }
 
-void WebhookServer::stop() {
+void ReviewServer::stop() {
   if (server_) { server_->stop(); }
 }
 
-net::Response WebhookServer::answer(const net::Request& request) {
+net::Response ReviewServer::answer(const net::Request& request) {
   static const std::vector<double> kBuckets = {0.0001, 0.00025, 0.0005, 0.001, 0.0025,
-                                               0.005,  0.01,    0.05,   0.25,  1};
-  if (process::HealthPage::isHealth(request.path())) { return health_(request); }
+                                               0.005,  0.01,    0.05,   0.25,  1,      5,      30};
+  if (process::HealthPage::isHealth(request.path())) { return config_.health(request); }
   const SystemClock clock;
   const Mono began = clock.now().mono;
-  auto served = handler_.answer(request);
+  auto served = config_.reviews(request);
   if (!served.path.empty()) {
     const std::string path{served.path};
     metrics_
-        .counter(webhook::kRequests, "Admission reviews, by path and result.",
+        .counter(config_.requests, "Admission reviews, by path and result.",
                  {{"path", path}, {"result", std::string{served.result}}})
         .add();
     metrics_
-        .histogram(webhook::kRequestSeconds, "Seconds to answer one, by path.", kBuckets, {{"path", path}})
+        .histogram(config_.request_seconds, "Seconds to answer one, by path.", kBuckets, {{"path", path}})
         .observe(std::chrono::duration<double>{clock.now().mono - began}.count());
   }
   return std::move(served.response);
