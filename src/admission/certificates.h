@@ -26,11 +26,11 @@
 #include <string>
 #include <vector>
 
+#include "admission/kinds.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "controller/keyed_calls.h"
 #include "kapi/call.h"
-#include "admission/kinds.h"
 
 namespace gs::admission {
 
@@ -67,9 +67,9 @@ class Certificates {
 
   struct Config {
     model::ObjectKey secret;
-    std::string service;       // in the Secret's namespace
-    std::string managed_by;    // label app.kubernetes.io/managed-by of a Secret that is ours
-    std::string mutating{};    // the configurations' names; "": there is none
+    std::string service;     // in the Secret's namespace
+    std::string managed_by;  // label app.kubernetes.io/managed-by of a Secret that is ours
+    std::string mutating{};  // the configurations' names; "": there is none
     std::string validating{};
     std::uint8_t owner = 0;
   };

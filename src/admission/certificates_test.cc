@@ -268,12 +268,11 @@ TEST_F(CertificatesTest, WhoLosesTheRaceReadsWhatTheOtherWrote) {
       if (!server.secret) {
         auto theirs = of.make(names, life);
         server.secret =
-            Object{{"metadata",
-                    Object{{"uid", "s"},
-                           {"name", "cert"},
-                           {"namespace", "ns"},
-                           {"resourceVersion", "99"},
-                           {"labels", Object{{"app.kubernetes.io/managed-by", kOurs}}}}},
+            Object{{"metadata", Object{{"uid", "s"},
+                                       {"name", "cert"},
+                                       {"namespace", "ns"},
+                                       {"resourceVersion", "99"},
+                                       {"labels", Object{{"app.kubernetes.io/managed-by", kOurs}}}}},
                    {"data", Object{{"ca.crt", encodeBase64(theirs->ca)},
                                    {"tls.crt", encodeBase64(theirs->certificate)},
                                    {"tls.key", encodeBase64(theirs->key)}}}};
@@ -282,11 +281,8 @@ TEST_F(CertificatesTest, WhoLosesTheRaceReadsWhatTheOtherWrote) {
     }
     Result<Life> check(const Pair& pair, const std::string& name) override { return of.check(pair, name); }
   } late{maker, server};
-  Certificates machine{{.secret = {"ns", "cert"},
-                         .service = "gpu-scheduler-webhook",
-                         .managed_by = kOurs,
-                         .owner = 60},
-                        late};
+  Certificates machine{
+      {.secret = {"ns", "cert"}, .service = "gpu-scheduler-webhook", .managed_by = kOurs, .owner = 60}, late};
   kapi::Effects effects = machine.start(clock.now());
   for (int i = 0; i < 10 && machine.shown() == nullptr; ++i) {
     kapi::Effects next;

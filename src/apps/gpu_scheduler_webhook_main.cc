@@ -3,10 +3,10 @@
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
-#include "serve/webhook/claim_limits.h"
-#include "serve/webhook/flags.h"
 #include "serve/admission/maker.h"
 #include "serve/admission/server.h"
+#include "serve/webhook/claim_limits.h"
+#include "serve/webhook/flags.h"
 
 namespace gs {
 namespace {

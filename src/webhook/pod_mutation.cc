@@ -60,8 +60,8 @@ class Entry {
 
 Value orderEntry(const std::string& order) { return Object{{"name", kOrder}, {"value", order}}; }
 
-void injectInto(JsonPatch& patch, const std::string& container_path, const View& container, const Entry& entry,
-                const std::string& order) {
+void injectInto(JsonPatch& patch, const std::string& container_path, const View& container,
+                const Entry& entry, const std::string& order) {
   const std::string env_path = container_path + "/env";
   const View env = container["env"];
   std::vector<std::size_t> visible;  // where it stands
@@ -153,7 +153,8 @@ std::optional<std::string> mappedGpus(const View& pod, std::string_view map) {
 
 }  // namespace
 
-admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, const LimitOf& limit_of) {
+admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules,
+                             const LimitOf& limit_of) {
   admission::Verdict out;
   const View annotations = pod["metadata"]["annotations"];
   const auto claim = annotations.find(model::kClaimKey);

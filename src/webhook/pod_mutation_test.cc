@@ -236,7 +236,8 @@ TEST(PodMutation, OfVeryManyContainersNoneIsTold) {
 TEST(PodMutation, APatchHasAnEnd) {
   std::string env = R"({"env":[{"name":"CUDA_VISIBLE_DEVICES"})";
   for (int i = 0; i < 20; ++i) { env += R"(,{"name":"CUDA_VISIBLE_DEVICES","value":"0"})"; }
-  const admission::Verdict verdict = mutatePod(podOf(kByClaim, containersOf(1'000, (env + "]}").c_str())), "", {});
+  const admission::Verdict verdict =
+      mutatePod(podOf(kByClaim, containersOf(1'000, (env + "]}").c_str())), "", {});
   EXPECT_EQ(verdict.patch, "");
   ASSERT_EQ(verdict.warnings.size(), 1U);
   EXPECT_EQ(

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "admission/certificates.h"
 #include "base/random.h"
 #include "controller/reflector.h"
 #include "model/claim.h"
-#include "admission/certificates.h"
 
 namespace gs::webhook {
 

@@ -10,7 +10,7 @@ Result<admission::Pair> OpensslMaker::make(const std::vector<std::string>& names
   auto made = net::makeCertificate(names, life.from, life.until);
   if (!made) { return tl::unexpected(std::move(made).error()); }
   return admission::Pair{std::move(made->ca_pem), std::move(made->server.cert_pem),
-                       std::move(made->server.key_pem)};
+                         std::move(made->server.key_pem)};
 }
 
 Result<admission::Maker::Life> OpensslMaker::check(const admission::Pair& pair, const std::string& name) {

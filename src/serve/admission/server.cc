@@ -22,8 +22,8 @@ void ReviewServer::stop() {
 }
 
 net::Response ReviewServer::answer(const net::Request& request) {
-  static const std::vector<double> kBuckets = {0.0001, 0.00025, 0.0005, 0.001, 0.0025,
-                                               0.005,  0.01,    0.05,   0.25,  1,      5,      30};
+  static const std::vector<double> kBuckets = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                               0.01,   0.05,    0.25,   1,     5,      30};
   if (process::HealthPage::isHealth(request.path())) { return config_.health(request); }
   const SystemClock clock;
   const Mono began = clock.now().mono;
@@ -34,8 +34,7 @@ net::Response ReviewServer::answer(const net::Request& request) {
         .counter(config_.requests, "Admission reviews, by path and result.",
                  {{"path", path}, {"result", std::string{served.result}}})
         .add();
-    metrics_
-        .histogram(config_.request_seconds, "Seconds to answer one, by path.", kBuckets, {{"path", path}})
+    metrics_.histogram(config_.request_seconds, "Seconds to answer one, by path.", kBuckets, {{"path", path}})
         .observe(std::chrono::duration<double>{clock.now().mono - began}.count());
   }
   return std::move(served.response);

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "admission/certificates.h"
 #include "base/mutex.h"
 #include "net/tls.h"
-#include "admission/certificates.h"
 
 namespace gs::serve {
 

@@ -4,9 +4,9 @@
 
 #include "base/system_clock.h"
 #include "net/http_client.h"
+#include "serve/admission/maker.h"
 #include "serve/webhook/claim_limits.h"
 #include "serve/webhook/flags.h"
-#include "serve/admission/maker.h"
 
 namespace gs::serve {
 namespace {
@@ -53,8 +53,8 @@ class WebhookServerTest : public ::testing::Test {
   WebhookFlags flags_;
   Metrics metrics_;
   webhook::Handler handler_{{}};
-  ReviewServer server_{reviewsOf(handler_, [](const net::Request&) { return net::textResponse(200, "fine"); }),
-                       metrics_};
+  ReviewServer server_{
+      reviewsOf(handler_, [](const net::Request&) { return net::textResponse(200, "fine"); }), metrics_};
   std::unique_ptr<net::HttpClient> client_;
 };
 
