@@ -35,6 +35,13 @@ Webhook::Webhook(Config config, admission::Maker& maker) : config_{std::move(con
   }
 }
 
+bool Webhook::isForIt(const kapi::MachineEvent& event) {
+  const auto* outcome = std::get_if<kapi::Outcome>(&event);
+  if (outcome == nullptr) { return false; }
+  const std::uint8_t owner = kapi::tokenOwner(outcome->token);
+  return owner == kCertificatesOwner || owner == kKeyOwner;
+}
+
 kapi::Effects Webhook::start(Now now) {
   kapi::Effects out;
   if (certificates_) { append(out, certificates_->start(now)); }

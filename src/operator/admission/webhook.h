@@ -30,6 +30,8 @@ class Webhook {
   [[nodiscard]] kapi::Effects start(Now now);
   /// What is not its own does nothing.
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  /// An answer to a call of its own.
+  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
   /// Reviews can be answered.
   [[nodiscard]] bool isReady() const;
   /// A line for each check.

@@ -1,12 +1,35 @@
 #include "serve/admission/server.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/system_clock.h"
 #include "process/health_page.h"
 
 namespace gs::serve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kConnections = 2'000;
+constexpr std::size_t kHeld = std::size_t{64} << 20;  // bytes of requests and answers
+constexpr Duration kIdle = 120s;                      // API servers keep theirs for 90
+
+}  // namespace
+
+net::HttpServer::Options reviewHttp(std::string address, std::size_t workers,
+                                    std::optional<net::ServerTls> tls) {
+  net::HttpServer::Options out;
+  out.address = std::move(address);
+  out.max_workers = workers;
+  out.max_connections = kConnections;
+  out.connection.idle_timeout = kIdle;
+  out.max_held = kHeld;
+  out.tls = std::move(tls);
+  return out;
+}
 
 Status ReviewServer::start(net::HttpServer::Options options) {
   options.connection.limits.body_bytes = kMostReview;

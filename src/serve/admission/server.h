@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "admission/endpoint.h"
@@ -15,6 +16,10 @@ namespace gs::serve {
 
 /// The most that a review may have: two objects of the largest size, with escapes.
 inline constexpr std::size_t kMostReview = std::size_t{8} << 20;
+
+/// As API servers ask: few connections, kept open. `workers`: reviews at once.
+[[nodiscard]] net::HttpServer::Options reviewHttp(std::string address, std::size_t workers,
+                                                  std::optional<net::ServerTls> tls);
 
 class ReviewServer {
  public:

@@ -8,12 +8,7 @@
 namespace gs::serve {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t kWorkers = 32;
-constexpr std::size_t kConnections = 2'000;
-constexpr std::size_t kHeld = std::size_t{64} << 20;  // bytes of requests and answers
-constexpr Duration kIdle = 120s;                      // API servers keep theirs for 90
 
 }  // namespace
 
@@ -73,17 +68,11 @@ ReviewServer::Config reviewsOf(const webhook::Handler& handler, net::Handler hea
 }
 
 net::HttpServer::Options httpOptionsOf(const WebhookFlags& f, const ShownPair& pair) {
-  net::HttpServer::Options out;
-  out.address = f.address;
-  out.max_workers = kWorkers;
-  out.max_connections = kConnections;
-  out.connection.idle_timeout = kIdle;
-  out.max_held = kHeld;
-  out.tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
+  auto tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
   if (f.makesCertificate()) {
-    out.tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};
+    tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};
   }
-  return out;
+  return reviewHttp(f.address, kWorkers, std::move(tls));
 }
 
 }  // namespace gs::serve
