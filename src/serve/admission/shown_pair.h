@@ -3,15 +3,15 @@
 
 #include <memory>
 
+#include "admission/certificates.h"
 #include "base/mutex.h"
 #include "net/tls.h"
-#include "webhook/certificates.h"
 
 namespace gs::serve {
 
 class ShownPair {
  public:
-  void set(const webhook::PairPtr& pair) {
+  void set(const admission::PairPtr& pair) {
     auto now = std::make_shared<const net::ServerPair>(net::ServerPair{pair->certificate, pair->key});
     MutexLock lock{mutex_};
     pair_ = std::move(now);

@@ -1,4 +1,4 @@
-#include "webhook/certificates.h"
+#include "admission/certificates.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "kapi/time.h"
 #include "kapi/write.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 namespace {
 
 using json::Object;
@@ -35,8 +35,9 @@ std::string firstOf(const std::string& ca) {
 
 Pair pairOf(const Secret& secret) { return {of(secret, kCa), of(secret, kCertificate), of(secret, kKey)}; }
 
-Value bodyOf(const model::ObjectKey& key, const Secret* there, const Pair& pair) {
-  Value metadata = Object{{"labels", Object{{"app.kubernetes.io/managed-by", Certificates::kManagedBy}}}};
+Value bodyOf(const model::ObjectKey& key, const std::string& managed_by, const Secret* there,
+             const Pair& pair) {
+  Value metadata = Object{{"labels", Object{{"app.kubernetes.io/managed-by", managed_by}}}};
   if (there != nullptr) {
     metadata.set("uid", there->uid.text);
     metadata.set("resourceVersion", std::to_string(there->revision));
@@ -176,7 +177,7 @@ void Certificates::secretRead(const kapi::Outcome& outcome, Now now, kapi::Effec
 }
 
 void Certificates::secretIs(const Secret& secret, Now now, kapi::Effects& out) {
-  const bool ours = secret.managed_by == kManagedBy;
+  const bool ours = secret.managed_by == config_.managed_by;
   Pair pair = pairOf(secret);
   const auto life = maker_.check(pair, names().front());
   const bool early = life && now.wall + kClocks < life->from;  // made by a node whose clock was wrong
@@ -225,7 +226,7 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
   call.kind = kSecret;
   call.key = config_.secret;
   if (secret == nullptr) { call.key.name.clear(); }
-  call.body = bodyOf(config_.secret, secret, *made);
+  call.body = bodyOf(config_.secret, config_.managed_by, secret, *made);
   (void)calls_.failed(What::Secret, now.mono);  // a try, until a read shows that it took
   call.token = calls_.begin(What::Secret, Doing::Write);
   out.emplace_back(kapi::Log{kapi::Level::Info,
@@ -353,4 +354,4 @@ void Certificates::show(Now now, kapi::Effects& out) {
       kapi::Level::Info, "showing the certificate of the secret", {{"secret", config_.secret.text()}}});
 }
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

@@ -1,4 +1,4 @@
-// The webhook's certificate, made and renewed by itself: nobody has to run a script or install cert-manager.
+// A webhook's certificate, made and renewed by itself: nobody has to run a script or install cert-manager.
 //
 // A CA that signs this one certificate, and the certificate, are made together, and the CA's key is thrown
 // away: nothing that could sign for others is kept. They stand in a Secret, so that all replicas show the
@@ -26,13 +26,13 @@
 #include <string>
 #include <vector>
 
+#include "admission/kinds.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "controller/keyed_calls.h"
 #include "kapi/call.h"
-#include "webhook/kinds.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 
 /// PEM text.
 struct Pair {
@@ -64,12 +64,12 @@ class Certificates {
   static constexpr Duration kSpread = std::chrono::seconds{10};
   static constexpr auto kClocks = std::chrono::hours{1};  // by which those of two nodes may differ
   static constexpr auto kLife = std::chrono::hours{24 * 365};
-  static constexpr const char* kManagedBy = "gpu-scheduler-webhook";
 
   struct Config {
     model::ObjectKey secret;
-    std::string service = "gpu-scheduler-webhook";  // in the Secret's namespace
-    std::string mutating{};                         // the configurations' names; "": there is none
+    std::string service;     // in the Secret's namespace
+    std::string managed_by;  // label app.kubernetes.io/managed-by of a Secret that is ours
+    std::string mutating{};  // the configurations' names; "": there is none
     std::string validating{};
     std::uint8_t owner = 0;
   };
@@ -138,4 +138,4 @@ class Certificates {
   Mono next_look_{};
 };
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

@@ -1,4 +1,4 @@
-// The kinds that the webhook alone reads and writes: the Secret with its certificate, and the configurations
+// The kinds that webhooks alone read and write: the Secret with its certificate, and the configurations
 // that tell the API server which CA to trust. Decoded as far as certificates need it.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "kapi/kind.h"
 #include "model/ids.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 
 struct Secret {
   model::ObjectKey key;
@@ -39,4 +39,4 @@ extern const kapi::Kind kSecret;
 extern const kapi::Kind kMutatingConfiguration;
 extern const kapi::Kind kValidatingConfiguration;
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

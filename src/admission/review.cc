@@ -1,11 +1,11 @@
-#include "webhook/review.h"
+#include "admission/review.h"
 
 #include <fmt/format.h>
 
 #include "base/base64.h"
 #include "base/utf8.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 namespace {
 
 using json::Object;
@@ -42,6 +42,7 @@ Result<Review> readReview(const json::View& body) {
   out.operation = request["operation"].str();
   out.subresource = request["subResource"].str();
   out.ns = request["namespace"].str();
+  out.user = request["userInfo"]["username"].str();
   out.object = request["object"];
   out.old_object = request["oldObject"];
   return out;
@@ -77,4 +78,4 @@ std::string printRefusal(std::string_view why) {
          "\n";
 }
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

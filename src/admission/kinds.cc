@@ -1,10 +1,10 @@
-#include "webhook/kinds.h"
+#include "admission/kinds.h"
 
 #include "base/base64.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 namespace {
 
 using json::View;
@@ -61,4 +61,4 @@ constinit const kapi::Kind kSecret{kSecretInfo};
 constinit const kapi::Kind kMutatingConfiguration{kMutatingInfo};
 constinit const kapi::Kind kValidatingConfiguration{kValidatingInfo};
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "json/document.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 
 struct Review {
   std::string_view version;  // "admission.k8s.io/v1"
@@ -23,6 +23,7 @@ struct Review {
   std::string_view operation;  // "CREATE", "UPDATE" ..; "" was not said
   std::string_view subresource;
   std::string_view ns;
+  std::string_view user;  // who asks
   json::View object;
   json::View old_object;
 };
@@ -42,4 +43,4 @@ struct Verdict {
 /// To what is no question.
 [[nodiscard]] std::string printRefusal(std::string_view why);
 
-}  // namespace gs::webhook
+}  // namespace gs::admission

@@ -1,4 +1,4 @@
-#include "webhook/certificates.h"
+#include "admission/certificates.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,12 +6,14 @@
 #include "base/base64.h"
 #include "kapi/decode.h"
 
-namespace gs::webhook {
+namespace gs::admission {
 namespace {
 
 using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
+
+constexpr const char* kOurs = "gpu-scheduler-webhook";
 
 /// "pair N until T", with the CA "ca N".
 class CountingMaker final : public Maker {
@@ -155,6 +157,8 @@ class Replica {
   Replica(Server& server, CountingMaker& maker)
       : server_{server},
         machine_{{.secret = {"ns", "cert"},
+                  .service = "gpu-scheduler-webhook",
+                  .managed_by = kOurs,
                   .mutating = "gpu-scheduler-webhook",
                   .validating = "gpu-scheduler-webhook",
                   .owner = 60},
@@ -264,12 +268,11 @@ TEST_F(CertificatesTest, WhoLosesTheRaceReadsWhatTheOtherWrote) {
       if (!server.secret) {
         auto theirs = of.make(names, life);
         server.secret =
-            Object{{"metadata",
-                    Object{{"uid", "s"},
-                           {"name", "cert"},
-                           {"namespace", "ns"},
-                           {"resourceVersion", "99"},
-                           {"labels", Object{{"app.kubernetes.io/managed-by", Certificates::kManagedBy}}}}},
+            Object{{"metadata", Object{{"uid", "s"},
+                                       {"name", "cert"},
+                                       {"namespace", "ns"},
+                                       {"resourceVersion", "99"},
+                                       {"labels", Object{{"app.kubernetes.io/managed-by", kOurs}}}}},
                    {"data", Object{{"ca.crt", encodeBase64(theirs->ca)},
                                    {"tls.crt", encodeBase64(theirs->certificate)},
                                    {"tls.key", encodeBase64(theirs->key)}}}};
@@ -278,7 +281,8 @@ TEST_F(CertificatesTest, WhoLosesTheRaceReadsWhatTheOtherWrote) {
     }
     Result<Life> check(const Pair& pair, const std::string& name) override { return of.check(pair, name); }
   } late{maker, server};
-  Certificates machine{{.secret = {"ns", "cert"}, .owner = 60}, late};
+  Certificates machine{
+      {.secret = {"ns", "cert"}, .service = "gpu-scheduler-webhook", .managed_by = kOurs, .owner = 60}, late};
   kapi::Effects effects = machine.start(clock.now());
   for (int i = 0; i < 10 && machine.shown() == nullptr; ++i) {
     kapi::Effects next;
@@ -572,4 +576,4 @@ TEST_F(CertificatesTest, WithoutEntropyItSaysSoAndTriesAgain) {
 }
 
 }  // namespace
-}  // namespace gs::webhook
+}  // namespace gs::admission

@@ -1,4 +1,4 @@
-#include "serve/webhook/maker.h"
+#include "serve/admission/maker.h"
 
 #include <utility>
 
@@ -6,14 +6,14 @@
 
 namespace gs::serve {
 
-Result<webhook::Pair> OpensslMaker::make(const std::vector<std::string>& names, Life life) {
+Result<admission::Pair> OpensslMaker::make(const std::vector<std::string>& names, Life life) {
   auto made = net::makeCertificate(names, life.from, life.until);
   if (!made) { return tl::unexpected(std::move(made).error()); }
-  return webhook::Pair{std::move(made->ca_pem), std::move(made->server.cert_pem),
-                       std::move(made->server.key_pem)};
+  return admission::Pair{std::move(made->ca_pem), std::move(made->server.cert_pem),
+                         std::move(made->server.key_pem)};
 }
 
-Result<webhook::Maker::Life> OpensslMaker::check(const webhook::Pair& pair, const std::string& name) {
+Result<admission::Maker::Life> OpensslMaker::check(const admission::Pair& pair, const std::string& name) {
   const auto life = net::checkCertificate({pair.certificate, pair.key}, pair.ca, name);
   if (!life) { return tl::unexpected(life.error()); }
   return Life{life->from, life->until};
