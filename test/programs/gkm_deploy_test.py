@@ -290,13 +290,19 @@ class Images(unittest.TestCase):
 
 
 class Others(unittest.TestCase):
-    def test_examples_and_cert_manager(self):
-        for command, wanted in (("deploy-examples", "kubectl apply -f examples/gkm"),
-                                ("undeploy-examples", "kubectl delete --ignore-not-found -f examples/gkm"),
+    def test_urls_and_files(self):
+        for command, wanted in (("undeploy-examples", "kubectl delete --ignore-not-found -f examples/gkm"),
                                 ("undeploy-cert-manager", "download/v9.9.9/cert-manager.yaml"), ("deploy-cert-manager", "download/v9.9.9/cert-manager.yaml")):
             with self.subTest(command), Place(["kubectl"]) as place:
                 self.assertEqual(place.run(command, CERT_MANAGER_VERSION="v9.9.9")[0], 0)
                 self.assertIn(wanted, place.calls()[0])
+
+    def test_examples_bring_a_policy_where_there_is_none(self):
+        for there, wanted in (("", ["kubectl apply -f examples/gkm/trust", "kubectl apply -f examples/gkm"]),
+                              ("configmap/gkm-trust-policy\n", ["kubectl apply -f examples/gkm"])):
+            with self.subTest(there), Place(["kubectl"], [["get configmap gkm-trust-policy", there]]) as place:
+                self.assertEqual(place.run("deploy-examples")[0], 0)
+                self.assertEqual(place.calls()[1:], wanted)
 
     def test_make_has_every_target_of_the_guide(self):
         makefile = (ROOT / "Makefile").read_text()

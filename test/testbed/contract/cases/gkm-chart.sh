@@ -41,6 +41,8 @@ expect "objects of the default values" "ClusterRole ClusterRoleBinding ConfigMap
 expect "objects of those that switch off all" "ClusterRole ClusterRoleBinding ConfigMap DaemonSet Deployment Role RoleBinding ServiceAccount" \
   "$(kinds_of -f "$CHART/ci/bare-values.yaml")"
 
+expect "the policy" "quay.io/gkm/**" "$(value 'select(.metadata.name == "gkm-trust-policy" and .kind == "ConfigMap").data["policy.yaml"]' -f "$CHART/ci/full-values.yaml" | sed -n 's/^- images: *//; s/^  - //p' | head -n 1)"
+
 step "values that nobody reads, or that contradict each other, are refused"
 expect_like "agnet.image" "additional properties 'agnet' not allowed" "$(refused agnet.image.tag=x)"
 expect_like "agent.cacheQuote" "additional properties 'cacheQuote' not allowed" "$(refused agent.cacheQuote=1Gi)"
@@ -54,6 +56,7 @@ expect_like "GPUs that nobody looks at" 'noGpu=true with agent.simulate' "$(refu
 expect_like "two sources of GPUs" 'agent.nvmlLibrary with agent.simulate' "$(refused agent.nvmlLibrary=/a/b,agent.simulate=x)"
 expect_like "an issuer without a name" 'webhook.certs.issuerRef has no name' "$(refused webhook.certs.mode=cert-manager,webhook.certs.issuerRef.kind=Issuer)"
 expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook.certs.mode=cert-manager' "$(refused webhook.certs.issuerRef.name=mine)"
+expect_like "roots without a policy" 'trust.trustedRoots without trust.policy' "$(refused 'trust.trustedRoots.a=b')"
 expect_like "Kyverno without webhooks" 'kyverno.enabled=true with webhook.enabled=false' "$(refused kyverno.enabled=true,webhook.enabled=false)"
 
 step "rights: the CSI driver alone is privileged, and has none at the API server"
@@ -68,7 +71,7 @@ expect "mounts both ways" "gkm-csi-node/pods" \
 expect "the CSI driver's store" "true" "$(container_of_kind DaemonSet gkm-csi-node '.volumeMounts[] | select(.name == "store").readOnly')"
 expect "who has a token of the CSI driver's account" "false" "$(value 'select(.kind == "DaemonSet" and .metadata.name == "gkm-csi-node").spec.template.spec.automountServiceAccountToken')"
 expect "who has rights" "gkm-agent gkm-operator" "$(value 'select(.kind == "ClusterRoleBinding" or .kind == "RoleBinding").subjects[].name' | tr ' ' '\n' | sort -u | xargs)"
-expect "objects whose rights are those of one name" "gkm-mutating-webhook-configuration gkm-validating-webhook-configuration gkm-webhook-key webhook-server-cert" \
+expect "objects to which there are rights by name" "gkm-mutating-webhook-configuration gkm-trust-policy gkm-validating-webhook-configuration gkm-webhook-key webhook-server-cert" \
   "$(value '.rules[]?.resourceNames[]?' | tr ' ' '\n' | grep . | sort -u | xargs)"
 expect "rights to Secrets with cert-manager" "gkm-webhook-key" "$(value '.rules[]? | select(.resources // [] | index("secrets")).resourceNames[]?' --set webhook.certs.mode=cert-manager)"
 
