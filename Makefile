@@ -9,7 +9,7 @@ CLUSTER ?= $(CURDIR)/build/cluster
 .PHONY: help
 help: ## this list
 	@echo "gpu-scheduler: make <target>"
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-21s %s\n", $$1, $$2}'
 
 .PHONY: packages
 packages:
@@ -118,3 +118,25 @@ format: ## format all C++ with clang-format-14
 .PHONY: clean
 clean: ## remove build/
 	@rm -rf build
+
+# ---- GKM, by the names of its guide (docs/gkm-install.md); tools/gkm-deploy says what variables there are.
+GKM := build-images push-images build-installer deploy redeploy undeploy run-on-kind deploy-on-kind redeploy-on-kind \
+  undeploy-on-kind destroy-kind deploy-examples undeploy-examples deploy-cert-manager undeploy-cert-manager
+.PHONY: $(GKM)
+build-images: ## GKM's images, by podman or docker: quay.io/QUAY_USER/...:IMAGE_TAG, or IMG
+push-images: ## pushes them
+build-installer: ## dist/install.yaml: all of GKM in one file, with the image IMG
+deploy: ## GKM into the cluster of the kubectl context; NO_GPU=true where it has no GPUs
+redeploy: ## the same, and all pods start anew
+undeploy: ## takes GKM away; refuses while caches are there, unless FORCE=1
+run-on-kind: ## a kind cluster, KIND_CLUSTER_NAME, with simulated GPUs and GKM
+deploy-on-kind: ## GKM into that cluster
+redeploy-on-kind: ## the same, and all pods start anew
+undeploy-on-kind: ## takes GKM away from it
+destroy-kind: ## the cluster too
+deploy-examples: ## caches and pods of examples/gkm
+undeploy-examples: ## takes them away
+deploy-cert-manager: ## cert-manager, which GKM does not need (docs/gkm-install.md)
+undeploy-cert-manager: ## takes it away
+$(GKM):
+	@tools/gkm-deploy $@
