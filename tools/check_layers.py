@@ -91,6 +91,8 @@ LAYERS = {
     "serve/crds": ("crds process k8s kapi json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
     "serve/operator": ("operator process k8s net base serve/admission admission cacherim kcache kapi model", "fmt expected",  ["random", "clock"]),
+    "serve/trust": ("cacherim kcache yaml json model base",                       "fmt expected",  ["random", "clock"]),
+    "serve/node": ("serve/trust operator mcv cacherim kcache noderim agent process k8s kapi model base", "fmt expected", ["random", "clock"]),
     "serve/csi": ("csi cacherim rpc process k8s kapi net base",                   "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),

@@ -52,6 +52,7 @@ class NodeAgent {
   /// Its GPUs. Nothing is written before they were told once.
   [[nodiscard]] kapi::Effects gpus(std::vector<kcache::CacheGpu> gpus, Now now);
 
+  [[nodiscard]] bool knowsGpus() const { return knows_gpus_; }
   /// What the node is to have, when that changed; nullptr: it did not.
   [[nodiscard]] kcache::WantedPtr takeWanted();
 
