@@ -39,12 +39,13 @@ Result<serve::CacheNodeRim::Config> configOf(const process::Program& program, co
   if (!gpus) { return tl::unexpected(std::move(gpus).error()); }
   cacherim::RegistryOptions registry;
   registry.ca_file = f.own.registry_ca;
-  return serve::CacheNodeRim::Config{
-      .agent = {.node = *node, .instance = program.name() + "-" + node->text},
-      .ns = ns,
-      .keeper = *std::move(keeper),
-      .images = {.authfile = f.own.authfile, .environment = surroundings.env, .registry = std::move(registry)},
-      .gpus = *std::move(gpus)};
+  return serve::CacheNodeRim::Config{.agent = {.node = *node, .instance = program.name() + "-" + node->text},
+                                     .ns = ns,
+                                     .keeper = *std::move(keeper),
+                                     .images = {.authfile = f.own.authfile,
+                                                .environment = surroundings.env,
+                                                .registry = std::move(registry)},
+                                     .gpus = *std::move(gpus)};
 }
 
 int run(const process::Program& program, const Flags& f) {
@@ -56,8 +57,11 @@ int run(const process::Program& program, const Flags& f) {
   if (!f.common.metricsAddress().empty()) {
     log::info("metrics are served where health is, and nowhere else", {{"address", f.common.pages()}});
   }
-  if (const auto fine = configOf(program, f, surroundings, ""); !fine) { return process::refuse(fine.error()); }
-  auto made = process::Service::make(program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = {}});
+  if (const auto fine = configOf(program, f, surroundings, ""); !fine) {
+    return process::refuse(fine.error());
+  }
+  auto made =
+      process::Service::make(program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = {}});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
   auto config = configOf(program, f, surroundings, service.leaseNamespace());

@@ -40,8 +40,8 @@ inline constexpr OwnerRange kPolicyWatchOwner{90, 1};
 inline constexpr OwnerRange kElectionOwner{100, 1};
 /// All of them, ascending.
 inline constexpr std::array kOwnerRanges{
-    kInformerOwners, kLeadershipOwners, kSchedulerOwners,  kCacheSyncOwner,  kExtenderOwner,
-    kCombinedOwners, kStandaloneOwners, kWebhookOwners,    kAgentOwners,     kOperatorOwners,
+    kInformerOwners,  kLeadershipOwners,   kSchedulerOwners,  kCacheSyncOwner, kExtenderOwner,
+    kCombinedOwners,  kStandaloneOwners,   kWebhookOwners,    kAgentOwners,    kOperatorOwners,
     kNodeAgentOwners, kCacheWebhookOwners, kPolicyWatchOwner, kElectionOwner};
 static_assert(std::adjacent_find(kOwnerRanges.begin(), kOwnerRanges.end(), [](auto a, auto b) {
                 return a.first + a.count > b.first;

@@ -8,7 +8,6 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/hash.h"
 #include "base/hex.h"

@@ -1,6 +1,6 @@
-// Certificates of signers, as Fulcio issues them: short-lived, with the identity as a subject alternative name
-// and the issuer of the identity as an extension (fulcio/docs/oid-info.md), for code signing, and logged
-// before they were issued: the logs' promises are embedded (RFC 6962 3.2).
+// Certificates of signers, as Fulcio issues them: short-lived, with the identity as a subject alternative
+// name and the issuer of the identity as an extension (fulcio/docs/oid-info.md), for code signing, and
+// logged before they were issued: the logs' promises are embedded (RFC 6962 3.2).
 //
 // Nothing here reads a clock: a chain is looked at as it was at a time that somebody else has proven.
 #pragma once
@@ -49,15 +49,15 @@ class Certificate {
 /// Of a CA, in DER: the certificates from the one that signs up to the root, which is believed.
 using Chain = std::vector<std::string>;
 
-/// That `leaf` leads to the last of `authority`, all of them valid at that time. Gives the one that signed the
-/// leaf. Error Invalid: why not.
+/// That `leaf` leads to the last of `authority`, all of them valid at that time. Gives the one that signed
+/// the leaf. Error Invalid: why not.
 [[nodiscard]] Result<Certificate> checkChain(const Certificate& leaf, const Chain& authority, Wall at);
 
 /// The key of a log that has that id (32 bytes) and counted at that time; nullptr: there is none.
 using LogKeys = std::function<const PublicKey*(std::string_view id, Wall at)>;
 
-/// That at least one log has promised the certificate, which `issuer` signed. Error Invalid: none is embedded;
-/// of none the log is known; the promise is of another certificate.
+/// That at least one log has promised the certificate, which `issuer` signed. Error Invalid: none is
+/// embedded; of none the log is known; the promise is of another certificate.
 [[nodiscard]] Status checkPromises(const Certificate& leaf, const Certificate& issuer, const LogKeys& logs);
 
 }  // namespace gs::signature

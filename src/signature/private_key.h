@@ -1,8 +1,8 @@
 // A private key that signs images.
 //
-// Read are: PKCS#8 in PEM, plain or with a password (ECDSA, RSA, Ed25519), the older "EC PRIVATE KEY" and "RSA
-// PRIVATE KEY", and what `cosign generate-key-pair` writes, "ENCRYPTED SIGSTORE PRIVATE KEY" (and its older
-// name "ENCRYPTED COSIGN PRIVATE KEY"): a JSON of the tool's, {kdf: scrypt, cipher: nacl/secretbox}
+// Read are: PKCS#8 in PEM, plain or with a password (ECDSA, RSA, Ed25519), the older "EC PRIVATE KEY" and
+// "RSA PRIVATE KEY", and what `cosign generate-key-pair` writes, "ENCRYPTED SIGSTORE PRIVATE KEY" (and its
+// older name "ENCRYPTED COSIGN PRIVATE KEY"): a JSON of the tool's, {kdf: scrypt, cipher: nacl/secretbox}
 // (secretbox.h). No key in hardware and none of a service.
 #pragma once
 

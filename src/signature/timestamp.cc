@@ -6,7 +6,6 @@
 #include <openssl/ts.h>
 #include <openssl/x509_vfy.h>
 
-#include <ctime>
 #include <memory>
 
 namespace gs::signature {

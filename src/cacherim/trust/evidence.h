@@ -1,6 +1,6 @@
-// Evidence: one signature of an image, whichever way it was found: a layer of the image with cosign's older tag
-// (kcache/trust/simple_signing.h), or a Sigstore bundle (kcache/trust/bundle.h). What makes evidence is that
-// the signed text names the digest of the image; whether it is a good signature, and whose, is judge.h.
+// Evidence: one signature of an image, whichever way it was found: a layer of the image with cosign's older
+// tag (kcache/trust/simple_signing.h), or a Sigstore bundle (kcache/trust/bundle.h). What makes evidence is
+// that the signed text names the digest of the image; whether it is a good signature, and whose, is judge.h.
 #pragma once
 
 #include <optional>

@@ -149,11 +149,15 @@ std::vector<Sigstore::Log> Sigstore::logsOf(const std::vector<kt::LogKey>& keys)
 }
 
 Result<std::optional<Wall>> Sigstore::checkEntry(const kt::LogEntry& entry, const Evidence& evidence,
-                                                 const Certificate& leaf) const {
+                                                 const Certificate& leaf,
+                                                 const std::vector<Wall>& stamped) const {
   const Wall at{std::chrono::seconds{std::min<std::int64_t>(entry.integrated_time, std::int64_t{1} << 36U)}};
-  const auto log = std::find_if(logs_.begin(), logs_.end(), [&](const Log& one) {
-    return one.id == entry.log_id && (entry.integrated_time == 0 || one.valid.holds(at));
-  });
+  const auto counted = [&](const Log& one) {
+    if (entry.integrated_time != 0) { return one.valid.holds(at); }
+    return std::all_of(stamped.begin(), stamped.end(), [&](Wall then) { return one.valid.holds(then); });
+  };
+  const auto log = std::find_if(logs_.begin(), logs_.end(),
+                                [&](const Log& one) { return one.id == entry.log_id && counted(one); });
   if (log == logs_.end()) { return doesNotCount("the log of its entry is not in the trusted root"); }
   if (Status fine = isAbout(entry, evidence, leaf); !fine) { return tl::unexpected(fine.error()); }
   const bool has_promise = !entry.promise.empty();
@@ -180,15 +184,16 @@ Result<Wall> Sigstore::checkStamp(const std::string& stamp, const Evidence& evid
 
 Result<std::vector<Wall>> Sigstore::timesOf(const Evidence& evidence, const Certificate& leaf) const {
   std::vector<Wall> out;
-  for (const kt::LogEntry& entry : evidence.entries) {
-    const auto at = checkEntry(entry, evidence, leaf);
-    if (!at) { return tl::unexpected(at.error()); }
-    if (*at) { out.push_back(**at); }
-  }
   for (const std::string& stamp : evidence.timestamps) {
     const auto at = checkStamp(stamp, evidence);
     if (!at) { return tl::unexpected(at.error()); }
     out.push_back(*at);
+  }
+  const std::vector<Wall> stamped = out;
+  for (const kt::LogEntry& entry : evidence.entries) {
+    const auto at = checkEntry(entry, evidence, leaf, stamped);
+    if (!at) { return tl::unexpected(at.error()); }
+    if (*at) { out.push_back(**at); }
   }
   if (out.empty()) {
     return doesNotCount("nothing proves when it was signed: no promise of a log (SET), and no timestamp");

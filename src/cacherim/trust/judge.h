@@ -46,10 +46,11 @@ class Sigstore {
   static std::vector<Log> logsOf(const std::vector<kcache::trust::LogKey>& keys);
   [[nodiscard]] Result<std::vector<Wall>> timesOf(const Evidence& evidence,
                                                   const signature::Certificate& leaf) const;
-  /// nullopt: it proves no time.
+  /// `stamped`: the times of the timestamps. nullopt: it proves no time.
   [[nodiscard]] Result<std::optional<Wall>> checkEntry(const kcache::trust::LogEntry& entry,
                                                        const Evidence& evidence,
-                                                       const signature::Certificate& leaf) const;
+                                                       const signature::Certificate& leaf,
+                                                       const std::vector<Wall>& stamped) const;
   [[nodiscard]] Result<Wall> checkStamp(const std::string& stamp, const Evidence& evidence) const;
   /// The certificate that signed it.
   [[nodiscard]] Result<signature::Certificate> issuerOf(const signature::Certificate& leaf, Wall at) const;

@@ -166,4 +166,26 @@ Result<Verified> verifyImage(const SignatureSource& source, const kcache::Refere
   return Verification{source, reference, std::move(*image), trusted}();
 }
 
+Result<Admitted> admitImage(const SignatureSource& source, const kt::Policy& policy,
+                            const TrustedRoots& roots, const kt::Scope& scope,
+                            const kcache::Reference& reference) {
+  const kt::Decision decision = kt::ruleFor(policy, scope, reference);
+  if (decision.kind == kt::Decision::Kind::Refused) { return fail(Code::Conflict, decision.why); }
+  if (decision.kind == kt::Decision::Kind::Unsigned) {
+    auto image = source.images.manifest(reference);
+    if (!image) { return tl::unexpected(image.error()); }
+    return Admitted{std::move(*image), decision.why};
+  }
+  const auto trusted = trustedOf(*decision.rule, roots);
+  if (!trusted) {
+    return fail(trusted.error().code, fmt::format("{}: {}", kt::kPolicyConfigMap, trusted.error().message));
+  }
+  auto verified = verifyImage(source, reference, *trusted);
+  if (!verified) {
+    return fail(verified.error().code,
+                fmt::format("{}, {}: {}", kt::kPolicyConfigMap, decision.why, verified.error().message));
+  }
+  return Admitted{std::move(verified->image), "signed by " + verified->who};
+}
+
 }  // namespace gs::cacherim::trust

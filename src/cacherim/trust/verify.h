@@ -1,10 +1,10 @@
 // That an image is signed by somebody who is trusted, by what its registry has besides it.
 //
-// The name is resolved once: what is verified is the digest that is given back, whatever a tag says later, and
-// so what a cache is pinned to. Looked at are the bundles whose subject is that digest (by the referrers API, or
-// the tag that stands in for it), and the signatures under cosign's older tag, sha256-<hex>.sig; each for
-// itself. Anybody who may push can put something there, so a bad one says nothing against a good one; at most
-// 32 of each kind are looked at.
+// The name is resolved once: what is verified is the digest that is given back, whatever a tag says later,
+// and so what a cache is pinned to. Looked at are the bundles whose subject is that digest (by the referrers
+// API, or the tag that stands in for it), and the signatures under cosign's older tag, sha256-<hex>.sig;
+// each for itself. Anybody who may push can put something there, so a bad one says nothing against a good
+// one; at most 32 of each kind are looked at.
 #pragma once
 
 #include <functional>
@@ -41,5 +41,17 @@ struct Verified {
 /// Invalid: the image itself, as ImageSource.
 [[nodiscard]] Result<Verified> verifyImage(const SignatureSource& source, const kcache::Reference& reference,
                                            const std::vector<Trusted>& trusted);
+
+struct Admitted {
+  FetchedManifest image;
+  std::string why;  // for people: who signed it, or which rule lets it through unsigned
+};
+
+/// What a policy says of the image of a cache: the name resolved once, and verified where a rule requires it.
+/// Errors: as verifyImage(); Conflict too when no rule is for a ClusterGKMCache; Invalid, the rule cannot be
+/// read. The message names the rule.
+[[nodiscard]] Result<Admitted> admitImage(const SignatureSource& source, const kcache::trust::Policy& policy,
+                                          const TrustedRoots& roots, const kcache::trust::Scope& scope,
+                                          const kcache::Reference& reference);
 
 }  // namespace gs::cacherim::trust

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cacherim/trust/image_of_test.h"
+#include "json/value.h"
 
 namespace gs::cacherim::trust {
 namespace {
@@ -172,6 +173,37 @@ TEST(TrustedOf, WhatCannotBeReadIsNamed) {
             "rules[0].require[1].trustedRoot: 'root.json': trusted root: it is no JSON object");
   rule.authorities.pop_back();
   ASSERT_TRUE(trustedOf(rule, {}));
+}
+
+kt::Policy policyFor(const std::string& pem) {
+  const json::Value key = json::Object{{"publicKeys", json::Array{pem}}};
+  const json::Value rule = json::Object{{"images", json::Array{"quay.io/gkm/*"}},
+                                        {"scope", json::Object{{"namespaces", json::Array{"team-a"}}}},
+                                        {"require", json::Array{key}}};
+  auto policy = kt::parsePolicy(json::Object{{"rules", json::Array{rule}}});
+  EXPECT_TRUE(policy) << (policy ? "" : policy.error().message);
+  return *policy;
+}
+
+TEST(AdmitImage, ByTheRuleForItsPlace) {
+  SignedImage image;
+  const auto admitted = [&](const std::string& ns, const std::string& pem) {
+    return admitImage(image.source(), policyFor(pem), {}, {ns}, image.reference);
+  };
+  const auto unsigned_one = admitted("team-a", kOurs.publicPem());
+  ASSERT_FALSE(unsigned_one);
+  EXPECT_EQ(unsigned_one.error(),
+            (Error{Code::Conflict, "gkm-trust-policy, rules[0] requires a signature: quay.io/gkm/a@" +
+                                       image.digest.text() + " has no signatures"}));
+  EXPECT_EQ(admitted("team-b", kOurs.publicPem())->why,
+            "no rule of the ConfigMap gkm-trust-policy is for quay.io/gkm/a in namespace team-b");
+  EXPECT_EQ(admitted("", kOurs.publicPem()).error().code, Code::Conflict);
+  image.addLayer(kOurs, image.payload());
+  const auto signed_one = admitted("team-a", kOurs.publicPem());
+  ASSERT_TRUE(signed_one) << signed_one.error().message;
+  EXPECT_EQ(signed_one->image.digest, image.digest);
+  EXPECT_EQ(signed_one->why, "signed by key sha256:" + kOurs.publicKey().id());
+  EXPECT_EQ(admitted("team-a", "-----BEGIN PUBLIC KEY-----").error().code, Code::Invalid);
 }
 
 }  // namespace

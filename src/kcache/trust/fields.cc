@@ -68,7 +68,8 @@ Result<Validity> validityAt(const json::Value& in, const char* member, const std
     if (value[end].isNull()) { continue; }
     const auto time = kapi::parseTime(value[end].str());
     if (!time) {
-      return badField(path, member, fmt::format("has a {} that is no time like 2025-06-15T15:06:40Z", end));
+      return badField(path, member,
+                      fmt::format("has a member {} that is no time like 2025-06-15T15:06:40Z", end));
     }
     if (end[0] == 's') {
       out.from = *time;

@@ -213,8 +213,8 @@ bool TextMatch::matches(std::string_view text) const {
   return pattern_ ? pattern_->matches(text) : text == text_;
 }
 
-// The two kinds of star are tried from the last one on, which is enough: a "**" takes all that a '*' before it
-// could; a '*' that cannot go on (a '/') gives back to the last "**".
+// The two kinds of star are tried from the last one on, which is enough: a "**" takes all that a '*' before
+// it could; a '*' that cannot go on (a '/') gives back to the last "**".
 bool matchesGlob(std::string_view glob, std::string_view text) {
   struct Retry {
     std::size_t glob = std::string_view::npos;  // behind the star

@@ -1,8 +1,8 @@
 // A policy: which images have to be signed, and by whom, before a cache of them is mounted.
 //
-// It lies in the ConfigMap `gkm-trust-policy` of the operator's namespace, under the key `policy.yaml`; trusted
-// roots of Sigstores (trusted_root.h) are other keys of the same ConfigMap, and rules name them. Whoever reads
-// the ConfigMap reads the YAML.
+// It lies in the ConfigMap `gkm-trust-policy` of the operator's namespace, under the key `policy.yaml`;
+// trusted roots of Sigstores (trusted_root.h) are other keys of the same ConfigMap, and rules name them.
+// Whoever reads the ConfigMap reads the YAML.
 //
 //   rules:                          # the first that names the image and the place of the cache decides
 //   - images: ["quay.io/gkm/**"]    # registry/repository; * is part of a name, ** crosses '/'

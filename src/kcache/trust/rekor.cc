@@ -222,8 +222,8 @@ Result<EntryBody> parseEntryBody(std::string_view text) {
 
 std::string leafHash(std::string_view body) { return sha256(std::string(1, '\0') + std::string{body}); }
 
-// The proof's hashes are first those of the subtrees that the leaf lies in together with others (`inner`), and
-// then those to the left of them on the way to the root.
+// The proof's hashes are first those of the subtrees that the leaf lies in together with others (`inner`),
+// and then those to the left of them on the way to the root.
 std::optional<std::string> rootOf(std::string_view leaf, const InclusionProof& proof) {
   if (proof.index < 0 || proof.size <= proof.index || proof.hashes.size() > kMostProof) {
     return std::nullopt;

@@ -35,7 +35,8 @@ PolicyObject decodePolicy(const json::View& v) {
   return out;
 }
 
-constexpr kapi::KindInfo kPolicyInfo{"", "v1", "configmaps", "ConfigMap", true, kapi::decodedBy<decodePolicy>};
+constexpr kapi::KindInfo kPolicyInfo{"",          "v1", "configmaps",
+                                     "ConfigMap", true, kapi::decodedBy<decodePolicy>};
 constinit const kapi::Kind kPolicy{kPolicyInfo};
 
 controller::Reflector::Config watchOf(const std::string& ns, const std::string& name) {
@@ -53,7 +54,9 @@ bool PolicyWatch::isForIt(const kapi::MachineEvent& event) {
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     return kapi::tokenOwner(outcome->token) == kOwner;
   }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) { return kapi::tokenOwner(came->stream) == kOwner; }
+  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
+    return kapi::tokenOwner(came->stream) == kOwner;
+  }
   if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
     return kapi::tokenOwner(ended->stream) == kOwner;
   }
@@ -63,9 +66,15 @@ bool PolicyWatch::isForIt(const kapi::MachineEvent& event) {
 kapi::Effects PolicyWatch::start(Now now) { return took(reflector_.start(now)); }
 
 kapi::Effects PolicyWatch::handle(const kapi::MachineEvent& event, Now now) {
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { return took(reflector_.handle(*outcome, now)); }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) { return took(reflector_.handle(*came, now)); }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return took(reflector_.handle(*ended, now)); }
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    return took(reflector_.handle(*outcome, now));
+  }
+  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
+    return took(reflector_.handle(*came, now));
+  }
+  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
+    return took(reflector_.handle(*ended, now));
+  }
   return took(reflector_.tick(now));
 }
 

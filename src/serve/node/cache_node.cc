@@ -20,7 +20,8 @@ kapi::Effects joined(kapi::Effects to, kapi::Effects more) {
 CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, Rng rng)
     : host_{host},
       agent_{config.agent, rng.split()},
-      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); }, rng.split()},
+      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
+              rng.split()},
       images_{std::move(config.images), gate_, clock, rng.split()},
       pause_{clock},
       keeper_{std::move(config.keeper),

@@ -13,7 +13,8 @@ namespace {
 Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
   const auto size = kapi::quantityUnits(text);
   if (!size || *size < 0) {
-    return fail(Code::Invalid, fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
+    return fail(Code::Invalid,
+                fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
   }
   return static_cast<std::uint64_t>(*size);
 }
@@ -46,13 +47,15 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .text("--registry-ca", "FILE", f.registry_ca, "Certificates to trust besides the system's (PEM)");
   command.topic("GPUs")
       .name("--nvml-library", f.nvml_library, "The library of NVIDIA's driver, by its name or its path")
-      .text("--simulate", "FILE", f.simulate, "GPUs of the node of that name in a node file, in place of a driver's");
+      .text("--simulate", "FILE", f.simulate,
+            "GPUs of the node of that name in a node file, in place of a driver's");
 }
 
 Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundings) const {
   const std::string name = node_name.empty() ? surroundings.env("KUBE_NODE_NAME").value_or("") : node_name;
   if (name.empty()) {
-    return fail(Code::Invalid, "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
+    return fail(Code::Invalid,
+                "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
   }
   return model::NodeName{name};
 }
@@ -62,9 +65,11 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
   if (!most) { return tl::unexpected(most.error()); }
   const auto rate = sizeOf("--bandwidth", bandwidth);
   if (!rate) { return tl::unexpected(rate.error()); }
-  for (const auto& [flag, path] : {std::pair{"--store", store}, {"--usage", usage}, {"--mount-path", mount_path}}) {
+  for (const auto& [flag, path] :
+       {std::pair{"--store", store}, {"--usage", usage}, {"--mount-path", mount_path}}) {
     if (!isCleanPath(path)) {
-      return fail(Code::Invalid, fmt::format("{}={} has to be an absolute path, without '/' at its end", flag, path));
+      return fail(Code::Invalid,
+                  fmt::format("{}={} has to be an absolute path, without '/' at its end", flag, path));
     }
   }
   return cacherim::Keeper::Options{
@@ -75,8 +80,8 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
       .mount_path = mount_path};
 }
 
-Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(const model::NodeName& node,
-                                                                 const k8s::Surroundings& surroundings) const {
+Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(
+    const model::NodeName& node, const k8s::Surroundings& surroundings) const {
   if (surroundings.env("NO_GPU").value_or("") == "true") { return std::unique_ptr<noderim::GpuSource>{}; }
   if (simulate.empty()) {
     return std::unique_ptr<noderim::GpuSource>{

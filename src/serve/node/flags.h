@@ -22,7 +22,7 @@ struct CacheNodeFlags {
   Duration age = std::chrono::hours{24};
   int concurrency = 2;
   std::string bandwidth = "0";
-  std::string authfile{};   // "": those of the environment
+  std::string authfile{};  // "": those of the environment
   std::string registry_ca{};
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string simulate{};  // a node file; "": by NVML

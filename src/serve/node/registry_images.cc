@@ -27,7 +27,8 @@ struct RegistryImages::Source final : cacherim::ImageSource {
   cacherim::Registry registry;
 };
 
-Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(const cacherim::RegistryOptions& options) {
+Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(
+    const cacherim::RegistryOptions& options) {
   auto credentials = cacherim::readAuthFiles(options_.authfile, options_.environment);
   if (!credentials) { return tl::unexpected(std::move(credentials).error()); }
   cacherim::RegistryOptions how = options;
@@ -58,7 +59,8 @@ Status RegistryImages::admit(const model::ObjectKey& cache, const kcache::Wanted
     asking_.erase(source->get());
   }
   if (!why) { return tl::unexpected(why.error()); }
-  log::info("a cache may have its image", {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
+  log::info("a cache may have its image",
+            {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
   return {};
 }
 

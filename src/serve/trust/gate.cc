@@ -13,8 +13,9 @@ namespace gs::serve {
 namespace {
 
 tl::unexpected<Error> bad(std::string_view what) {
-  return fail(Code::Conflict, fmt::format("the policy of signatures cannot be used, so no image may: ConfigMap {}, {}",
-                                          kcache::trust::kPolicyConfigMap, what));
+  return fail(Code::Conflict,
+              fmt::format("the policy of signatures cannot be used, so no image may: ConfigMap {}, {}",
+                          kcache::trust::kPolicyConfigMap, what));
 }
 
 }  // namespace
@@ -40,8 +41,8 @@ void TrustGate::policyIs(const std::shared_ptr<const std::map<std::string, std::
   if (!now) {
     log::error("the policy of signatures cannot be used", {{"why", now.error().message}});
   } else {
-    log::info("the policy of signatures",
-              {{"rules", std::to_string((*now)->policy.rules.size())}, {"is", texts == nullptr ? "absent" : "read"}});
+    log::info("the policy of signatures", {{"rules", std::to_string((*now)->policy.rules.size())},
+                                           {"is", texts == nullptr ? "absent" : "read"}});
   }
   const MutexLock lock{mutex_};
   read_ = std::move(now);
