@@ -1,5 +1,5 @@
-// gkm-agent: which flags, which types, and how they are wired. The machine is operator/node/node_agent.h, what
-// it has around it serve/node/cache_node.h, what runs both process/service.h.
+// gkm-agent: which flags, which types, and how they are wired. The machine is operator/node/node_agent.h,
+// what it has around it serve/node/cache_node.h, what runs both process/service.h.
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "k8s/kubeconfig.h"

@@ -1,5 +1,5 @@
-// An operator whose API server is the test (server_test.h). What it sends is answered at once, unless the test
-// refuses it; news of a kind can be held back, or come before the answer that they are of.
+// An operator whose API server is the test (server_test.h). What it sends is answered at once, unless the
+// test refuses it; news of a kind can be held back, or come before the answer that they are of.
 #pragma once
 
 #include <fmt/format.h>

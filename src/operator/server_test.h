@@ -1,5 +1,5 @@
-// An API server that is the test: objects by kind and key, with finalizers, merge patches, status, preconditions,
-// one label as selector, and watches that bring what came after their revision.
+// An API server that is the test: objects by kind and key, with finalizers, merge patches, status,
+// preconditions, one label as selector, and watches that bring what came after their revision.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// An agent whose API server (operator/server_test.h) and whose store are the test. The store does at once what
-// is wanted, unless the test holds it or lets an image fail.
+// An agent whose API server (operator/server_test.h) and whose store are the test. The store does at once
+// what is wanted, unless the test holds it or lets an image fail.
 #pragma once
 
 #include <fmt/format.h>

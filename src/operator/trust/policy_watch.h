@@ -1,9 +1,9 @@
 // PolicyWatch: the ConfigMap with the policy of signatures (kcache/trust/policy.h), as its texts, for whoever
 // decides by them. Another one than ours is not looked at.
 //
-// A machine, to be run beside another one: give it every event. Until a list was complete it has said nothing,
-// and nobody may decide as if there were no policy. One that cannot be read any more (403, no answer) stays as
-// it was. One thread.
+// A machine, to be run beside another one: give it every event. Until a list was complete it has said
+// nothing, and nobody may decide as if there were no policy. One that cannot be read any more (403, no
+// answer) stays as it was. One thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The flags of gkm-agent beside those that it has in common with gkm-operator (serve/operator/flags.h), and what
-// follows from them. What is read into must outlive the parsing.
+// The flags of gkm-agent beside those that it has in common with gkm-operator (serve/operator/flags.h), and
+// what follows from them. What is read into must outlive the parsing.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// RegistryImages: where the keeper of a node has its images from, and whom it asks whether a cache may have one:
-// registries, and the policy of signatures. Credentials are read for each image, so that a Secret that changed
-// counts. Any thread, several at a time; the clock and the gate must outlive it.
+// RegistryImages: where the keeper of a node has its images from, and whom it asks whether a cache may have
+// one: registries, and the policy of signatures. Credentials are read for each image, so that a Secret that
+// changed counts. Any thread, several at a time; the clock and the gate must outlive it.
 #pragma once
 
 #include <memory>

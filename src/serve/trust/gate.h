@@ -1,5 +1,5 @@
-// TrustGate: whether a cache may have an image, by the policy of signatures that there is (kcache/trust/policy.h,
-// cacherim/trust/verify.h).
+// TrustGate: whether a cache may have an image, by the policy of signatures that there is
+// (kcache/trust/policy.h, cacherim/trust/verify.h).
 //
 // policyIs() says which one there is, with each change; until then nobody may have anything (Unavailable). A
 // policy that cannot be read refuses everything, with what is wrong in it: a slip of the pen must not turn
