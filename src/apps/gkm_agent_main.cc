@@ -38,7 +38,7 @@ Result<serve::CacheNodeRim::Config> configOf(const process::Program& program, co
   auto gpus = f.own.gpus(*node, surroundings);
   if (!gpus) { return tl::unexpected(std::move(gpus).error()); }
   cacherim::RegistryOptions registry;
-  registry.ca_file = f.own.registry_ca;
+  registry.ca_file = f.own.ca_file;
   return serve::CacheNodeRim::Config{.agent = {.node = *node, .instance = program.name() + "-" + node->text},
                                      .ns = ns,
                                      .keeper = *std::move(keeper),

@@ -81,13 +81,17 @@ checksum/config: {{ .reads | toJson | sha256sum }}
 {{- end }}
 {{- end }}
 
-{{/* The Secret of registries, where agents and operator look for it: docker's config file. */}}
+{{/* The Secret of registries, where agents and operator look for it: docker's config file; and whom to trust there. */}}
 {{- define "gkm.registryVolume" -}}
 {{- if .Values.registrySecret }}
 - name: registry
   secret:
     secretName: {{ .Values.registrySecret }}
     items: [{key: .dockerconfigjson, path: config.json}]
+{{- end }}
+{{- if .Values.registryCa }}
+- name: registry-ca
+  configMap: {name: gkm-registry-ca}
 {{- end }}
 {{- end }}
 

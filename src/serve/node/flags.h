@@ -23,7 +23,7 @@ struct CacheNodeFlags {
   int concurrency = 2;
   std::string bandwidth = "0";
   std::string authfile{};  // "": those of the environment
-  std::string registry_ca{};
+  std::string ca_file{};
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string simulate{};  // a node file; "": by NVML
 

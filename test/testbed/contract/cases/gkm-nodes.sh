@@ -1,0 +1,208 @@
+# shellcheck shell=bash disable=SC2016 # what pods expand
+# Real server only: pods run.
+# Needs: nodes kube-scheduler helm
+# Kernel caches from a registry into pods, on two real nodes: operator, agents and CSI drivers are installed by Helm from an
+# image that has our programs and nothing else; the registry speaks TLS and wants a password; one cache is signed. GKM's
+# guide and its examples, then what breaks: an image changes under running pods, each part is killed, the registry goes away,
+# caches and pods are deleted in every order, a node leaves.
+
+SCHEDULER_ACCOUNT=system:serviceaccount:gkm-system:gkm-agent # whose requests are looked at
+CHART=$REPO/charts/gkm
+REGISTRY=10.250.0.1:5443
+IMAGE=$REGISTRY/gkm/cache-examples
+KEYS="CETLGDE7YAKGU4FRJ26IM6S47TFSIUU7KWBWDR3H2K3QRNRABUCA CHN6BLIJ7AJJRKY2IETERW2O7JXTFBUD3PH2WE3USNVKZEKXG64Q\
+ MCELTMXFCSPAMZYLZ3C3WPPYYVTVR4QOYNE52X3X6FIH7Z6N6X5A c4d45c651d6ac181a78d8d2f3ead424b8b8f07dd23dc3de0a99f425d8a633fc6"
+KERNEL=MCELTMXFCSPAMZYLZ3C3WPPYYVTVR4QOYNE52X3X6FIH7Z6N6X5A
+NAMESPACES=(gkm-test-ns-scoped-1 gkm-test-ns-scoped-2 gkm-test-cl-scoped)
+SLEEP='exec sleep 1000000'
+
+start_registry() {
+  run_helper "$1" env REGISTRY_AUTH_HTPASSWD_REALM=testbed REGISTRY_AUTH_HTPASSWD_PATH="$CASE_DIR/htpasswd" REGISTRY_LOG_LEVEL=warn \
+    docker-registry serve "$CASE_DIR/registry.yml"
+  eventually "the registry" 401 curl --silent --cacert "$CASE_DIR/ca.crt" --output /dev/null --write-out '%{http_code}' "https://$REGISTRY/v2/"
+}
+stop_registry() { unset "HELPER[$1]"; kill -s TERM "$(<"$CASE_DIR/$1.pid")"; }
+# make_registry: its certificate, its user, its configuration.
+make_registry() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=registry -addext subjectAltName=IP:10.250.0.1 \
+    -keyout "$CASE_DIR/registry.key" -out "$CASE_DIR/ca.crt" 2>>"$CASE_DIR/openssl.log"
+  python3 -c 'import crypt; print("puller:" + crypt.crypt("secret", crypt.mksalt(crypt.METHOD_BLOWFISH)))' 2>/dev/null >"$CASE_DIR/htpasswd"
+  cat >"$CASE_DIR/registry.yml" <<YAML
+version: 0.1
+storage: {filesystem: {rootdirectory: $CASE_DIR/registry}, delete: {enabled: true}}
+http: {addr: "$REGISTRY", tls: {certificate: $CASE_DIR/ca.crt, key: $CASE_DIR/registry.key}}
+YAML
+  echo "{\"auths\": {\"$REGISTRY\": {\"auth\": \"$(printf puller:secret | base64 -w0)\"}}}" >"$CASE_DIR/auth.json"
+}
+mcv() { "$GS_BIN/mcv" --authfile "$CASE_DIR/auth.json" --ca-file "$CASE_DIR/ca.crt" -l warning "$@"; }
+# push_cache TAG TEXT [MCV-FLAG...]: the guide's example, with TEXT as its compiled kernel.
+push_cache() {
+  local folder=$CASE_DIR/cache-$1 key
+  for key in $KEYS; do
+    mkdir -p "$folder/$key"
+    echo "a library of $1" >"$folder/$key/hip_utils.so"
+  done
+  echo "$2" >"$folder/$KERNEL/add_kernel.hsaco"
+  echo '{"hash": "6088b9b2f5fa", "target": {"backend": "hip", "arch": "gfx90a", "warp_size": 64}, "num_warps": 4, "num_stages": 2, "name": "add_kernel"}' \
+    >"$folder/$KERNEL/add_kernel.json"
+  echo "{\"child_paths\": {\"add_kernel.hsaco\": \"/workspace/.triton/cache/$KERNEL/add_kernel.hsaco\"}}" >"$folder/$KERNEL/__grp__add_kernel.json"
+  mcv -c -i "$IMAGE:$1" -d "$folder" --no-gpu --push "${@:3}" >>"$CASE_DIR/push.log" 2>&1 || fail "mcv --push: $(tail -n 2 "$CASE_DIR/push.log")"
+}
+eventually_up() {
+  local each
+  for each in deployment/gkm-operator daemonset/gkm-agent daemonset/gkm-csi-node; do
+    kubectl -n gkm-system rollout status "$each" --timeout="${PATIENCE}s" >>"$CASE_DIR/rollout.log" 2>&1 || fail "$each: $(tail -n 1 "$CASE_DIR/rollout.log")"
+  done
+}
+# The examples, of our registry.
+example() { sed "s|image: quay.io/gkm/cache-examples:.*|image: $IMAGE:v1|" "$REPO/examples/gkm/$1.yaml"; }
+in_pod() { kubectl -n "$1" exec "$2" -- sh -c "$3"; }
+shown() { field "$1" '.status.conditions[0].reason} {.status.counts.nodeCnt} {.status.counts.podRunningCnt} {.status.counts.podOutdatedCnt' "${@:2}"; }
+phases() { kubectl get pods -n "$1" -o jsonpath='{.items[*].status.phase}'; }
+digest_of() { field "$1" .status.resolvedDigest "${@:2}"; }
+nodes_say() { kubectl get gkmcachenodes -A -o json | jq -r '[.items[] | .metadata.namespace + "/" + .metadata.name] | sort | join(" ")'; }
+on_node() { provider_on_node "$@"; }
+trees_on() { on_node "$1" ls /var/lib/gkm/trees | wc -l; }
+mounts_on() { on_node "$1" awk '/kubernetes.io~csi/ { print $NF }' /proc/self/mountinfo | wc -l; }
+mounts() { echo "$(mounts_on node-a) $(mounts_on node-b)"; }
+kill_part() { # NODE PROGRAM: as the kernel does when memory is short; its container starts anew.
+  on_node "$1" pkill -KILL -x "$2"
+}
+pod_with() { # NAMESPACE NAME NODE CACHE [NAMESPACE-ATTRIBUTE]
+  local attributes="csi.gkm.io/GKMCache: $4"
+  if [[ -n ${5:-} ]]; then attributes+=", csi.gkm.io/namespace: $5"; fi
+  create <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $2, namespace: $1}
+spec:
+  nodeName: $3
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: 'busybox:testbed', command: [sh, -c, '$SLEEP'], volumeMounts: [{name: kernels, mountPath: /cache}]}]
+  volumes: [{name: kernels, csi: {driver: csi.gkm.io, volumeAttributes: {$attributes}}}]
+YAML
+}
+mount_events() { kubectl -n "$1" get events --field-selector "involvedObject.name=$2,reason=FailedMount" -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'; }
+
+step "two nodes, an image of our programs, and a registry with two caches of which one is signed"
+provider_up --kubelets 2 --kube-scheduler 2>>"$CASE_DIR/up.log"
+for node in node-a node-b; do eventually "Ready of $node" True readiness_of $node; done
+"$REPO/tools/image" "$CASE_DIR/image.tar" >"$CASE_DIR/image.log"
+provider_images "$CASE_DIR/image.tar"
+rm "$CASE_DIR/image.tar"
+for node in node-a node-b; do
+  provider_on_node $node ctr images tag --force docker.io/library/busybox:testbed docker.io/library/alpine:3.22 >/dev/null 2>&1
+  kubectl label node $node gkm-test-node=true >/dev/null
+done
+make_registry
+start_registry registry
+openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$CASE_DIR/sign.key" 2>>"$CASE_DIR/openssl.log"
+openssl pkey -in "$CASE_DIR/sign.key" -pubout -out "$CASE_DIR/sign.pub"
+push_cache v1 one --sign "$CASE_DIR/sign.key"
+push_cache v2 two
+push_cache unsigned unsigned
+
+step "Helm installs operator, agents and CSI drivers; everything runs"
+kubectl create namespace gkm-system >/dev/null
+kubectl -n gkm-system create secret generic registry --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson="$CASE_DIR/auth.json" >/dev/null
+cat >"$CASE_DIR/values.yaml" <<YAML
+registrySecret: registry
+registryCa: |
+$(sed 's/^/  /' "$CASE_DIR/ca.crt")
+noGpu: true
+trust:
+  policy:
+    rules:
+    - images: ["$REGISTRY/**"]
+      scope: {cluster: true}
+      require:
+      - publicKeys:
+        - |
+$(sed 's/^/          /' "$CASE_DIR/sign.pub")
+YAML
+at=${EPOCHREALTIME/./}
+helm install gkm "$CHART" -n gkm-system -f "$CASE_DIR/values.yaml" >"$CASE_DIR/helm.log"
+eventually_up
+note "all pods are ready $(elapsed_ms "$at") ms after helm install"
+note "$(kubectl get pods -n gkm-system -o wide | awk '{ print $1, $2, $3 }' | tr '\n' ';')"
+
+step "the guide: its caches and its nine pods; ls /cache shows the kernels, and each pod writes for itself"
+at=${EPOCHREALTIME/./}
+for name in ns-scoped-1 ns-scoped-2 cl-scoped; do example $name | kubectl apply -f - >/dev/null; done
+for ns in "${NAMESPACES[@]}"; do eventually "phases in $ns" "Running Running Running" phases "$ns"; done
+note "nine pods run $(elapsed_ms "$at") ms after kubectl apply"
+for ns in "${NAMESPACES[@]}"; do
+  expect "ls /cache in $ns" "$(tr ' ' '\n' <<<"$KEYS" | sort)" "$(in_pod "$ns" gkm-test-pod-1 'ls /cache' | sort)"
+  expect "the group file" "{\"child_paths\":{\"add_kernel.hsaco\":\"/cache/$KERNEL/add_kernel.hsaco\"}}" "$(in_pod "$ns" gkm-test-pod-1 "cat /cache/$KERNEL/__grp__add_kernel.json" | tr -d ' ')"
+done
+in_pod "${NAMESPACES[0]}" gkm-test-pod-1 "echo poison >/cache/$KERNEL/add_kernel.hsaco; mkdir /cache/NEW"
+expect "the kernel in the next pod" one "$(in_pod "${NAMESPACES[0]}" gkm-test-pod-2 "cat /cache/$KERNEL/add_kernel.hsaco")"
+expect "the next pod's folders" 4 "$(in_pod "${NAMESPACES[0]}" gkm-test-pod-2 'ls /cache | wc -l')"
+cluster_cache=$(kubectl get clustergkmcache -o name | sed 's|.*/||')
+eventually "the cluster's cache" "Running 2 3 0" shown "clustergkmcache/$cluster_cache"
+expect "trees on each node" "1 1" "$(trees_on node-a) $(trees_on node-b)"
+note "three caches of one image on a node: $(on_node node-a du -s --block-size=1 /var/lib/gkm/files | cut -f1) bytes of files, one tree"
+expect "node objects" "gkm-test-ns-scoped-1/node-a gkm-test-ns-scoped-1/node-b gkm-test-ns-scoped-2/node-a gkm-test-ns-scoped-2/node-b" "$(nodes_say)"
+
+step "what is not signed is not for the cluster; nobody mounts another namespace's cache, or writes a digest of his own"
+gkm_cache() { echo "{apiVersion: gkm.io/v1alpha1, kind: $1, metadata: {name: $2}, spec: {image: '$IMAGE:$3'}}"; }
+expect_refused "an unsigned cache of the cluster" 'image signature verification failed' kubectl create -f - <<<"$(gkm_cache ClusterGKMCache unsigned unsigned)"
+ns=${NAMESPACES[0]} cache=$(kubectl get gkmcache -n "${NAMESPACES[0]}" -o name | sed 's|.*/||')
+expect_refused "a forged digest" 'gkm.io/' kubectl -n "$ns" annotate --overwrite gkmcache "$cache" gkm.io/resolvedDigest=sha256:$(printf 'f%.0s' {1..64})
+pod_with default thief node-a "$cache" "$ns"
+eventually_like "why the thief waits" 'own namespace' mount_events default thief
+kubectl delete pod thief --force --grace-period=0 >/dev/null 2>&1
+
+step "the image changes under running pods: they keep theirs, new ones get the new one"
+before=$(digest_of "gkmcache/$cache" -n "$ns")
+kubectl -n "$ns" patch gkmcache "$cache" --type=merge -p "{\"spec\": {\"image\": \"$IMAGE:v2\"}}" >/dev/null
+eventually "the cache" "Outdated 2 0 3" shown "gkmcache/$cache" -n "$ns"
+pod_with "$ns" newer node-a "$cache" "$ns"
+runs newer -n "$ns"
+expect "the kernel of the new pod" two "$(in_pod "$ns" newer "cat /cache/$KERNEL/add_kernel.hsaco")"
+expect "the kernel of an old one" one "$(in_pod "$ns" gkm-test-pod-2 "cat /cache/$KERNEL/add_kernel.hsaco")"
+kubectl -n "$ns" delete pod gkm-test-pod-1 gkm-test-pod-2 gkm-test-pod-3 newer --force --grace-period=0 >/dev/null 2>&1
+eventually "the cache" "Extracted 2 0 0" shown "gkmcache/$cache" -n "$ns"
+if [[ $(digest_of "gkmcache/$cache" -n "$ns") == "$before" ]]; then fail "the digest stayed $before"; fi
+
+step "each part is killed in the middle: pods run on, and what was begun comes to its end"
+for program in gkm-agent gkm-csi gkm-operator; do
+  for node in node-a node-b; do kill_part $node $program 2>/dev/null || true; done # the operator is on one of them
+  pod_with "$ns" after-$program node-a "$cache" "$ns"
+  runs after-$program -n "$ns"
+done
+eventually "the cache" "Running 2 3 0" shown "gkmcache/$cache" -n "$ns"
+expect "a pod of another namespace" one "$(in_pod "${NAMESPACES[1]}" gkm-test-pod-1 "cat /cache/$KERNEL/add_kernel.hsaco")"
+
+step "the registry goes away: what is there works, a new cache says why it waits, deleting works"
+stop_registry registry
+pod_with "$ns" offline node-b "$cache" "$ns"
+runs offline -n "$ns"
+expect_refused "a new cache" 'image digest resolution failed' kubectl -n "$ns" create -f - <<<"$(gkm_cache GKMCache offline v1)"
+kubectl -n "${NAMESPACES[1]}" delete gkmcache --all --wait=false >/dev/null
+start_registry again
+
+step "a cache that pods have mounted stays until they end, and no new pod gets it; then nothing is left"
+second=$(kubectl get gkmcache -n "${NAMESPACES[1]}" -o name)
+expect "a pod of the deleted cache" one "$(in_pod "${NAMESPACES[1]}" gkm-test-pod-1 "cat /cache/$KERNEL/add_kernel.hsaco")"
+pod_with "${NAMESPACES[1]}" late node-a "${second##*/}" "${NAMESPACES[1]}"
+eventually_like "why the late one waits" 'has not been extracted' mount_events "${NAMESPACES[1]}" late
+kubectl -n "${NAMESPACES[1]}" delete pods --all --force --grace-period=0 >/dev/null 2>&1
+eventually "caches of the namespace" "" kubectl -n "${NAMESPACES[1]}" get gkmcache -o name
+kubectl -n "$ns" delete pods --all --force --grace-period=0 >/dev/null 2>&1
+kubectl -n "$ns" delete gkmcache --all --wait=false >/dev/null
+kubectl delete -n "${NAMESPACES[2]}" pods --all --force --grace-period=0 >/dev/null 2>&1
+eventually "caches" "" kubectl get gkmcache -A -o name
+eventually "node objects" "" nodes_say
+eventually "mounts" "0 0" mounts
+
+step "a node leaves: what it had keeps no cache"
+eventually "the cluster's cache" "Extracted 2 0 0" shown "clustergkmcache/$cluster_cache"
+provider_component kill kubelet-node-b
+on_node node-b pkill -KILL -x gkm-agent || true # its container may be between two starts
+kubectl delete node node-b >/dev/null
+eventually "the cluster's cache" "Extracted 1 0 0" shown "clustergkmcache/$cluster_cache"
+kubectl delete clustergkmcache --all --wait=false >/dev/null
+eventually "caches of the cluster" "" kubectl get clustergkmcache -o name
+eventually "node objects of the cluster" "" kubectl get clustergkmcachenodes -o name
+note "status writes of node-a's agent: $(provider_audit | grep -c '/status' || true)"
