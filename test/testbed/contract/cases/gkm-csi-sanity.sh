@@ -6,14 +6,15 @@
 
 SOCKET=$CASE_DIR/csi.sock
 PODS=$CASE_DIR/pods
+socket_is_there() { [[ -S $SOCKET ]] && echo yes; }
+count_mounts() { awk -v below="$CASE_DIR/" 'index($5, below) == 1 { n++ } END { print n + 0 }' /proc/self/mountinfo; }
 
 step "gkm-csi serves"
 [[ $EUID == 0 ]] || fail "mounting needs root"
 mkdir -p "$PODS" "$CASE_DIR/store/caches"
 run_helper csi "$GS_BIN/gkm-csi" --endpoint="unix://$SOCKET" --node-name=node-a --store="$CASE_DIR/store" --usage="$CASE_DIR/usage" \
   --scratch="$CASE_DIR/scratch" --target-root="$PODS" --metrics-address=127.0.0.1:9809
-eventually "the socket" yes test_socket
-test_socket() { [[ -S $SOCKET ]] && echo yes; }
+eventually "the socket" yes socket_is_there
 
 step "csi-sanity passes"
 # "should remove target path" makes a volume by the Controller first.
@@ -25,5 +26,4 @@ expect_like "tests that were played" '[1-9][0-9]* Passed \| 0 Failed' "$(grep -E
 
 step "nothing is left behind"
 expect_output "mounts" 0 count_mounts
-count_mounts() { awk -v below="$CASE_DIR/" 'index($5, below) == 1 { n++ } END { print n + 0 }' /proc/self/mountinfo; }
 expect_output "uses" "" ls "$CASE_DIR/usage/volumes"
