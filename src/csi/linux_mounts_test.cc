@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const kcache::Digest kImage = kcache::Digest::of("image");
-const cacherim::CacheName kCache = *cacherim::CacheName::inNamespace("ml", "vectors");
+const kcache::Digest kRealImage = kcache::Digest::of("image");
+const cacherim::CacheName kRealCache = *cacherim::CacheName::inNamespace("ml", "vectors");
 constexpr std::uint64_t kLimit = std::uint64_t{1} << 20;
 
 /// 0, or errno.
@@ -33,6 +34,12 @@ int write(const std::string& path, std::size_t bytes = 1) {
   const net::Fd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
   if (!fd.valid()) { return errno; }
   return cacherim::writeBytes(fd.get(), std::string(bytes, 'x'));
+}
+
+unsigned long flagsOf(const std::string& path) {
+  struct statvfs is {};
+  EXPECT_EQ(::statvfs(path.c_str(), &is), 0);
+  return is.f_flag & (ST_NOSUID | ST_NODEV | ST_RDONLY | ST_NOEXEC);
 }
 
 class LinuxMountsTest : public testing::Test {
@@ -59,7 +66,7 @@ class LinuxMountsTest : public testing::Test {
   void mountBoth(LinuxMounts& mounts) const {
     for (const char* uid : {"u1", "u2"}) {
       ASSERT_TRUE(mounts.makeTarget(target(uid)));
-      const Status done = mounts.mountWritable(tree_, target(uid), overlaySource(kCache, kImage));
+      const Status done = mounts.mountWritable(tree_, target(uid), overlaySource(kRealCache, kRealImage));
       ASSERT_TRUE(done) << done.error().message;
     }
   }
@@ -83,7 +90,7 @@ class LinuxMountsTest : public testing::Test {
 
   const TempFolder folder_;
   const std::string store_ = folder_.path("st,o:re");  // characters that mean something to overlayfs
-  const std::string tree_ = cacherim::treeRootBelow(store_, kImage);
+  const std::string tree_ = cacherim::treeRootBelow(store_, kRealImage);
   const std::string root_ = folder_.path("kubelet/pods");
 };
 
@@ -91,8 +98,8 @@ TEST_F(LinuxMountsTest, APodWritesForItselfAndNobodySeesIt) {
   apart([&] {
     const auto mounts = open();
     mountBoth(*mounts);
-    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kImage, kCache, false},
-                                                        {target("u2"), true, kImage, kCache, false}}));
+    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kRealImage, kRealCache, false},
+                                                        {target("u2"), true, kRealImage, kRealCache, false}}));
     EXPECT_EQ(readFile(target("u1") + "/key/kernel.so"), "native");
     ASSERT_EQ(write(target("u1") + "/key/poison.so"), 0);
     ASSERT_EQ(write(target("u1") + "/key/kernel.so"), 0) << "root may; it is a copy of its own";
@@ -101,6 +108,7 @@ TEST_F(LinuxMountsTest, APodWritesForItselfAndNobodySeesIt) {
     EXPECT_EQ(readFile(tree_ + "/key/kernel.so"), "native");
     EXPECT_FALSE(fs::exists(tree_ + "/key/poison.so"));
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch"))) << "nothing of ours is left behind the mounts";
+    EXPECT_EQ(flagsOf(target("u1")), ST_NOSUID | ST_NODEV);
   });
 }
 
@@ -142,10 +150,11 @@ TEST_F(LinuxMountsTest, ReadOnlyIsReadOnlyForRoot) {
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
     const Status done = mounts->mountReadOnly(tree_, target("u1"));
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kImage, std::nullopt, true}}));
+    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kRealImage, std::nullopt, true}}));
     EXPECT_EQ(readFile(target("u1") + "/key/kernel.so"), "native");
     EXPECT_EQ(write(target("u1") + "/key/poison.so"), EROFS);
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
+    EXPECT_EQ(flagsOf(target("u1")), ST_NOSUID | ST_NODEV | ST_RDONLY);
     EXPECT_TRUE(mounts->unmount(target("u1")));
     EXPECT_TRUE(mounts->removeTarget(target("u1")));
     EXPECT_EQ(readFile(tree_ + "/key/kernel.so"), "native");
@@ -214,7 +223,7 @@ TEST_F(LinuxMountsTest, AMountThatCannotBeLeavesNothing) {
   apart([&] {
     const auto mounts = open();
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
-    const Status done = mounts->mountWritable(tree_ + "/gone", target("u1"), overlaySource(kCache, kImage));
+    const Status done = mounts->mountWritable(tree_ + "/gone", target("u1"), overlaySource(kRealCache, kRealImage));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::Unavailable);
     EXPECT_NE(done.error().message.find("mount overlay at " + target("u1")), std::string::npos)

@@ -148,16 +148,22 @@ class NodeCalls final : public csi::Node::Service {
   }
 
  private:
+  struct Counted {
+    explicit Counted(std::atomic<std::size_t>& all) : calls{all}, before{calls++} {}
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() { --calls; }
+    std::atomic<std::size_t>& calls;
+    const std::size_t before;
+  };
   template <class Call>
   grpc::Status limited(const Call& call) {
-    if (calls_.fetch_add(1) >= options_.most_calls) {
-      --calls_;
+    const Counted counted{calls_};
+    if (counted.before >= options_.most_calls) {
       return {grpc::StatusCode::UNAVAILABLE,
               fmt::format("{} calls are under way, try again", options_.most_calls)};
     }
-    grpc::Status out = call();
-    --calls_;
-    return out;
+    return call();
   }
 
   const CsiServer::Options& options_;

@@ -44,6 +44,7 @@ phase() { field "pod/$1" .status.phase; }
 in_pod() { kubectl exec "$1" -- sh -c "$2"; }
 why() { kubectl get events --field-selector "involvedObject.name=$1,reason=FailedMount" -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'; }
 mounts() { node awk '/kubernetes.io~csi/ { print $NF }' /proc/self/mountinfo | wc -l; }
+socket_is_there() { node test -S "$CSI" && echo yes; }
 uses() { node ls /run/gkm/usage/volumes | wc -l; }
 
 step "a node, the CSIDriver, and gkm-csi, which the kubelet finds by itself"
@@ -111,7 +112,6 @@ expect "of who runs" poison "$(in_pod early 'cat /cache/KEY/add_kernel.json')"
 step "somebody cleans the folder of plugins: it is found again"
 node rm "$CSI"
 eventually "the socket" yes socket_is_there
-socket_is_there() { node test -S "$CSI" && echo yes; }
 cached_pod last default "$SLEEP" | create
 eventually "phase" Running phase last
 
