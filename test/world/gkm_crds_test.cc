@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "pattern/pattern.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "kcache/image/reference.h"
+#include "pattern/pattern.h"
 
 namespace gs::test {
 namespace {
