@@ -40,7 +40,7 @@ Result<std::optional<InclusionProof>> proofOf(const json::Value& in, const std::
   for (const json::Value& hash : hashes) {
     auto bytes = decodeBase64(hash.str());
     if (!bytes || bytes->size() != kProofHash) {
-      return badBundle(path + ".hashes has something that is no hash");
+      return fail(Code::Invalid, path + ".hashes has something that is no hash");
     }
     out.hashes.push_back(std::move(*bytes));
   }
