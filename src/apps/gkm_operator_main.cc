@@ -1,14 +1,17 @@
 // gkm-operator: which flags, which types, and how they are wired. The machine is operator/operator.h, what
 // runs it process/service.h.
 #include "base/log.h"
+#include "base/system_clock.h"
 #include "k8s/kubeconfig.h"
 #include "net/http_server.h"
 #include "operator/operator.h"
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
+#include "serve/operator/cache_webhook.h"
 #include "serve/operator/flags.h"
 #include "serve/operator/metric_specs.h"
+#include "serve/operator/operator_with_webhook.h"
 
 namespace gs {
 namespace {
@@ -17,11 +20,13 @@ struct Flags {
   process::ClusterFlags cluster{.connections = 16};
   process::ElectionFlags election;
   serve::OperatorFlags own;
+  serve::CacheWebhookFlags webhook;
 };
 
 void describe(const process::Command& program, Flags& f) {
   process::addCluster(program, f.cluster);
   process::addElection(program, f.election, "Namespace of the leader lease");
+  serve::addCacheWebhook(program, f.webhook);
   serve::addOperator(program, f.own);
 }
 
@@ -40,10 +45,26 @@ process::Endpoint metricsAt(const std::string& address, const process::Service& 
           .stop = [&server] { server->stop(); }};
 }
 
+/// Where one is served.
+std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f, const Clock& clock,
+                                               process::Service& service) {
+  if (!f.isServed()) { return nullptr; }
+  return std::make_unique<serve::CacheWebhook>(
+      serve::CacheWebhook::Config{
+          .flags = f,
+          .ns = service.leaseNamespace(),
+          .health = [&service](const net::Request& request) { return service.page(request); },
+          .resolver = {.authfile = f.authfile, .environment = k8s::Surroundings::ofProcess().env}},
+      clock, service.rng(), service.metrics());
+}
+
 int run(const process::Program& program, Flags& f) {
   process::useLog(f.own.logOf(k8s::Surroundings::ofProcess()));
   for (const std::string& name : f.own.without_meaning) {
     log::info("a flag without meaning", {{"flag", name}});
+  }
+  if (const Status fine = f.webhook.read(k8s::Surroundings::ofProcess()); !fine) {
+    return process::refuse(fine.error());
   }
   f.election.lease = gkm::kLeaderLease;
   auto made = process::Service::make(program, {.cluster = f.cluster,
@@ -53,11 +74,15 @@ int run(const process::Program& program, Flags& f) {
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
   gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
-  process::Machine run = process::machineOf(machine);
-  run.readiness = [&machine] { return machine.readiness(); };
+  const SystemClock clock;
+  const auto webhook = webhookOf(f.webhook, clock, service);
+  serve::OperatorWithWebhook both{machine, webhook ? &webhook->machine() : nullptr};
+  process::Machine run = process::machineOf(both);
+  run.readiness = [&both] { return both.readiness(); };
   run.state = [] { return std::string{}; };
   std::unique_ptr<net::HttpServer> metrics;
   std::vector<process::Endpoint> endpoints;
+  if (webhook) { endpoints.push_back(webhook->endpoint()); }
   if (const auto address = f.own.metricsAddress(); !address.empty()) {
     endpoints.push_back(metricsAt(address, service, metrics));
   }
@@ -69,9 +94,9 @@ int run(const process::Program& program, Flags& f) {
 
 int main(int argc, char** argv) {
   gs::process::keepMemorySmall();
-  gs::process::Program program{
-      "gkm-operator",
-      "Operator of kernel caches: sums up what nodes have of each, and keeps a cache until no node has it."};
+  gs::process::Program program{"gkm-operator",
+                               "Operator of kernel caches: sums up what nodes have of each, and keeps a "
+                               "cache until no node has it; and its webhook."};
   gs::Flags flags;
   gs::describe(program.root(), flags);
   program.root().does([&] { return gs::run(program, flags); });

@@ -3,10 +3,10 @@
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
+#include "serve/admission/maker.h"
+#include "serve/admission/server.h"
 #include "serve/webhook/claim_limits.h"
 #include "serve/webhook/flags.h"
-#include "serve/webhook/maker.h"
-#include "serve/webhook/server.h"
 
 namespace gs {
 namespace {
@@ -44,12 +44,12 @@ int run(const process::Program& program, const Flags& f) {
       {.injects_limits = f.webhook.inject_limits,
        .certificates = f.webhook.certificates(service.leaseNamespace()),
        .on_limit = [&limits](const model::ObjectKey& claim, auto gpus) { limits.set(claim, gpus); },
-       .on_pair = [&pair](const webhook::PairPtr& shown) { pair.set(shown); }},
+       .on_pair = [&pair](const admission::PairPtr& shown) { pair.set(shown); }},
       maker,
       service.rng()};
-  serve::WebhookServer server{webhook::Handler{f.webhook.rules(), limitsOf(f.webhook, limits)},
-                              [&service](const net::Request& request) { return service.page(request); },
-                              service.metrics()};
+  const webhook::Handler handler{f.webhook.rules(), limitsOf(f.webhook, limits)};
+  const auto health = [&service](const net::Request& request) { return service.page(request); };
+  serve::ReviewServer server{serve::reviewsOf(handler, health), service.metrics()};
   process::Machine run = process::machineOf(machine);
   run.readiness = [&machine] { return machine.readiness(); };
   run.state = [] { return std::string{}; };

@@ -36,6 +36,17 @@ void describe(process::Command root, mcv::Options& o) {
             "Who to be there; without it REGISTRY_AUTH_FILE, or what podman and docker log in to")
       .text("--ca-file", "FILE", o.ca_file, "Certificates to trust besides the system's")
       .flag("--plain-http", o.plain_http, "The registry speaks no TLS");
+  root.topic("Signatures")
+      .text("--sign", "FILE", o.sign,
+            "Sign what is pushed by this private key; the password of one that has one is COSIGN_PASSWORD")
+      .flag("--verify", o.verify, "Go on only if the image is signed; alone: say whether it is, and by whom")
+      .text("--key", "FILE", o.key, "The public key by which it has to be")
+      .text("--certificate-identity", "NAME", o.identity,
+            "Who has to have signed it: a mail address, or the URI of a workflow")
+      .text("--certificate-identity-regexp", "PATTERN", o.identity_pattern, "The same, as all of a pattern")
+      .text("--certificate-oidc-issuer", "URL", o.issuer, "Who has to say who it is")
+      .text("--certificate-oidc-issuer-regexp", "PATTERN", o.issuer_pattern, "The same, as all of a pattern")
+      .text("--trusted-root", "FILE", o.trusted_root, "The keys of that Sigstore: its trusted_root.json");
   root.topic("GPUs")
       .flag("-b,--baremetal", o.baremetal,
             "Compare what is in the image, and not only its label, with the GPUs")

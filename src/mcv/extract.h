@@ -4,17 +4,16 @@
 // the folder as it was.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "cacherim/image/image.h"
+#include "cacherim/registry/auth_files.h"
 #include "kcache/content/compat.h"
 
 namespace gs::mcv {
 
-/// A variable of the environment.
-using Environment = std::function<std::optional<std::string>(const char* name)>;
+using cacherim::Environment;
 
 /// Where this kind of cache is looked for: TRITON_CACHE_DIR or ~/.triton/cache; ~/.cache/vllm. Without a home
 /// below /tmp.

@@ -15,6 +15,7 @@ Status validateImage(const Options& o) {
     return wrong("--image is required when using --create, --extract, or --check-compat");
   }
   if (o.image.empty() && o.inspect) { return wrong("--image is required when using --inspect"); }
+  if (o.image.empty() && o.verify) { return wrong("--image is required when using --verify"); }
   if (o.image.empty()) { return {}; }
   const auto image = kcache::parseStrictReference(o.image);
   if (!image) { return fail(Code::Invalid, "error validating image name: " + image.error().message); }
@@ -33,6 +34,39 @@ Status validateRegistry(const Options& o) {
     return wrong("--plain-http is for images in registries: with --push, or without --from");
   }
   return {};
+}
+
+Status validateWhom(const Options& o) {
+  const bool has_identity = !(o.identity + o.identity_pattern + o.issuer + o.issuer_pattern).empty();
+  if (!o.verify && (has_identity || !(o.key + o.trusted_root).empty())) {
+    return wrong("--key, --certificate-... and --trusted-root are for --verify");
+  }
+  if (!o.verify) { return {}; }
+  if (!o.key.empty()) {
+    return has_identity || !o.trusted_root.empty()
+               ? wrong("--verify takes --key, or --certificate-... and --trusted-root, and not both")
+               : Status{};
+  }
+  if (!has_identity) { return wrong("--verify needs --key, or --certificate-identity and its like"); }
+  if (o.identity.empty() == o.identity_pattern.empty() || o.issuer.empty() == o.issuer_pattern.empty()) {
+    return wrong(
+        "--verify needs one of --certificate-identity and --certificate-identity-regexp, and one of "
+        "--certificate-oidc-issuer and --certificate-oidc-issuer-regexp: without one anybody could sign");
+  }
+  return o.trusted_root.empty() ? wrong("--certificate-identity needs --trusted-root FILE") : Status{};
+}
+
+Status validateSignatures(const Options& o) {
+  if (!o.sign.empty() && !o.push) {
+    return wrong("--sign needs --create and --push: signatures lie in registries");
+  }
+  if (o.verify && (o.create || o.gpu_info)) {
+    return wrong("--verify can only be used with --extract, --inspect, --check-compat, or alone");
+  }
+  if (o.verify && !o.from.empty()) {
+    return wrong("--verify cannot be used with --from: signatures lie in registries");
+  }
+  return validateWhom(o);
 }
 
 Status validatePlaces(const Options& o) {
@@ -61,11 +95,12 @@ Status validate(const Options& o) {
   const int actions = int{o.create} + int{o.extract} + int{o.inspect} + int{o.gpu_info} + int{o.check_compat};
   if (actions > 1) { return wrong("only one action flag can be specified at a time"); }
   if (o.stub && !o.gpu_info) { return wrong("--stub can only be used with --gpu-info"); }
-  if (actions == 0) { return wrong("no action specified. Use --help to see available options"); }
+  if (actions == 0 && !o.verify) { return wrong("no action specified. Use --help to see available options"); }
   if (o.no_gpu && o.gpu_info) { return wrong("--no-gpu cannot be used with --gpu-info"); }
   if (o.no_gpu && o.check_compat) { return wrong("--no-gpu cannot be used with --check-compat"); }
   if (Status fine = validateImage(o); !fine) { return fine; }
   if (o.create && o.dir.empty()) { return wrong("--dir is required when using --create"); }
+  if (Status fine = validateSignatures(o); !fine) { return fine; }
   return validatePlaces(o);
 }
 

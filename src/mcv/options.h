@@ -1,6 +1,6 @@
 // What mcv was asked: its flags as values, and what of them goes together. The words are those of the
-// ancestor's mcv 1.0; --inspect, --from, --to, --push and how registries are asked, --mount-path and --output
-// are ours.
+// ancestor's mcv 1.0; --inspect, --from, --to, --push and how registries are asked, --sign, --verify (whose
+// words are cosign's), --mount-path and --output are ours.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,14 @@ struct Options {
   std::string authfile{};
   std::string ca_file{};
   bool plain_http = false;
+  std::string sign{};  // a private key's file
+  bool verify = false;
+  std::string key{};  // a public key's file
+  std::string identity{};
+  std::string identity_pattern{};
+  std::string issuer{};
+  std::string issuer_pattern{};
+  std::string trusted_root{};  // a file
   std::string mount_path{};
   std::string output = "text";
   std::string log_level = "info";

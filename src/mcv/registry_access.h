@@ -13,9 +13,7 @@
 
 namespace gs::mcv {
 
-/// For the registry of `image`. Credentials are those of --authfile, or of REGISTRY_AUTH_FILE, or else of all
-/// of these that are there: $XDG_RUNTIME_DIR/containers/auth.json, $DOCKER_CONFIG/config.json or
-/// ~/.docker/config.json. Errors: a file that was named is not there; one cannot be read.
+/// For the registry of `image`. Credentials and errors are those of cacherim::readAuthFiles().
 [[nodiscard]] Result<cacherim::RegistryOptions> registryOptions(const Options& options,
                                                                 const kcache::Reference& image,
                                                                 const Environment& environment);

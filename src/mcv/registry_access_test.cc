@@ -14,8 +14,10 @@
 #include "base/percent.h"
 #include "base/temp_folder_test.h"
 #include "cacherim/registry/registry_fixture_test.h"
+#include "json/value.h"
 #include "kcache/content/samples_test.h"
 #include "mcv/run.h"
+#include "signature/private_key.h"
 
 namespace gs::mcv {
 namespace {
@@ -41,8 +43,11 @@ class Shelf {
       peer.write("HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n");
     } else {
       const bool is_manifest = request.target.find("/manifests/") != std::string::npos;
-      const std::string type =
-          is_manifest ? std::string{kcache::media::kOciManifest} : "application/octet-stream";
+      const std::string type = !is_manifest
+                                   ? "application/octet-stream"
+                                   : std::string{it->second.find("\"manifests\":") != std::string::npos
+                                                     ? kcache::media::kOciIndex
+                                                     : kcache::media::kOciManifest};
       peer.write(http(200, {{"Content-Type", type}}, it->second));
     }
     return true;
@@ -53,6 +58,7 @@ class Shelf {
     constexpr std::string_view kUpload = "/up?digest=";
     if (!request.target.starts_with(kUpload)) {
       things_[request.target] = request.body;
+      things_["/v2/a/b/manifests/" + kcache::Digest::of(request.body).text()] = request.body;
       return;
     }
     std::string digest = request.target.substr(kUpload.size());
@@ -64,6 +70,14 @@ class Shelf {
   Mutex mutex_;
   std::map<std::string, std::string> things_ GS_GUARDED_BY(mutex_);  // by path
 };
+
+// Of nothing but these tests.
+const std::string kPrivateKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgxzGsukP4umsDVgeu\n"
+    "H9g6VRGTDBbuFh8R13J5LkfwhvWhRANCAASJEDuCz91fmaGcWaZnKrGDb/Q2cgug\n"
+    "000NhCLPlOqCtQStm878mIrIuG6z9Edeumgx7B3hUDiQfUDASYnL/nA0\n"
+    "-----END PRIVATE KEY-----\n";
 
 class NoGpus final : public noderim::GpuSource {
  public:
@@ -210,6 +224,89 @@ TEST_F(McvRegistryTest, AnImageThatIsNotThereIsSaid) {
   EXPECT_EQ(call(extracting(fake)), kFailed);
   EXPECT_NE(err_.str().find("there is none"), std::string::npos) << err_.str();
   EXPECT_FALSE(isThere());
+}
+
+// ---- signatures
+
+TEST_F(McvRegistryTest, WhatIsSignedIsVerifiedByTheKey) {
+  Shelf shelf;
+  cacherim::FakeRegistry fake{
+      [&](cacherim::Peer& peer, const net::Request& request, int) { return shelf.serve(peer, request); }};
+  put("others.pub", signature::PrivateKey::generate().publicPem());
+  put("ours.key", kPrivateKey);
+  put("signed.pub", signature::PrivateKey::parse(kPrivateKey, "")->publicPem());
+  Options signing = pushing(fake);
+  signing.sign = folder_.path("ours.key");
+  ASSERT_EQ(call(signing), kDone) << err_.str();
+  const auto signatures = [&] {
+    const auto asked = fake.asked();
+    return std::count_if(asked.begin(), asked.end(), [](const std::string& one) {
+      return one.starts_with("PUT ") && one.find("/manifests/sha256-") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(signatures(), 2) << "and the index of bundles, since this registry has no referrers API";
+  ASSERT_EQ(call(signing), kDone) << err_.str();
+  EXPECT_EQ(signatures(), 2) << "they are there already";
+
+  Options verifying = extracting(fake);
+  verifying.verify = true;
+  verifying.key = folder_.path("others.pub");
+  EXPECT_EQ(call(verifying), kFailed);
+  EXPECT_NE(err_.str().find("it is of none of the keys"), std::string::npos) << err_.str();
+  EXPECT_FALSE(isThere());
+  verifying.key = folder_.path("signed.pub");
+  ASSERT_EQ(call(verifying), kDone) << err_.str();
+  EXPECT_TRUE(out_.str().starts_with("Signed by key sha256:")) << out_.str();
+  EXPECT_TRUE(isThere());
+  verifying.extract = false;
+  verifying.dir = "";
+  ASSERT_EQ(call(verifying), kDone) << err_.str();
+  EXPECT_NE(out_.str().find("\ndigest  sha256:"), std::string::npos) << out_.str();
+  verifying.output = "json";
+  ASSERT_EQ(call(verifying), kDone) << err_.str();
+  EXPECT_TRUE((*json::parse(out_.str()))["signedBy"].str().starts_with("key sha256:"));
+}
+
+TEST_F(McvRegistryTest, AnImageWithoutSignaturesIsNotVerified) {
+  Shelf shelf;
+  cacherim::FakeRegistry fake{
+      [&](cacherim::Peer& peer, const net::Request& request, int) { return shelf.serve(peer, request); }};
+  put("ours.pub", signature::PrivateKey::parse(kPrivateKey, "")->publicPem());
+  ASSERT_EQ(call(pushing(fake)), kDone) << err_.str();
+  Options verifying = extracting(fake);
+  verifying.verify = true;
+  verifying.key = folder_.path("ours.pub");
+  EXPECT_EQ(call(verifying), kFailed);
+  EXPECT_NE(err_.str().find(" has no signatures"), std::string::npos) << err_.str();
+  EXPECT_FALSE(isThere());
+}
+
+TEST_F(McvRegistryTest, AKeyThatCannotBeReadIsSaidBeforeAnythingIsMade) {
+  cacherim::FakeRegistry fake{[](cacherim::Peer&, const net::Request&, int) { return false; }};
+  Options signing = pushing(fake);
+  signing.sign = folder_.path("none.key");
+  EXPECT_EQ(call(signing), kNotCreated);
+  EXPECT_TRUE(err_.str().starts_with("--sign '" + signing.sign + "': ")) << err_.str();
+  put("bad.key", "x");
+  signing.sign = folder_.path("bad.key");
+  EXPECT_EQ(call(signing), kNotCreated);
+  EXPECT_TRUE(err_.str().starts_with("--sign '" + signing.sign + "': it is no private key in PEM"))
+      << err_.str();
+  Options verifying = extracting(fake);
+  verifying.verify = true;
+  verifying.key = folder_.path("bad.key");
+  EXPECT_EQ(call(verifying), kFailed);
+  EXPECT_TRUE(err_.str().starts_with("--key '" + verifying.key + "': ")) << err_.str();
+  verifying.key = "";
+  verifying.identity = verifying.issuer = "x";
+  verifying.trusted_root = folder_.path("bad.key");
+  EXPECT_EQ(call(verifying), kFailed);
+  EXPECT_TRUE(err_.str().starts_with("--trusted-root '" + verifying.trusted_root + "': ")) << err_.str();
+  verifying.identity = "";
+  verifying.identity_pattern = "(";
+  EXPECT_EQ(call(verifying), kFailed);
+  EXPECT_EQ(err_.str(), "--certificate-identity-regexp '(' is no regular expression\n");
+  EXPECT_TRUE(fake.asked().empty());
 }
 
 }  // namespace

@@ -14,9 +14,12 @@
 #include "cacherim/image/docker_archive.h"
 #include "cacherim/image/fresh_folder.h"
 #include "cacherim/image/oci_layout.h"
+#include "cacherim/trust/sign.h"
+#include "cacherim/trust/verify.h"
 #include "mcv/create.h"
 #include "mcv/gpus.h"
 #include "mcv/registry_access.h"
+#include "mcv/signatures.h"
 
 namespace gs::mcv {
 namespace {
@@ -78,6 +81,7 @@ struct Opened {
   std::unique_ptr<cacherim::ImageSource> source;
   kcache::Reference reference;
   cacherim::Image image;
+  std::string signed_by{};  // with --verify
 };
 
 class Run {
@@ -89,6 +93,7 @@ class Run {
     if (o_.create) { return create(); }
     if (o_.gpu_info) { return gpuInfo(); }
     if (o_.inspect) { return inspect(); }
+    if (!o_.extract && !o_.check_compat) { return verifyOnly(); }
     return o_.check_compat ? checkCompat() : extractIt();
   }
 
@@ -115,6 +120,7 @@ class Run {
                                       place.text(), o_.dir)},
           kWrong);
     }
+    if (Status fine = readSigningKey(); !fine) { return failed(fine.error(), kNotCreated); }
     const auto packed = pack(o_.dir, name);
     if (!packed) { return failed(packed.error(), kNotCreated); }
     for (const std::string& note : packed->cache.notes) { log::warn(note); }
@@ -152,7 +158,21 @@ class Run {
     if (!how) { return tl::unexpected(how.error()); }
     cacherim::OciLayout layout{folder};
     cacherim::RegistryWriter registry{std::move(*how), in_.clock, in_.rng, in_.pause};
-    return push(layout, written.digest, name, registry);
+    if (Status sent = push(layout, written.digest, name, registry); !sent || !signing_key_) { return sent; }
+    auto again = registryOptions(o_, name, in_.environment);
+    if (!again) { return tl::unexpected(again.error()); }
+    cacherim::Registry reading{std::move(*again), in_.clock, in_.rng, in_.pause};
+    return cacherim::trust::signImage(cacherim::trust::signaturesIn(reading), registry, name, written.digest,
+                                      *signing_key_);
+  }
+
+  /// Before anything is made: without the key nothing is.
+  Status readSigningKey() {
+    if (o_.sign.empty()) { return {}; }
+    auto key = signingKey(o_, in_.environment);
+    if (!key) { return tl::unexpected(key.error()); }
+    signing_key_ = std::move(*key);
+    return {};
   }
 
   int sayCreated(const Packed& packed, const cacherim::WrittenImage& written, const std::string& place) {
@@ -164,6 +184,7 @@ class Run {
                                   {"id", written.id.text()},
                                   {"to", place},
                                   {"pushed", o_.push},
+                                  {"signed", signing_key_.has_value()},
                                   {"type", type},
                                   {"entryCount", cache.entry_count},
                                   {"cacheSizeBytes", cache.size_bytes},
@@ -183,11 +204,43 @@ class Run {
   Result<Opened> open() {
     auto reference = kcache::parseStrictReference(o_.image);
     if (!reference) { return tl::unexpected(reference.error()); }
+    if (o_.verify) { return openVerified(*reference); }
     auto source = sourceOf(o_, *reference, in_);
     if (!source) { return tl::unexpected(source.error()); }
     auto image = cacherim::openImage(**source, *reference, kArchitecture);
     if (!image) { return tl::unexpected(image.error()); }
     return Opened{std::move(*source), std::move(*reference), std::move(*image)};
+  }
+
+  /// What is opened is the digest that was verified, whatever its tag is by then.
+  Result<Opened> openVerified(const kcache::Reference& reference) {
+    auto how = registryOptions(o_, reference, in_.environment);
+    if (!how) { return tl::unexpected(how.error()); }
+    const auto trusted = trustedBy(o_);
+    if (!trusted) { return tl::unexpected(trusted.error()); }
+    auto registry = std::make_unique<cacherim::Registry>(std::move(*how), in_.clock, in_.rng, in_.pause);
+    const auto verified =
+        cacherim::trust::verifyImage(cacherim::trust::signaturesIn(*registry), reference, *trusted);
+    if (!verified) { return tl::unexpected(verified.error()); }
+    for (const std::string& other : verified->others) {
+      log::debug("a signature does not count", {{"why", other}});
+    }
+    auto image = cacherim::openImage(*registry, reference.pinned(verified->image.digest), kArchitecture);
+    if (!image) { return tl::unexpected(image.error()); }
+    if (!asJson()) { in_.out << fmt::format("Signed by {}\n", printable(verified->who)); }
+    return Opened{std::move(registry), reference, std::move(*image), verified->who};
+  }
+
+  int verifyOnly() {
+    const auto opened = open();
+    if (!opened) { return failed(opened.error(), kFailed); }
+    if (asJson()) {
+      return printed(json::Object{{"image", opened->reference.text()},
+                                  {"digest", opened->image.digest.text()},
+                                  {"signedBy", opened->signed_by}});
+    }
+    in_.out << fmt::format("digest  {}\n", opened->image.digest.text());
+    return kDone;
   }
 
   int inspect() {
@@ -315,6 +368,7 @@ class Run {
 
   const Options& o_;
   const Surroundings& in_;
+  std::optional<signature::PrivateKey> signing_key_{};
 };
 
 }  // namespace

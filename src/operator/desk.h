@@ -71,6 +71,8 @@ class Desk {
     (void)calls_.failed(key, now, asked_for);
   }
   void worked(const model::ObjectKey& key) { calls_.worked(key); }
+  /// A call about it is under way.
+  [[nodiscard]] bool isOpen(const model::ObjectKey& key) const { return calls_.open(key); }
   /// Nothing is known about it any more. What it was touched for is forgotten too.
   void forget(const model::ObjectKey& key) {
     calls_.forget(key);

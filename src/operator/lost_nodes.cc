@@ -23,18 +23,6 @@ std::vector<std::string> foreignFinalizers(const CacheNode& object) {
   return out;
 }
 
-kapi::Call deletionOf(const CacheNode& object) {
-  kapi::Call call;
-  call.verb = kapi::Verb::Delete;
-  call.kind = kcache::nodeKindOf(object.key);
-  call.key = object.key;
-  call.body = json::Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  json::Value& preconditions = call.body.child("preconditions");
-  preconditions.set("uid", object.uid.text);
-  preconditions.set("resourceVersion", std::to_string(object.revision));
-  return call;
-}
-
 }  // namespace
 
 LostNodes::LostNodes(std::uint8_t owner) : desk_{owner, kMostCalls, kTerms} {}
@@ -134,7 +122,7 @@ void LostNodes::look(const model::ObjectKey& key, Object& object, Now now, kapi:
     return send(key, Doing::Release,
                 kcache::writeFinalizers(kcache::nodeKindOf(key), key, value.uid, value.revision, kept), out);
   }
-  if (!value.is_deleting) { send(key, Doing::Delete, deletionOf(value), out); }
+  if (!value.is_deleting) { send(key, Doing::Delete, kcache::deleteNode(value), out); }
 }
 
 bool LostNodes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "k8s/kubeconfig.h"
 #include "process/process.h"
 
 namespace gs::process {
@@ -82,6 +81,21 @@ void addLog(Command command, LogFlags& f) {
   command.topic("Log").choice("--log-level", {"debug", "info", "warn", "error"}, f.level,
                               "Lines of this level and above");
   addLogFormat(command, f);
+}
+
+void addGoLog(Command command, LogFlags& f) {
+  command.topic("Log").choice(
+      "--log-level", {"debug", "info", "warn", "error"}, f.level,
+      "Lines of this level and above; without it GO_LOG counts: info, debug or trace");
+  addLogFormat(command, f);
+}
+
+LogFlags goLogOf(const LogFlags& f, const k8s::Surroundings& surroundings) {
+  LogFlags out = f;
+  if (!out.level.empty()) { return out; }
+  const std::string said = surroundings.env("GO_LOG").value_or("");
+  out.level = said == "debug" || said == "trace" ? "debug" : "info";
+  return out;
 }
 
 void useLog(const LogFlags& f) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "controller/election.h"
 #include "k8s/access.h"
+#include "k8s/kubeconfig.h"
 #include "net/tls.h"
 #include "process/command.h"
 
@@ -50,6 +51,11 @@ struct LogFlags {
 void addLog(Command command, LogFlags& flags);
 /// --log-format alone.
 void addLogFormat(Command command, LogFlags& flags);
+/// For GKM's programs, whose manifests set GO_LOG: --log-level, which is "" before it is parsed, and
+/// --log-format.
+void addGoLog(Command command, LogFlags& flags);
+/// --log-level, else GO_LOG (info, debug, trace), else info.
+[[nodiscard]] LogFlags goLogOf(const LogFlags& flags, const k8s::Surroundings& surroundings);
 /// From now on lines are written so. Before other threads log.
 void useLog(const LogFlags& flags);
 

@@ -20,15 +20,17 @@ net::Response HealthPage::health() const {
 }
 
 net::Response HealthPage::ready(bool verbose) const {
-  const bool unauthorized = wiring_.unauthorized();
-  const k8s::ElectionThread::View election = wiring_.election();
+  const bool unauthorized = wiring_.unauthorized && wiring_.unauthorized();
+  const auto election = wiring_.election ? wiring_.election() : k8s::ElectionThread::View{};
   auto text = wiring_.readiness();
   if (!text) { return noAnswer(); }
   const bool elects = election.trouble.empty() || election.alone;
   const bool ok = text->front() == '1' && !unauthorized && elects;
-  *text += fmt::format(
-      "token: {}\n",
-      unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+  if (wiring_.unauthorized) {
+    *text += fmt::format(
+        "token: {}\n",
+        unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+  }
   if (!election.trouble.empty()) {
     *text +=
         fmt::format("leader-election: {}{}\n", election.alone ? "ok, standalone: " : "", election.trouble);

@@ -29,13 +29,13 @@ class HealthPage {
   /// Of the machine's thread; nullopt: it did not answer in time.
   using Ask = std::function<std::optional<std::string>()>;
   struct Wiring {
-    Ask failure;    // "" none
-    Ask readiness;  // '1' when it is ready, else '0', then a line for each check
-    Ask state;      // metrics
-    std::function<bool()> unauthorized;
+    Ask failure;                           // "" none
+    Ask readiness;                         // '1' when it is ready, else '0', then a line for each check
+    Ask state;                             // metrics
+    std::function<bool()> unauthorized{};  // none: it has no token
     std::function<std::string()> metrics;  // that were counted
-    std::function<k8s::ElectionThread::View()> election;
-    std::function<Mono()> now;       // of a clock that every thread may ask
+    std::function<k8s::ElectionThread::View()> election{};  // none: it has no lease
+    std::function<Mono()> now;                              // of a clock that every thread may ask
     std::string service{};           // its name at /health and /ready; "": they are not served
     std::string standalone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
     std::map<std::string, Ask> others{};  // by path: text for whoever debugs

@@ -69,6 +69,8 @@ bool StopSignals::again() const {
   return sigtimedwait(&set_, nullptr, &kNow) > 0;
 }
 
+void askToStop() { ::kill(::getpid(), SIGTERM); }
+
 void endSoon() { alarm(kStopSeconds); }
 
 }  // namespace gs::process

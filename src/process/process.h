@@ -38,6 +38,9 @@ class StopSignals {
   sigset_t set_{};
 };
 
+/// As if SIGTERM had come: StopSignals::wait() returns. Any thread.
+void askToStop();
+
 /// What still runs five seconds from now is ended by SIGALRM.
 void endSoon();
 

@@ -7,8 +7,8 @@
 
 namespace gs::webhook {
 
-Verdict checkClaim(const Review& review) {
-  Verdict out;
+admission::Verdict checkClaim(const admission::Review& review) {
+  admission::Verdict out;
   const bool comes = review.operation == "CREATE" || review.operation == "UPDATE";
   if (!comes || !review.subresource.empty()) { return out; }
   const model::GpuClaim claim = kapi::decodeClaim(review.object);

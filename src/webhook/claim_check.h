@@ -5,10 +5,10 @@
 // A claim that was wrong before may be changed in all but its spec: labels, finalizers. Pure.
 #pragma once
 
-#include "webhook/review.h"
+#include "admission/review.h"
 
 namespace gs::webhook {
 
-[[nodiscard]] Verdict checkClaim(const Review& review);
+[[nodiscard]] admission::Verdict checkClaim(const admission::Review& review);
 
 }  // namespace gs::webhook

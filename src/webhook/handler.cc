@@ -7,15 +7,11 @@
 namespace gs::webhook {
 namespace {
 
+using admission::Review;
+using admission::Verdict;
+
 constexpr const char* kMutate = "/mutate";
 constexpr const char* kValidate = "/validate";
-
-net::Response badRequest(std::string_view why) { return net::jsonResponse(400, printRefusal(why)); }
-
-std::string_view resultOf(const Verdict& verdict) {
-  if (!verdict.allowed) { return "denied"; }
-  return verdict.patch.empty() ? "allowed" : "patched";
-}
 
 /// A review that does not say what its object is has a pod: nothing else comes to /mutate.
 bool isPod(const Review& review) {
@@ -36,23 +32,13 @@ Verdict Handler::decide(bool mutates, const Review& review) const {
                                                                                    : Verdict{};
 }
 
-Handler::Served Handler::answer(const net::Request& request) const {
+admission::Served Handler::answer(const net::Request& request) const {
   const bool mutates = request.path() == kMutate;
   if (!mutates && request.path() != kValidate) {
     return {net::textResponse(404, fmt::format("POST {} or {}\n", kMutate, kValidate))};
   }
   const std::string_view path = mutates ? kMutate : kValidate;
-  if (request.method != "POST") {
-    net::Response response = net::textResponse(405, fmt::format("{} takes POST\n", path));
-    response.headers.emplace_back("Allow", "POST");
-    return {std::move(response), path};
-  }
-  const auto document = json::Document::read(request.body);
-  if (!document) { return {badRequest("the body is no JSON: " + document.error().message), path}; }
-  const auto review = readReview(document->root());
-  if (!review) { return {badRequest(review.error().message), path}; }
-  const Verdict verdict = decide(mutates, *review);
-  return {net::jsonResponse(200, printAnswer(*review, verdict)), path, resultOf(verdict)};
+  return admission::serveReview(request, path, [&](const Review& review) { return decide(mutates, review); });
 }
 
 }  // namespace gs::webhook

@@ -9,9 +9,7 @@
 // Keeps nothing between requests: any thread may call it, many at a time. Pure.
 #pragma once
 
-#include <string_view>
-
-#include "net/http_types.h"
+#include "admission/endpoint.h"
 #include "webhook/pod_mutation.h"
 
 namespace gs::webhook {
@@ -22,16 +20,10 @@ class Handler {
   explicit Handler(PodRules rules, LimitOf limit_of = {})
       : rules_{std::move(rules)}, limit_of_{std::move(limit_of)} {}
 
-  /// `path` is "" for what is none of ours; `result` is one of: allowed, patched, denied, invalid.
-  struct Served {
-    net::Response response;
-    std::string_view path{};
-    std::string_view result = "invalid";
-  };
-  [[nodiscard]] Served answer(const net::Request& request) const;
+  [[nodiscard]] admission::Served answer(const net::Request& request) const;
 
  private:
-  [[nodiscard]] Verdict decide(bool mutates, const Review& review) const;
+  [[nodiscard]] admission::Verdict decide(bool mutates, const admission::Review& review) const;
 
   PodRules rules_;
   LimitOf limit_of_;

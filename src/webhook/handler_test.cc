@@ -9,11 +9,11 @@ namespace {
 
 using json::Value;
 
-Handler::Served post(const std::string& target, const std::string& body) {
+admission::Served post(const std::string& target, const std::string& body) {
   return Handler{{}}.answer({.method = "POST", .target = target, .headers = {}, .body = body});
 }
 
-Value responseOf(const Handler::Served& served) {
+Value responseOf(const admission::Served& served) {
   const auto body = json::parse(served.response.body);
   EXPECT_TRUE(body.has_value()) << served.response.body;
   return body ? (*body)["response"] : Value{};

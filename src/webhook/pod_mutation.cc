@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "admission/json_patch.h"
 #include "base/utf8.h"
 #include "model/annotations.h"
 #include "model/map.h"
@@ -12,6 +13,7 @@
 namespace gs::webhook {
 namespace {
 
+using admission::JsonPatch;
 using json::Object;
 using json::Value;
 using json::View;
@@ -21,31 +23,6 @@ constexpr const char* kOrder = "CUDA_DEVICE_ORDER";
 constexpr const char* kGpuPath = "nvidia.com~1gpu";  // as a JSON pointer writes it
 
 constexpr std::size_t kMostContainers = 1'000;
-constexpr std::size_t kMostPatch = std::size_t{1} << 20;
-
-/// A JSON patch that grows, as its text. Over kMostPatch bytes it is dropped.
-class Patch {
- public:
-  void add(std::string path, Value value) { op("add", std::move(path), std::move(value)); }
-  void replace(std::string path, Value value) { op("replace", std::move(path), std::move(value)); }
-  void remove(std::string path) { append(Object{{"op", "remove"}, {"path", std::move(path)}}); }
-  [[nodiscard]] bool isTooLong() const { return is_too_long_; }
-  [[nodiscard]] std::string text() && { return text_.empty() ? std::string{} : std::move(text_) + "]"; }
-
- private:
-  void op(const char* name, std::string path, Value value) {
-    append(Object{{"op", name}, {"path", std::move(path)}, {"value", std::move(value)}});
-  }
-  void append(const Value& operation) {
-    if (is_too_long_) { return; }
-    text_ += text_.empty() ? '[' : ',';
-    text_ += json::print(operation);
-    is_too_long_ = text_.size() >= kMostPatch;
-    if (is_too_long_) { text_ = {}; }
-  }
-  std::string text_;
-  bool is_too_long_ = false;
-};
 
 /// What the entry CUDA_VISIBLE_DEVICES is to be.
 class Entry {
@@ -83,8 +60,8 @@ class Entry {
 
 Value orderEntry(const std::string& order) { return Object{{"name", kOrder}, {"value", order}}; }
 
-void injectInto(Patch& patch, const std::string& container_path, const View& container, const Entry& entry,
-                const std::string& order) {
+void injectInto(JsonPatch& patch, const std::string& container_path, const View& container,
+                const Entry& entry, const std::string& order) {
   const std::string env_path = container_path + "/env";
   const View env = container["env"];
   std::vector<std::size_t> visible;  // where it stands
@@ -117,7 +94,7 @@ void injectInto(Patch& patch, const std::string& container_path, const View& con
   if (!has_order) { patch.add(env_path + "/-", orderEntry(order)); }
 }
 
-void injectIntoAll(Patch& patch, const View& pod, const Entry& entry, const std::string& order) {
+void injectIntoAll(JsonPatch& patch, const View& pod, const Entry& entry, const std::string& order) {
   for (const char* list : {"initContainers", "containers"}) {
     std::size_t i = 0;
     for (const View container : pod["spec"][list].items()) {
@@ -139,7 +116,7 @@ bool asksForGpus(const View& pod) {
 }
 
 /// To its first container: who asks elsewhere already is left alone.
-void limitTo(Patch& patch, const View& pod, std::int64_t count) {
+void limitTo(JsonPatch& patch, const View& pod, std::int64_t count) {
   const View first = pod["spec"]["containers"].at(0);
   if (!first.isObject() || asksForGpus(pod)) { return; }
   const Value amount = std::to_string(count);
@@ -176,8 +153,9 @@ std::optional<std::string> mappedGpus(const View& pod, std::string_view map) {
 
 }  // namespace
 
-Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, const LimitOf& limit_of) {
-  Verdict out;
+admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules,
+                             const LimitOf& limit_of) {
+  admission::Verdict out;
   const View annotations = pod["metadata"]["annotations"];
   const auto claim = annotations.find(model::kClaimKey);
   const auto map = annotations.find(model::kMapKey);
@@ -204,7 +182,7 @@ Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, c
     out.warnings.push_back(tooMuch(fmt::format("{} containers, more than {}", containers, kMostContainers)));
     return out;
   }
-  Patch patch;
+  JsonPatch patch;
   if (claim) {
     injectIntoAll(patch, pod, Entry::reference(), rules.device_order);
     const auto count = limit_of ? limit_of(ns, claim->str()) : std::nullopt;
@@ -216,7 +194,7 @@ Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, c
   }
   if (patch.isTooLong()) {
     out.warnings.push_back(
-        tooMuch(fmt::format("entries of env that take more than {} bytes to put right", kMostPatch)));
+        tooMuch(fmt::format("entries of env that take more than {} bytes to put right", JsonPatch::kMost)));
     return out;
   }
   out.patch = std::move(patch).text();

@@ -25,9 +25,9 @@
 #include <string>
 #include <string_view>
 
+#include "admission/review.h"
 #include "json/document.h"
 #include "model/annotations.h"
-#include "webhook/review.h"
 
 namespace gs::webhook {
 
@@ -44,7 +44,7 @@ struct PodRules {
 using LimitOf = std::function<std::optional<std::int64_t>(std::string_view ns, std::string_view claim)>;
 
 /// `ns`: of the request; the pod need not say it. `limit_of` may be empty.
-[[nodiscard]] Verdict mutatePod(const json::View& pod, std::string_view ns, const PodRules& rules,
-                                const LimitOf& limit_of = {});
+[[nodiscard]] admission::Verdict mutatePod(const json::View& pod, std::string_view ns, const PodRules& rules,
+                                           const LimitOf& limit_of = {});
 
 }  // namespace gs::webhook

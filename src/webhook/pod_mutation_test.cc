@@ -27,7 +27,7 @@ constexpr const char* kByMap = R"({"gpu-scheduling-map":"0=node1:0,1\n2=node3:0,
 const PodRules kNoOrder{.schedulers = {"gpu-scheduler"}, .device_order = ""};
 
 std::string patchOf(const Value& pod, const PodRules& rules = {}, const LimitOf& limit_of = {}) {
-  const Verdict verdict = mutatePod(pod, "default", rules, limit_of);
+  const admission::Verdict verdict = mutatePod(pod, "default", rules, limit_of);
   EXPECT_TRUE(verdict.allowed);
   EXPECT_TRUE(verdict.warnings.empty());
   return verdict.patch;
@@ -146,7 +146,7 @@ TEST(PodMutation, WhoAsksForNothingOfOursIsNotTouched) {
 TEST(PodMutation, AClaimThatNobodyReadsIsWarnedOf) {
   Value pod = podOf(kByClaim, R"("containers":[{}])");
   pod.child("spec").set("schedulerName", "default-scheduler");
-  const Verdict verdict = mutatePod(pod, "default", {});
+  const admission::Verdict verdict = mutatePod(pod, "default", {});
   EXPECT_TRUE(verdict.allowed);
   EXPECT_EQ(verdict.patch, "");
   ASSERT_EQ(verdict.warnings.size(), 1U);
@@ -168,7 +168,7 @@ TEST(PodMutation, AClaimThatNobodyReadsIsWarnedOf) {
 TEST(PodMutation, WhoAsksInTwoWaysIsWarned) {
   const Value pod =
       podOf(R"({"gpu.scheduling/claim":"one","gpu-scheduling-map":"2=n:0"})", R"("containers":[{}])");
-  const Verdict verdict = mutatePod(pod, "default", {});
+  const admission::Verdict verdict = mutatePod(pod, "default", {});
   EXPECT_EQ(verdict.patch, "");
   ASSERT_EQ(verdict.warnings.size(), 1U);
   EXPECT_EQ(
@@ -222,7 +222,7 @@ std::string containersOf(int count, const char* each) {
 TEST(PodMutation, OfVeryManyContainersNoneIsTold) {
   for (const char* how : {kByClaim, kByMap}) {
     EXPECT_NE(patchOf(podOf(how, containersOf(999, "{}") + R"(,"initContainers":[{}])")), "");
-    const Verdict more =
+    const admission::Verdict more =
         mutatePod(podOf(how, containersOf(1'000, "{}") + R"(,"initContainers":[{}])"), "", {});
     EXPECT_TRUE(more.allowed);
     EXPECT_EQ(more.patch, "");
@@ -236,7 +236,8 @@ TEST(PodMutation, OfVeryManyContainersNoneIsTold) {
 TEST(PodMutation, APatchHasAnEnd) {
   std::string env = R"({"env":[{"name":"CUDA_VISIBLE_DEVICES"})";
   for (int i = 0; i < 20; ++i) { env += R"(,{"name":"CUDA_VISIBLE_DEVICES","value":"0"})"; }
-  const Verdict verdict = mutatePod(podOf(kByClaim, containersOf(1'000, (env + "]}").c_str())), "", {});
+  const admission::Verdict verdict =
+      mutatePod(podOf(kByClaim, containersOf(1'000, (env + "]}").c_str())), "", {});
   EXPECT_EQ(verdict.patch, "");
   ASSERT_EQ(verdict.warnings.size(), 1U);
   EXPECT_EQ(

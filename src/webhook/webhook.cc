@@ -26,7 +26,7 @@ std::optional<std::int64_t> limitOf(const model::GpuClaim& claim) {
   return counted ? std::optional{claim.count} : std::nullopt;
 }
 
-Webhook::Webhook(Config config, Maker& maker, Rng rng) : config_{std::move(config)} {
+Webhook::Webhook(Config config, admission::Maker& maker, Rng rng) : config_{std::move(config)} {
   if (config_.injects_limits) {
     claims_.emplace(controller::Reflector::Config{.kind = kapi::kGpuClaim, .owner = kClaimsOwner, .ns = {}},
                     rng.split());

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "admission/certificates.h"
 #include "base/random.h"
 #include "controller/reflector.h"
 #include "model/claim.h"
-#include "webhook/certificates.h"
 
 namespace gs::webhook {
 
@@ -24,14 +24,14 @@ class Webhook {
   struct Config {
     bool injects_limits = false;
     /// nullopt: the certificate comes from files.
-    std::optional<Certificates::Config> certificates{};
+    std::optional<admission::Certificates::Config> certificates{};
     /// A claim came, changed or went (nullopt). On the machine's thread.
     std::function<void(const model::ObjectKey&, std::optional<std::int64_t>)> on_limit{};
     /// What is to be shown from now on. The same.
-    std::function<void(PairPtr)> on_pair{};
+    std::function<void(admission::PairPtr)> on_pair{};
   };
   /// `maker` must outlive it; it is not used without certificates.
-  Webhook(Config config, Maker& maker, Rng rng);
+  Webhook(Config config, admission::Maker& maker, Rng rng);
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
@@ -47,8 +47,8 @@ class Webhook {
 
   Config config_;
   std::optional<controller::Reflector> claims_;
-  std::optional<Certificates> certificates_;
-  PairPtr told_;
+  std::optional<admission::Certificates> certificates_;
+  admission::PairPtr told_;
   std::string failure_;
 };
 

@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
-PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-agent", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox", "mcv", "gkm-operator")
+PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-agent", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox", "mcv", "gkm-operator", "gkm-csi")
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 WITHOUT_MEANING = "Of klog, taken without meaning"
 

@@ -13,6 +13,7 @@ ETCD_VERSION=v3.6.16
 KWOK_VERSION=v0.7.0
 CONTAINERD_VERSION=v2.2.9
 HELM_VERSION=v3.22.0
+CSI_TEST_VERSION=v5.6.0
 CERT_MANAGER_VERSION=v1.21.2
 PROMETHEUS_OPERATOR_VERSION=v0.85.0
 ARGOCD_VERSION=v3.2.1
@@ -38,6 +39,7 @@ tool() {
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
+    csi-sanity) echo "$CACHE/csi-test-$CSI_TEST_VERSION/csi-sanity" ;;
     *) echo "$CACHE/kubernetes-$KUBERNETES_VERSION/$1" ;;
   esac
 }

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "apiserver/schema/pattern.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "kcache/image/reference.h"
+#include "pattern/pattern.h"
 
 namespace gs::test {
 namespace {
@@ -39,7 +39,7 @@ TEST(Crds, TakeAnImageExactlyWhereItCanBeRead) {
   ASSERT_EQ(pattern, patternOf("image", 2));
   ASSERT_EQ(pattern.front(), '^');
   ASSERT_EQ(pattern.back(), '$');
-  const auto regex = apiserver::Pattern::compile(pattern);
+  const auto regex = Pattern::compile(pattern);
   ASSERT_TRUE(regex.has_value());
   Rng rng{1};
   int taken = 0;
@@ -53,7 +53,7 @@ TEST(Crds, TakeAnImageExactlyWhereItCanBeRead) {
 }
 
 TEST(Crds, TakeImagesAsPeopleWriteThem) {
-  const auto regex = apiserver::Pattern::compile(patternOf("image", 1));
+  const auto regex = Pattern::compile(patternOf("image", 1));
   ASSERT_TRUE(regex.has_value());
   const std::string digest = "@sha256:" + std::string(64, '0');
   for (const std::string& good :

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "apiserver/schema/builtin_types.h"
-#include "apiserver/schema/pattern.h"
+#include "pattern/pattern.h"
 
 namespace gs::apiserver {
 namespace {

@@ -1,4 +1,4 @@
-#include "apiserver/schema/pattern.h"
+#include "pattern/pattern.h"
 
 #include <gtest/gtest.h>
 

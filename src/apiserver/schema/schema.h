@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/schema/pattern.h"
 #include "json/value.h"
+#include "pattern/pattern.h"
 
 namespace gs::apiserver {
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "apiserver/schema/crd_schema.h"
-#include "apiserver/schema/pattern.h"
 #include "base/utf8.h"
 #include "kapi/time.h"
+#include "pattern/pattern.h"
 
 namespace gs::apiserver {
 namespace {

@@ -107,6 +107,7 @@ Result<std::vector<Disk::Entry>> Disk::list(int folder) {
     const std::string name = one->d_name;
     if (name == "." || name == "..") { continue; }
     auto entry = look(folder, name);
+    if (!entry && entry.error().code == Code::NotFound) { continue; }  // gone meanwhile
     if (!entry) { return tl::unexpected<Error>(std::move(entry.error())); }
     out.push_back(std::move(*entry));
   }

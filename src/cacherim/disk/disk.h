@@ -51,7 +51,7 @@ class Disk {
   [[nodiscard]] static Result<Fd> openFolder(int at, const std::string& name);
   [[nodiscard]] static Result<Fd> openFile(int at, const std::string& name);
   [[nodiscard]] static Result<Entry> look(int at, const std::string& name);
-  /// By name.
+  /// By name. What goes meanwhile is in it or not.
   [[nodiscard]] static Result<std::vector<Entry>> list(int folder);
   [[nodiscard]] static Result<std::string> readLink(int at, const std::string& name);
   [[nodiscard]] static Result<std::string> readAll(int at, const std::string& name, std::size_t max_bytes);

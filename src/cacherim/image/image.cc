@@ -65,8 +65,7 @@ Result<Image> openImage(ImageSource& source, const kcache::Reference& reference,
   return withConfig(source, reference, *second, std::move(*manifest));
 }
 
-Status readImage(ImageSource& source, const kcache::Reference& reference, const Image& image,
-                 const kcache::LayerLimits& limits, LayerTaker& taker) {
+Status checkLayers(const Image& image, const kcache::LayerLimits& limits) {
   std::int64_t left = limits.most_bytes;
   for (const kcache::Descriptor& layer : image.manifest.layers) {
     if (layer.size < 0 || layer.size > left) {
@@ -75,13 +74,19 @@ Status readImage(ImageSource& source, const kcache::Reference& reference, const 
                               layer.digest.text(), layer.size, limits.most_bytes));
     }
     left -= layer.size;
-  }
-  kcache::LayerRules rules{limits};
-  for (const kcache::Descriptor& layer : image.manifest.layers) {
     if (std::find(kLayers.begin(), kLayers.end(), layer.media_type) == kLayers.end()) {
       return fail(Code::Invalid,
                   fmt::format("layer {} is '{}', and no tar file", layer.digest.text(), layer.media_type));
     }
+  }
+  return {};
+}
+
+Status readImage(ImageSource& source, const kcache::Reference& reference, const Image& image,
+                 const kcache::LayerLimits& limits, LayerTaker& taker) {
+  if (Status good = checkLayers(image, limits); !good) { return good; }
+  kcache::LayerRules rules{limits};
+  for (const kcache::Descriptor& layer : image.manifest.layers) {
     const LayerFeed feed = [&](const ByteSink& sink) { return source.blob(reference, layer, sink); };
     if (Status read = readLayer(feed, rules, taker); !read) { return read; }
   }

@@ -20,6 +20,10 @@ struct Image {
 [[nodiscard]] Result<Image> openImage(ImageSource& source, const kcache::Reference& reference,
                                       std::string_view architecture);
 
+/// Its layers are of kinds that are files, and no more bytes than `limits` allow. Error Invalid: which is
+/// not.
+[[nodiscard]] Status checkLayers(const Image& image, const kcache::LayerLimits& limits);
+
 /// Hands all its layers to `taker`, lowest first. Errors as readLayer(); Invalid: a layer is of a kind that
 /// is none of files.
 [[nodiscard]] Status readImage(ImageSource& source, const kcache::Reference& reference, const Image& image,

@@ -38,4 +38,7 @@ struct Present {
 /// None there: fine.
 [[nodiscard]] Status removePresent(const std::string& root, const CacheName& cache, const Disk& disk);
 
+/// The folder of an image's tree to mount, when the tree is complete. Error NotFound: it is not.
+[[nodiscard]] Result<std::string> completeTree(const std::string& root, const kcache::Digest& image);
+
 }  // namespace gs::cacherim

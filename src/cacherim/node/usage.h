@@ -1,5 +1,5 @@
-// Usage: which volumes have a cache mounted, as the CSI driver tells the agent. One small file per volume in a
-// folder that does not outlive the node's boot, as mounts do not:
+// Usage: which volumes have a cache mounted, as the CSI driver tells the agent. One small file per volume, in
+// a folder that does not outlive the node's boot, as mounts do not:
 //
 //   /run/gkm/usage/volumes/<SHA-256 of the volume's id>.json
 //   /run/gkm/usage/lock
@@ -8,7 +8,8 @@
 // away after the unmount; between looking up which tree it is (present.h) and having written it, it holds the
 // lock shared. Who takes trees away holds the lock alone from reading all files until it is certain that no
 // new mount can find the tree. A file that cannot be read counts for everything: nothing is taken away then.
-// Blocking. A folder belongs to one thread, the files to any process.
+// Blocking. Any thread and process; two calls for one volume come one after the other. Errors: Unavailable,
+// the disk said no; Invalid, a file that is not as printUse() writes it.
 #pragma once
 
 #include <optional>
@@ -38,7 +39,7 @@ struct VolumeUse {
 
 class Usage {
  public:
-  /// Makes what is missing.
+  /// Makes what is missing. Error Unavailable.
   [[nodiscard]] static Result<Usage> open(const std::string& folder, Disk disk);
 
   /// Held until it goes.
@@ -53,6 +54,7 @@ class Usage {
   /// Error Deadline: somebody else has it for longer than `limit`.
   [[nodiscard]] Result<Lock> lock(Hold hold, Duration limit) const;
 
+  /// One that is there is replaced.
   [[nodiscard]] Status add(const VolumeUse& use) const;
   /// None there: fine.
   [[nodiscard]] Status remove(const std::string& volume_id) const;
@@ -60,13 +62,16 @@ class Usage {
   [[nodiscard]] Result<VolumeUse> find(const std::string& volume_id) const;
   /// All, by volume. An error when one of them cannot be read: then nobody knows.
   [[nodiscard]] Result<std::vector<VolumeUse>> all() const;
+  /// For who knows all that is mounted, and adds it anew under the same lock: takes away the files that
+  /// cannot be read. Their names.
+  [[nodiscard]] Result<std::vector<std::string>> dropUnreadable() const;
 
  private:
-  Usage(Disk disk, Fd lock_file, Fd volumes)
-      : disk_{std::move(disk)}, lock_{std::move(lock_file)}, volumes_{std::move(volumes)} {}
+  Usage(Disk disk, std::string folder) : disk_{std::move(disk)}, folder_{std::move(folder)} {}
+  [[nodiscard]] Result<Fd> opened() const;
+  [[nodiscard]] Result<Fd> volumes() const;
   Disk disk_;
-  Fd lock_;  // opened anew for each lock()
-  Fd volumes_;
+  std::string folder_;  // opened anew for each call: somebody may empty /run meanwhile
 };
 
 }  // namespace gs::cacherim

@@ -22,6 +22,18 @@ mode_t modeOf(const StoredFile& file) { return file.executable ? kExecutable : k
 
 std::string recordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
 
+/// A pod's user, whoever that is, may make files beside those of the tree: in the pod's own layer above it
+/// (nobody on this machine gets here, see trees/).
+constexpr mode_t kAnybodys = 0777;
+
+Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name) {
+  if (auto there = Disk::openFolder(at, name)) { return there; }
+  Status made = disk.makeFolder(at, name);
+  if (made) { made = disk.setMode(at, name, kAnybodys); }
+  if (!made) { return because(made.error()); }
+  return Disk::openFolder(at, name);
+}
+
 /// The folder of `path` below `root`, made where it is missing, and the last part of it.
 struct FolderOf {
   Fd folder;
@@ -32,7 +44,7 @@ Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
   if (!folder) { return because(folder.error()); }
   FolderOf out{std::move(*folder), path};
   for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
-    auto next = disk.folder(out.folder.get(), out.name.substr(0, slash));
+    auto next = treeFolder(disk, out.folder.get(), out.name.substr(0, slash));
     if (!next) { return because(next.error()); }
     out.folder = std::move(*next);
     out.name.erase(0, slash + 1);
@@ -88,6 +100,9 @@ Result<Store::Folders> Store::openFolders(const std::string& root, const Disk& d
     auto folder = disk.folder(out.root.get(), name);
     if (!folder) { return because(folder.error()); }
     *fd = std::move(*folder);
+  }
+  if (Status closed = disk.setMode(out.root.get(), "trees", 0700); !closed) {
+    return because(closed.error());
   }
   out.lock = Fd{::openat(out.root.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (!out.lock.valid()) {
@@ -237,6 +252,12 @@ Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
   return out;
 }
 
+Result<std::string> Store::read(const StoredFile& file, std::size_t max_bytes) const {
+  const auto folder = filesFolder(file.key());
+  if (!folder) { return because(folder.error()); }
+  return Disk::readAll(folder->get(), file.key(), max_bytes);
+}
+
 // ---- Trees
 
 Status Store::linkFile(int folder, const std::string& name, const StoredFile& file) {
@@ -275,10 +296,11 @@ Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const 
 }
 
 Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                          const std::map<std::string, std::string>& extras, Wall now) {
+                          const std::map<std::string, std::string>& extras, Wall now,
+                          const std::string& summary) {
   if (hasTree(image)) { return touch(image, now); }
   std::vector<LayerRecord> records;
-  TreeRecord tree{image, layers, {}, 0, 0};
+  TreeRecord tree{image, layers, {}, 0, 0, summary};
   Files files;
   for (const kcache::Digest& one : layers) {
     auto record = layer(one);
@@ -323,9 +345,7 @@ Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache:
   return disk_.sync(at_.root.get());
 }
 
-std::string Store::treeRoot(const kcache::Digest& image) const {
-  return fmt::format("{}/trees/{}/root", root_, image.hex());
-}
+std::string Store::treeRoot(const kcache::Digest& image) const { return treeRootBelow(root_, image); }
 
 Result<TreeRecord> Store::tree(const kcache::Digest& image) const {
   if (!hasTree(image)) {

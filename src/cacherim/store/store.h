@@ -2,7 +2,8 @@
 //
 //   files/<2 digits>/<digest>[x]   one content; x: it may be executed. Modes 0444 and 0555
 //   layers/<digest>.json           which files and folders a layer puts where; there once all of them are
-//   trees/<digest>/root            an image's cache: folders, and hard links to files/
+//   trees/                         mode 0700: what lies below may be changed by who gets there
+//   trees/<digest>/root            an image's cache: folders (mode 0777), and hard links to files/
 //   trees/<digest>/record.json     what it was made of; written last, so that it says: complete
 //   caches/<namespace or cluster-scoped>/<name>/sha256:<digest>   a link to a tree, as people look for it
 //   tmp/                           what is not complete
@@ -107,9 +108,12 @@ class Store {
   /// An image's tree of these layers, lowest first: a later file takes the place of an earlier one. `extras`
   /// are files by path that have other bytes than in any layer. Twice is fine: what is there stays.
   [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                                   const std::map<std::string, std::string>& extras, Wall now);
+                                   const std::map<std::string, std::string>& extras, Wall now,
+                                   const std::string& summary = {});
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
-  /// What to mount, read-only.
+  /// The bytes of a file that a layer or tree has. Error Invalid: it has more than `max_bytes`.
+  [[nodiscard]] Result<std::string> read(const StoredFile& file, std::size_t max_bytes) const;
+  /// What to mount, read-only: treeRootBelow().
   [[nodiscard]] std::string treeRoot(const kcache::Digest& image) const;
   [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
   /// Reads all of it. Error Invalid: names the first file that is not what it should be.
@@ -193,5 +197,8 @@ class Store {
   std::uint64_t bytes_ = 0;
   StoreCounters counters_;
 };
+
+/// Store::placed() of the store below `root`, for who may not open it.
+[[nodiscard]] Result<std::vector<std::pair<CacheName, kcache::Digest>>> placedBelow(const std::string& root);
 
 }  // namespace gs::cacherim

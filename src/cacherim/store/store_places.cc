@@ -1,7 +1,10 @@
 // Store: where people and the ancestor look for a tree, and the trees that the ancestor left.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "cacherim/store/store.h"
 
@@ -117,16 +120,28 @@ Status forEachPlace(int caches, const Each& each) {
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<std::pair<CacheName, kcache::Digest>>> Store::placed() const {
+Result<std::vector<std::pair<CacheName, kcache::Digest>>> linksIn(int caches) {
   std::vector<std::pair<CacheName, kcache::Digest>> out;
-  const Status read = forEachPlace(
-      at_.caches.get(), [&](const CacheName& cache, const kcache::Digest& image, const Disk::Entry& one) {
+  const Status read =
+      forEachPlace(caches, [&](const CacheName& cache, const kcache::Digest& image, const Disk::Entry& one) {
         if (one.isLink()) { out.emplace_back(cache, image); }
       });
   if (!read) { return because(read.error()); }
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::pair<CacheName, kcache::Digest>>> Store::placed() const {
+  return linksIn(at_.caches.get());
+}
+
+Result<std::vector<std::pair<CacheName, kcache::Digest>>> placedBelow(const std::string& root) {
+  const Fd caches{::open((root + "/caches").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!caches.valid()) {
+    return fail(Code::Unavailable, fmt::format("cannot open {}/caches: {}", root, std::strerror(errno)));
+  }
+  return linksIn(caches.get());
 }
 
 Result<std::vector<OldTree>> Store::oldTrees() const {

@@ -103,6 +103,15 @@ Result<CacheName> CacheName::fromFolder(std::string_view folder, std::string_vie
   return inNamespace(folder == kNamespaceOfThatName ? kCluster : folder, name);
 }
 
+std::string CacheName::ns() const {
+  if (folder_ == kCluster) { return {}; }
+  return std::string{folder_ == kNamespaceOfThatName ? kCluster : std::string_view{folder_}};
+}
+
+std::string treeRootBelow(const std::string& root, const kcache::Digest& image) {
+  return fmt::format("{}/trees/{}/root", root, image.hex());
+}
+
 std::string printLayer(const LayerRecord& record) {
   json::Array folders;
   for (const std::string& folder : record.folders) { folders.emplace_back(folder); }
@@ -117,7 +126,8 @@ std::string printTree(const TreeRecord& record) {
                                   {"layers", std::move(layers)},
                                   {"extras", filesValue(record.extras)},
                                   {"bytes", static_cast<std::int64_t>(record.bytes)},
-                                  {"files", static_cast<std::int64_t>(record.files)}});
+                                  {"files", static_cast<std::int64_t>(record.files)},
+                                  {"summary", record.summary}});
 }
 
 Result<LayerRecord> parseLayer(std::string_view text) {
@@ -157,6 +167,7 @@ Result<TreeRecord> parseTree(std::string_view text) {
   }
   out.bytes = static_cast<std::uint64_t>(*bytes);
   out.files = static_cast<std::uint64_t>(*files);
+  out.summary = (*value)["summary"].str();
   return out;
 }
 

@@ -31,6 +31,8 @@ class CacheName {
   /// its own, whose name no namespace can have.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// "": a cache of the cluster.
+  [[nodiscard]] std::string ns() const;
 
   friend auto operator<=>(const CacheName&, const CacheName&) = default;
 
@@ -39,6 +41,9 @@ class CacheName {
   std::string folder_;
   std::string name_;
 };
+
+/// Where the store below `root` has an image's tree, for who may not open the store (store.h).
+[[nodiscard]] std::string treeRootBelow(const std::string& root, const kcache::Digest& image);
 
 /// A file of the store: named by its content and whether it may be executed.
 struct StoredFile {
@@ -64,6 +69,8 @@ struct TreeRecord {
   std::map<std::string, StoredFile> extras;  // files that no layer has as they are in the tree
   std::uint64_t bytes = 0;                   // of all its files
   std::uint64_t files = 0;
+  std::string
+      summary{};  // the image's label that says which GPUs it is for; "": it has none, or nobody knows
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };
 

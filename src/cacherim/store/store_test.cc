@@ -75,6 +75,17 @@ TEST_F(StoreTest, NobodyMayWriteToWhatIsShared) {
   EXPECT_EQ(is.st_mode & 07777U, 0555U);
 }
 
+TEST_F(StoreTest, AnyUserOfAPodMayWriteBesideItsFilesAndNobodyOfTheMachineGetsThere) {
+  Store& store = open();
+  ASSERT_TRUE(putLayer(store, "a", {{"k/deep/f", "x"}, {"empty/", ""}}, now_));
+  put(store, "i", {"a"});
+  const auto mode = [](const std::string& path) { return std::filesystem::status(path).permissions(); };
+  for (const char* folder : {"/k", "/k/deep", "/empty"}) {
+    EXPECT_EQ(mode(store.treeRoot(digest("i")) + folder), std::filesystem::perms{0777}) << folder;
+  }
+  EXPECT_EQ(mode(root() + "/trees"), std::filesystem::perms{0700});
+}
+
 TEST_F(StoreTest, ExtrasStandWhereALayerHasOtherBytes) {
   Store& store = open();
   ASSERT_TRUE(putLayer(store, "one", kOne, now_));

@@ -110,6 +110,12 @@ extern const kapi::Kind kClusterCacheNode;
 
 /// PATCH (merge) of a cache's status, as it was at `of.revision`.
 [[nodiscard]] kapi::Call writeStatus(const Cache& of, const CacheStatus& status);
+/// PUT of a node object's status, as it was at its revision.
+[[nodiscard]] kapi::Call writeStatus(const CacheNode& node);
+/// POST of a node object: its name, the label of its node, and those finalizers.
+[[nodiscard]] kapi::Call createNode(const model::ObjectKey& key, const std::vector<std::string>& finalizers);
+/// DELETE of a node object as it was at its revision.
+[[nodiscard]] kapi::Call deleteNode(const CacheNode& node);
 /// PATCH (merge) of an object's finalizers, as it was at that revision.
 [[nodiscard]] kapi::Call writeFinalizers(kapi::Kind kind, const model::ObjectKey& key, const model::Uid& uid,
                                          model::Revision revision, const std::vector<std::string>& names);

@@ -15,7 +15,7 @@ namespace gs::kcache {
 /// On a cache: the digest that its image was resolved to, once. Who writes it: the webhook. Without it a
 /// cache is not extracted.
 inline constexpr const char* kDigestKey = "gkm.io/resolvedDigest";
-/// On a ClusterGKMCache: that the webhook wrote that digest.
+/// That the webhook wrote that digest. (Of an older version ClusterGKMCaches alone have it.)
 inline constexpr const char* kMutationSignatureKey = "gkm.io/mutationSig";
 inline constexpr const char* kLastMutatedByKey = "gkm.io/lastMutatedBy";
 /// On node objects: the node's name.

@@ -1,5 +1,6 @@
 #include "kapi/time.h"
 #include "kcache/kinds/kinds.h"
+#include "kcache/kinds/names.h"
 
 namespace gs::kcache {
 namespace {
@@ -74,6 +75,13 @@ kapi::Call patchOf(kapi::Kind kind, const model::ObjectKey& key, const model::Ui
   return call;
 }
 
+Value bodyOf(kapi::Kind kind, const model::ObjectKey& key) {
+  Value metadata = Object{{"name", key.name}};
+  if (!key.ns.empty()) { metadata.set("namespace", key.ns); }
+  return Object{
+      {"apiVersion", kapi::apiVersion(kind)}, {"kind", kind->name}, {"metadata", std::move(metadata)}};
+}
+
 }  // namespace
 
 json::Value statusValue(const CacheStatus& status) {
@@ -100,6 +108,44 @@ kapi::Call writeStatus(const Cache& of, const CacheStatus& status) {
   kapi::Call call = patchOf(cacheKindOf(of.key), of.key, of.uid, of.revision);
   call.subresource = "status";
   call.body.set("status", statusValue(status));
+  return call;
+}
+
+kapi::Call writeStatus(const CacheNode& node) {
+  kapi::Call call;
+  call.verb = kapi::Verb::Update;
+  call.kind = nodeKindOf(node.key);
+  call.key = node.key;
+  call.subresource = "status";
+  call.body = bodyOf(call.kind, node.key);
+  Value& metadata = call.body.child("metadata");
+  metadata.set("uid", node.uid.text);
+  metadata.set("resourceVersion", std::to_string(node.revision));
+  call.body.set("status", statusValue(node));
+  return call;
+}
+
+kapi::Call createNode(const model::ObjectKey& key, const std::vector<std::string>& finalizers) {
+  kapi::Call call;
+  call.verb = kapi::Verb::Create;
+  call.kind = nodeKindOf(key);
+  call.key = {key.ns, ""};
+  call.body = bodyOf(call.kind, key);
+  Value& metadata = call.body.child("metadata");
+  metadata.set("labels", Object{{kHostLabel, key.name}});
+  metadata.set("finalizers", Array(finalizers.begin(), finalizers.end()));
+  return call;
+}
+
+kapi::Call deleteNode(const CacheNode& node) {
+  kapi::Call call;
+  call.verb = kapi::Verb::Delete;
+  call.kind = nodeKindOf(node.key);
+  call.key = node.key;
+  call.body = Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  Value& preconditions = call.body.child("preconditions");
+  preconditions.set("uid", node.uid.text);
+  preconditions.set("resourceVersion", std::to_string(node.revision));
   return call;
 }
 

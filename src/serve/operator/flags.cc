@@ -26,23 +26,12 @@ std::string OperatorFlags::metricsAddress() const {
   return covers(pages(), address) ? "" : address;
 }
 
-process::LogFlags OperatorFlags::logOf(const k8s::Surroundings& surroundings) const {
-  process::LogFlags out = log;
-  if (!out.level.empty()) { return out; }
-  const std::string said = surroundings.env("GO_LOG").value_or("");
-  out.level = said == "debug" || said == "trace" ? "debug" : "info";
-  return out;
-}
-
 void addOperator(process::Command command, OperatorFlags& f) {
   command.topic("Health")
       .text("--health-probe-bind-address", "HOST:PORT", f.health,
             "Address of /healthz, /readyz and /metrics by HTTP; 0: none")
       .text("--metrics-bind-address", "HOST:PORT", f.metrics, "Address of /metrics by HTTP besides; 0: none");
-  command.topic("Log").choice(
-      "--log-level", {"debug", "info", "warn", "error"}, f.log.level,
-      "Lines of this level and above; without it GO_LOG counts: info, debug or trace");
-  process::addLogFormat(command, f.log);
+  process::addGoLog(command, f.log);
   command.topic("Of controller-runtime, taken without meaning");
   const auto ignore = [&](const char* name, const char* why) {
     command.ignored(

@@ -21,8 +21,9 @@ struct OperatorFlags {
   [[nodiscard]] std::string pages() const { return addressOf(health); }
   /// Where /metrics is besides; "" nowhere, or there already.
   [[nodiscard]] std::string metricsAddress() const;
-  /// --log-level, else GO_LOG (info, debug, trace), else info.
-  [[nodiscard]] process::LogFlags logOf(const k8s::Surroundings& surroundings) const;
+  [[nodiscard]] process::LogFlags logOf(const k8s::Surroundings& surroundings) const {
+    return process::goLogOf(log, surroundings);
+  }
 
  private:
   /// "0" is none, as controller-runtime has it.

@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/ascii.h"
+#include "webhook/metrics.h"
 
 namespace gs::serve {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t kWorkers = 32;
-constexpr std::size_t kConnections = 2'000;
-constexpr std::size_t kHeld = std::size_t{64} << 20;  // bytes of requests and answers
-constexpr Duration kIdle = 120s;                      // API servers keep theirs for 90
 
 }  // namespace
 
@@ -55,24 +51,28 @@ webhook::PodRules WebhookFlags::rules() const {
   return out;
 }
 
-std::optional<webhook::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {
+std::optional<admission::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {
   if (!makesCertificate()) { return std::nullopt; }
-  return webhook::Certificates::Config{
-      .secret = {ns, secret}, .service = service, .mutating = mutating, .validating = validating};
+  return admission::Certificates::Config{.secret = {ns, secret},
+                                         .service = service,
+                                         .managed_by = "gpu-scheduler-webhook",
+                                         .mutating = mutating,
+                                         .validating = validating};
+}
+
+ReviewServer::Config reviewsOf(const webhook::Handler& handler, net::Handler health) {
+  return {.reviews = [&handler](const net::Request& request) { return handler.answer(request); },
+          .health = std::move(health),
+          .requests = webhook::kRequests,
+          .request_seconds = webhook::kRequestSeconds};
 }
 
 net::HttpServer::Options httpOptionsOf(const WebhookFlags& f, const ShownPair& pair) {
-  net::HttpServer::Options out;
-  out.address = f.address;
-  out.max_workers = kWorkers;
-  out.max_connections = kConnections;
-  out.connection.idle_timeout = kIdle;
-  out.max_held = kHeld;
-  out.tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
+  auto tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
   if (f.makesCertificate()) {
-    out.tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};
+    tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};
   }
-  return out;
+  return reviewHttp(f.address, kWorkers, std::move(tls));
 }
 
 }  // namespace gs::serve

@@ -8,8 +8,9 @@
 #include "net/http_server.h"
 #include "process/command.h"
 #include "process/flags.h"
-#include "serve/webhook/shown_pair.h"
-#include "webhook/pod_mutation.h"
+#include "serve/admission/server.h"
+#include "serve/admission/shown_pair.h"
+#include "webhook/handler.h"
 #include "webhook/webhook.h"
 
 namespace gs::serve {
@@ -30,9 +31,11 @@ struct WebhookFlags {
   [[nodiscard]] bool makesCertificate() const { return tls.cert_file.empty(); }
   [[nodiscard]] webhook::PodRules rules() const;
   /// `ns`: our own. nullopt: the certificate comes from files.
-  [[nodiscard]] std::optional<webhook::Certificates::Config> certificates(const std::string& ns) const;
+  [[nodiscard]] std::optional<admission::Certificates::Config> certificates(const std::string& ns) const;
 };
 void addWebhook(process::Command command, WebhookFlags& flags);
+/// What the server of `handler`, which must outlive it, answers.
+[[nodiscard]] ReviewServer::Config reviewsOf(const webhook::Handler& handler, net::Handler health);
 /// `flags` were checked; `pair` must outlive the server.
 [[nodiscard]] net::HttpServer::Options httpOptionsOf(const WebhookFlags& flags, const ShownPair& pair);
 

@@ -1,12 +1,12 @@
-#include "serve/webhook/server.h"
+#include "serve/admission/server.h"
 
 #include <gtest/gtest.h>
 
 #include "base/system_clock.h"
 #include "net/http_client.h"
+#include "serve/admission/maker.h"
 #include "serve/webhook/claim_limits.h"
 #include "serve/webhook/flags.h"
-#include "serve/webhook/maker.h"
 
 namespace gs::serve {
 namespace {
@@ -24,7 +24,7 @@ class WebhookServerTest : public ::testing::Test {
  protected:
   WebhookServerTest() {
     const Wall now = SystemClock{}.now().wall;
-    pair_ = std::make_shared<const webhook::Pair>(
+    pair_ = std::make_shared<const admission::Pair>(
         *maker_.make({"gpu-scheduler-webhook.ns.svc"}, {now - 1min, now + 1h}));
     shown_.set(pair_);
     flags_.address = "127.0.0.1:0";
@@ -48,12 +48,13 @@ class WebhookServerTest : public ::testing::Test {
   }
 
   OpensslMaker maker_;
-  webhook::PairPtr pair_;
+  admission::PairPtr pair_;
   ShownPair shown_;
   WebhookFlags flags_;
   Metrics metrics_;
-  WebhookServer server_{webhook::Handler{{}},
-                        [](const net::Request&) { return net::textResponse(200, "fine"); }, metrics_};
+  webhook::Handler handler_{{}};
+  ReviewServer server_{
+      reviewsOf(handler_, [](const net::Request&) { return net::textResponse(200, "fine"); }), metrics_};
   std::unique_ptr<net::HttpClient> client_;
 };
 

@@ -1,0 +1,187 @@
+#include "cacherim/keeper/fetch.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cacherim/image/folder.h"
+#include "kcache/content/labels.h"
+#include "kcache/content/paths.h"
+
+namespace gs::cacherim {
+namespace {
+
+using kcache::Digest;
+
+/// One image on its way.
+class Fetch {
+ public:
+  Fetch(Fetching& how, ImageSource& source, const kcache::Reference& image, FetchProgress& progress)
+      : how_{how}, source_{source}, reference_{image}, progress_{progress}, rules_{how.limits} {}
+
+  Status run() {
+    if (isHere()) { return {}; }
+    auto image = openImage(source_, reference_, how_.architecture);
+    if (!image) { return because(image.error()); }
+    if (Status good = checkLayers(*image, how_.limits); !good) { return good; }
+    std::vector<Digest> layers;
+    std::int64_t total = 0;
+    for (const auto& layer : image->manifest.layers) {
+      layers.push_back(layer.digest);
+      total += layer.size;
+    }
+    progress_.total = total;
+    const LayerClaims::Needed needed{how_.claims, {layers.begin(), layers.end()}};
+    for (const auto& layer : image->manifest.layers) {
+      if (Status done = takeLayer(layer); !done) { return done; }
+    }
+    return publish(*image, layers);
+  }
+
+ private:
+  bool isHere() {
+    const MutexLock lock{how_.store.mutex};
+    return how_.store.store.hasTree(*reference_.digest);
+  }
+
+  Status takeLayer(const kcache::Descriptor& layer) {
+    const LayerClaims::Alone alone{how_.claims, layer.digest};
+    auto known = knownLayer(layer.digest);
+    if (!known) { return because(known.error()); }
+    Status out = *known ? followLayer(**known) : fetchLayer(layer);
+    if (out && *known) { progress_.bytes += layer.size; }
+    return out;
+  }
+
+  Result<std::optional<LayerRecord>> knownLayer(const Digest& layer) {
+    const MutexLock lock{how_.store.mutex};
+    if (!how_.store.store.hasLayer(layer)) { return std::nullopt; }
+    auto record = how_.store.store.layer(layer);
+    if (!record) { return because(record.error()); }
+    return std::optional{*std::move(record)};
+  }
+
+  /// One that the store has: by the same rules as if it came.
+  Status followLayer(const LayerRecord& record) {
+    rules_.beginLayer();
+    const std::string root = "io.triton.cache/";
+    for (const std::string& folder : record.folders) {
+      const std::string name = root + folder;
+      const auto placed = rules_.place({.name = name, .kind = kcache::EntryKind::Folder, .mode = 0755});
+      if (!placed) { return because(placed.error()); }
+    }
+    for (const auto& [path, file] : record.files) {
+      const std::string name = root + path;
+      const auto placed =
+          rules_.place({.name = name, .size = static_cast<std::int64_t>(file.size), .mode = 0644});
+      if (!placed) { return because(placed.error()); }
+    }
+    return {};
+  }
+
+  Status fetchLayer(const kcache::Descriptor& layer) {
+    std::optional<Draft> draft;
+    {
+      const MutexLock lock{how_.store.mutex};
+      auto made = how_.store.store.draft();
+      if (!made) { return because(made.error()); }
+      draft.emplace(*std::move(made));
+    }
+    FolderWriter writer{draft->folder(), std::nullopt};
+    const LayerFeed feed = [&](const ByteSink& sink) {
+      return source_.blob(reference_, layer, [&](std::string_view piece) {
+        if (how_.pace && !how_.pace(piece.size())) { return false; }
+        progress_.bytes += static_cast<std::int64_t>(piece.size());
+        return sink(piece);
+      });
+    };
+    if (Status read = readLayer(feed, rules_, writer); !read) { return read; }
+    const MutexLock lock{how_.store.mutex};
+    return how_.store.store.publishLayer(*std::move(draft), layer.digest, how_.clock.now().wall);
+  }
+
+  /// What lies where in the tree, before anything is changed.
+  Result<std::map<std::string, StoredFile>> filesOf(const std::vector<Digest>& layers)
+      GS_REQUIRES(how_.store.mutex) {
+    std::map<std::string, StoredFile> out;
+    for (const Digest& one : layers) {
+      auto record = how_.store.store.layer(one);
+      if (!record) { return because(record.error()); }
+      for (auto& [path, file] : record->files) { out.insert_or_assign(path, std::move(file)); }
+    }
+    if (out.empty()) { return fail(Code::Invalid, "the image has no files of a cache in it"); }
+    return out;
+  }
+
+  /// The files that a pod has to have otherwise than the layers.
+  Result<std::map<std::string, std::string>> extrasOf(const std::map<std::string, StoredFile>& files)
+      GS_REQUIRES(how_.store.mutex) {
+    std::map<std::string, std::string> out;
+    for (const auto& [path, file] : files) {
+      const bool may =
+          kcache::bearsPaths(path) && file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
+      if (!may) { continue; }
+      const auto text = how_.store.store.read(file, kcache::kMaxPathsText);
+      if (!text) { return because(text.error()); }
+      if (auto changed = kcache::forRoot(how_.mount_path, path, *text)) {
+        out.emplace(path, *std::move(changed));
+      }
+    }
+    return out;
+  }
+
+  Status publish(const Image& image, const std::vector<Digest>& layers) {
+    const auto labels = kcache::readLabels(image.config.labels);
+    const std::string summary = labels ? labels->summary.value_or("") : "";
+    const MutexLock lock{how_.store.mutex};
+    const auto files = filesOf(layers);
+    const auto extras = files ? extrasOf(*files) : because(files.error());
+    if (!extras) { return because(extras.error()); }
+    return how_.store.store.publishTree(*reference_.digest, layers, *extras, how_.clock.now().wall, summary);
+  }
+
+  Fetching& how_;
+  ImageSource& source_;
+  const kcache::Reference& reference_;
+  FetchProgress& progress_;
+  kcache::LayerRules rules_;
+};
+
+}  // namespace
+
+LayerClaims::Needed::Needed(LayerClaims& claims, std::set<Digest> layers)
+    : claims_{claims}, layers_{std::move(layers)} {
+  const MutexLock lock{claims_.mutex_};
+  claims_.needed_.insert(layers_.begin(), layers_.end());
+}
+
+LayerClaims::Needed::~Needed() {
+  const MutexLock lock{claims_.mutex_};
+  for (const Digest& layer : layers_) { claims_.needed_.erase(claims_.needed_.find(layer)); }
+}
+
+LayerClaims::Alone::Alone(LayerClaims& claims, const Digest& layer) : claims_{claims}, layer_{layer} {
+  const MutexLock lock{claims_.mutex_};
+  while (!claims_.busy_.insert(layer_).second) { claims_.freed_.wait(claims_.mutex_); }
+}
+
+LayerClaims::Alone::~Alone() {
+  const MutexLock lock{claims_.mutex_};
+  claims_.busy_.erase(layer_);
+  claims_.freed_.notifyAll();
+}
+
+std::set<Digest> LayerClaims::needed() {
+  const MutexLock lock{mutex_};
+  return {needed_.begin(), needed_.end()};
+}
+
+Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
+                  FetchProgress& progress) {
+  return Fetch{how, source, image, progress}.run();
+}
+
+}  // namespace gs::cacherim

@@ -1,0 +1,87 @@
+// An image into the store: its layers, each fetched only if the store does not have it, and its tree.
+//
+// Several may go on side by side. Of two images that share a layer one fetches it and the other waits. The
+// store is touched under its mutex only; bytes come in and are unpacked without it.
+// Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
+// where pods mount it, at Fetching::mount_path.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "cacherim/image/image.h"
+#include "cacherim/store/store.h"
+
+namespace gs::cacherim {
+
+/// How far one image is; read by any thread.
+struct FetchProgress {
+  std::atomic<std::int64_t> bytes = 0;  // of layers, as they are stored in the registry
+  std::atomic<std::int64_t> total = 0;  // 0: not known yet
+};
+
+/// A store that several threads use.
+struct SharedStore {
+  explicit SharedStore(Store of) : store{std::move(of)} {}
+  Mutex mutex;
+  Store store GS_GUARDED_BY(mutex);
+};
+
+/// Which layers are being fetched, or are about to be needed.
+class LayerClaims {
+ public:
+  /// Those of one image, until this goes.
+  class Needed {
+   public:
+    Needed(LayerClaims& claims, std::set<kcache::Digest> layers);
+    Needed(const Needed&) = delete;
+    Needed& operator=(const Needed&) = delete;
+    ~Needed();
+
+   private:
+    LayerClaims& claims_;
+    const std::set<kcache::Digest> layers_;
+  };
+  /// Alone on one layer, until this goes. Waits for whoever is on it.
+  class Alone {
+   public:
+    Alone(LayerClaims& claims, const kcache::Digest& layer);
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+    ~Alone();
+
+   private:
+    LayerClaims& claims_;
+    const kcache::Digest layer_;
+  };
+  [[nodiscard]] std::set<kcache::Digest> needed();
+
+ private:
+  Mutex mutex_;
+  Signal freed_;
+  std::multiset<kcache::Digest> needed_ GS_GUARDED_BY(mutex_);
+  std::set<kcache::Digest> busy_ GS_GUARDED_BY(mutex_);
+};
+
+struct Fetching {
+  SharedStore& store;
+  LayerClaims& claims;
+  const Clock& clock;
+  std::string architecture = "amd64";
+  std::string mount_path = "/cache";
+  kcache::LayerLimits limits{};
+  /// Before so many bytes are taken in; may wait. False: it is to end.
+  std::function<bool(std::size_t bytes)> pace{};
+};
+
+/// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
+/// readLayer() and the store; Conflict: it was to end.
+[[nodiscard]] Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
+                                FetchProgress& progress);
+
+}  // namespace gs::cacherim

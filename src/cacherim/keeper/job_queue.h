@@ -1,0 +1,62 @@
+// JobQueue: which job begins next. Namespaces take turns, and one has at most half of the workers (one at the
+// least), so that many caches of one user, or slow ones, keep nobody else waiting for long.
+// Jobs of one namespace come in their order. One thread.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cacherim/keeper/keeping.h"
+
+namespace gs::cacherim {
+
+class JobQueue {
+ public:
+  explicit JobQueue(int workers) : workers_{workers}, most_of_one_{std::max(1, workers / 2)} {}
+
+  void push(KeeperJob job) {
+    const std::string ns = job.cache.ns;
+    waiting_[ns].push_back(std::move(job));
+  }
+  /// nullopt: none may begin now. It counts as under way until ended().
+  std::optional<KeeperJob> next() {
+    if (under_way_ >= workers_) { return std::nullopt; }
+    auto at = waiting_.upper_bound(last_);
+    for (std::size_t left = waiting_.size(); left > 0; --left, ++at) {
+      if (at == waiting_.end()) { at = waiting_.begin(); }
+      if (of_one_[at->first] >= most_of_one_) { continue; }
+      KeeperJob out = std::move(at->second.front());
+      at->second.pop_front();
+      last_ = at->first;
+      ++of_one_[at->first];
+      ++under_way_;
+      if (at->second.empty()) { waiting_.erase(at); }
+      return out;
+    }
+    return std::nullopt;
+  }
+  void ended(const KeeperJob& job) {
+    --under_way_;
+    const auto it = of_one_.find(job.cache.ns);
+    if (--it->second == 0) { of_one_.erase(it); }
+  }
+  [[nodiscard]] std::size_t waiting() const {
+    std::size_t out = 0;
+    for (const auto& [ns, jobs] : waiting_) { out += jobs.size(); }
+    return out;
+  }
+
+ private:
+  const int workers_;
+  const int most_of_one_;
+  int under_way_ = 0;
+  std::map<std::string, std::deque<KeeperJob>> waiting_;  // none is empty
+  std::map<std::string, int> of_one_;                     // under way
+  std::string last_;                                      // whose turn it was
+};
+
+}  // namespace gs::cacherim

@@ -1,0 +1,152 @@
+#include "cacherim/keeper/keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gs::cacherim {
+namespace {
+
+constexpr Duration kLongestWait = std::chrono::seconds{1};  // of one piece, so that an end is heard
+
+}  // namespace
+
+Duration ByteRate::take(std::size_t bytes) {
+  if (per_second_ == 0) { return Duration::zero(); }
+  const Mono now = clock_.now().mono;
+  const auto time = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>{static_cast<double>(bytes) / static_cast<double>(per_second_)});
+  const MutexLock lock{mutex_};
+  const Mono from = std::max(now, free_at_);
+  free_at_ = from + time;
+  return from - now;
+}
+
+Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, Pause& pause)
+    : options_{std::move(options)},
+      outside_{std::move(outside)},
+      disk_{std::move(disk)},
+      clock_{clock},
+      pause_{pause},
+      rate_{options_.bytes_per_second, clock} {}
+
+void Keeper::start() {
+  threads_.push_back(std::make_unique<Worker>("keeper", [this](std::stop_token) { run(); }));
+  for (int i = 0; i < options_.workers; ++i) {
+    threads_.push_back(std::make_unique<Worker>("fetch", [this](std::stop_token) { work(); }));
+  }
+}
+
+void Keeper::stop() {
+  {
+    const MutexLock lock{mutex_};
+    is_stopping_ = true;
+    for (ImageSource* source : under_way_) { source->cancel(); }
+  }
+  pause_.cancel();
+  news_.close();
+  to_do_.close();
+  threads_.clear();
+}
+
+void Keeper::want(kcache::WantedPtr wanted) { news_.push(std::move(wanted)); }
+
+// ---- the thread that keeps
+
+std::unique_ptr<Keeping> Keeper::open() {
+  const auto failed = [this](const Error& error) {
+    kcache::NodeHas has;
+    has.trouble = error.message;
+    tell(std::move(has));
+    return std::unique_ptr<Keeping>{};
+  };
+  auto store = Store::open(options_.keeping.root, disk_);
+  if (!store) { return failed(store.error()); }
+  auto usage = Usage::open(options_.keeping.usage_folder, disk_);
+  if (!usage) { return failed(usage.error()); }
+  store_ = std::make_unique<SharedStore>(*std::move(store));
+  auto out = std::make_unique<Keeping>(options_.keeping, *store_, claims_, *std::move(usage), disk_);
+  if (const Status begun = out->begin(); !begun) { return failed(begun.error()); }
+  return out;
+}
+
+void Keeper::run() {
+  std::unique_ptr<Keeping> keeping = open();
+  for (; keeping == nullptr; keeping = open()) {
+    if (auto news = news_.pop(clock_.now().mono + kAgain)) {
+      if (auto* wanted = std::get_if<kcache::WantedPtr>(&*news)) { wanted_ = std::move(*wanted); }
+    }
+    if (news_.drained()) { return; }
+  }
+  keeping->want(wanted_);
+  JobQueue queue{options_.workers};
+  while (true) {
+    for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
+    while (auto job = queue.next()) { to_do_.push(*std::move(job)); }
+    tell(keeping->turn(clock_.now()));
+    const Mono next = clock_.now().mono + options_.look;
+    if (auto news = news_.pop(next)) { hear(*keeping, queue, *std::move(news)); }
+    if (news_.drained()) { return; }
+  }
+}
+
+void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
+  if (auto* wanted = std::get_if<kcache::WantedPtr>(&news)) {
+    keeping.want(std::move(*wanted));
+  } else {
+    const Ended& ended = std::get<Ended>(news);
+    queue.ended(ended.job);
+    keeping.finished(ended.job, ended.how);
+  }
+}
+
+void Keeper::tell(kcache::NodeHas has) {
+  if (told_ != nullptr && *told_ == has) { return; }
+  told_ = std::make_shared<const kcache::NodeHas>(std::move(has));
+  outside_.tell(told_);
+}
+
+// ---- the threads that fetch
+
+void Keeper::work() {
+  while (auto job = to_do_.pop()) {
+    Status how = carryOut(*job);
+    news_.push(Ended{*std::move(job), std::move(how)});
+  }
+}
+
+Status Keeper::carryOut(const KeeperJob& job) {
+  if (Status admitted = outside_.admit(job.cache, job.image); !admitted) { return admitted; }
+  auto made = outside_.sources(job.image.image);
+  if (!made) { return because(made.error()); }
+  ImageSource* source = begin(*made);
+  if (source == nullptr) { return fail(Code::Unavailable, "the agent ends"); }
+  Fetching how{.store = *store_,
+               .claims = claims_,
+               .clock = clock_,
+               .architecture = options_.architecture,
+               .mount_path = options_.mount_path,
+               .limits = options_.limits,
+               .pace = [this](std::size_t bytes) {
+                 for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
+                   if (!pause_.wait(std::min(left, kLongestWait))) { return false; }
+                 }
+                 return true;
+               }};
+  Status out = fetchImage(how, *source, job.image.image, *job.progress);
+  end(source);
+  return out;
+}
+
+ImageSource* Keeper::begin(std::unique_ptr<ImageSource>& source) {
+  const MutexLock lock{mutex_};
+  if (is_stopping_) { return nullptr; }
+  under_way_.insert(source.get());
+  return source.get();
+}
+
+void Keeper::end(ImageSource* source) {
+  const MutexLock lock{mutex_};
+  under_way_.erase(source);
+}
+
+}  // namespace gs::cacherim

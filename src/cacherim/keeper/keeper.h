@@ -1,0 +1,111 @@
+// Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through
+// Keeping (keeping.h) step by step, and `workers` that fetch images.
+//
+// The store is opened by that thread, and again every kAgain while it cannot be (another agent has it, the
+// disk says no); until then, trouble is told. Uses of caches by pods are looked at every Options::look.
+// `tell` is called when something changed, from that thread, and never after stop() has returned. `sources`
+// and `admit` are called by the workers, side by side.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/worker.h"
+#include "cacherim/image/image_source.h"
+#include "cacherim/keeper/job_queue.h"
+#include "cacherim/keeper/keeping.h"
+#include "cacherim/registry/pause.h"
+
+namespace gs::cacherim {
+
+/// Bytes per second of all workers together: who comes too early waits. 0: as many as come. Any thread.
+class ByteRate {
+ public:
+  ByteRate(std::uint64_t per_second, const Clock& clock) : per_second_{per_second}, clock_{clock} {}
+  /// How long to wait before that many more bytes are taken in.
+  [[nodiscard]] Duration take(std::size_t bytes) GS_EXCLUDES(mutex_);
+
+ private:
+  const std::uint64_t per_second_;
+  const Clock& clock_;
+  Mutex mutex_;
+  Mono free_at_ GS_GUARDED_BY(mutex_){};  // when what was taken has had its time
+};
+
+class Keeper {
+ public:
+  static constexpr Duration kAgain = std::chrono::seconds{5};
+
+  struct Options {
+    Keeping::Options keeping;
+    int workers = 2;
+    std::uint64_t bytes_per_second = 0;  // of all workers; 0: no limit
+    Duration look = std::chrono::seconds{2};
+    std::string architecture = "amd64";
+    std::string mount_path = "/cache";
+    kcache::LayerLimits limits{};
+  };
+  struct Outside {
+    /// Where an image comes from.
+    std::function<Result<std::unique_ptr<ImageSource>>(const kcache::Reference& image)> sources;
+    /// Whether that cache may have that image. Asked before anything of it is fetched for it.
+    std::function<Status(const model::ObjectKey& cache, const kcache::WantedImage& image)> admit;
+    std::function<void(const kcache::NodeHasPtr& has)> tell;
+  };
+  /// `clock` and `pause` outlive it.
+  Keeper(Options options, Outside outside, Disk disk, const Clock& clock, Pause& pause);
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper() { stop(); }
+
+  /// Call once.
+  void start();
+  /// Ends what is under way. A second call does nothing.
+  void stop();
+  /// From any thread.
+  void want(kcache::WantedPtr wanted);
+
+ private:
+  struct Ended {
+    KeeperJob job;
+    Status how;
+  };
+  using News = std::variant<kcache::WantedPtr, Ended>;
+
+  void run();
+  /// nullptr: not now; why is told.
+  [[nodiscard]] std::unique_ptr<Keeping> open();
+  void hear(Keeping& keeping, JobQueue& queue, News news);
+  void work();
+  [[nodiscard]] Status carryOut(const KeeperJob& job);
+  void tell(kcache::NodeHas has);
+  /// nullptr: it is to end.
+  [[nodiscard]] ImageSource* begin(std::unique_ptr<ImageSource>& source) GS_EXCLUDES(mutex_);
+  void end(ImageSource* source) GS_EXCLUDES(mutex_);
+
+  const Options options_;
+  const Outside outside_;
+  const Disk disk_;
+  const Clock& clock_;
+  Pause& pause_;
+  ByteRate rate_;
+  LayerClaims claims_;
+  std::unique_ptr<SharedStore> store_;
+  kcache::WantedPtr wanted_;  // of the thread: the last one
+  kcache::NodeHasPtr told_;   // the same
+  Mailbox<News> news_{4096};
+  Mailbox<KeeperJob> to_do_{64};
+  Mutex mutex_;
+  bool is_stopping_ GS_GUARDED_BY(mutex_) = false;
+  std::set<ImageSource*> under_way_ GS_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Worker>> threads_;
+};
+
+}  // namespace gs::cacherim

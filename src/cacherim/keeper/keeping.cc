@@ -1,0 +1,334 @@
+#include "cacherim/keeper/keeping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+
+namespace gs::cacherim {
+namespace {
+
+using kcache::Digest;
+using kcache::HasImage;
+using kcache::PodUse;
+
+Result<CacheName> nameOf(const model::ObjectKey& cache) {
+  return cache.ns.empty() ? CacheName::ofCluster(cache.name) : CacheName::inNamespace(cache.ns, cache.name);
+}
+
+model::ObjectKey keyOf(const CacheName& cache) { return {cache.ns(), cache.name()}; }
+
+/// What went wrong first is said.
+void say(std::string& trouble, const Error& error) {
+  if (trouble.empty()) { trouble = error.message; }
+}
+
+}  // namespace
+
+Keeping::Keeping(Options options, SharedStore& store, LayerClaims& claims, Usage usage, Disk disk)
+    : options_{std::move(options)},
+      store_{store},
+      claims_{claims},
+      usage_{std::move(usage)},
+      disk_{std::move(disk)} {}
+
+Status Keeping::begin() {
+  const MutexLock lock{store_.mutex};
+  const auto placed = store_.store.placed();
+  if (!placed) { return because(placed.error()); }
+  for (const auto& [cache, image] : *placed) {
+    places_.emplace(Key{keyOf(cache), image}, Place{});
+    if (auto present = readPresent(options_.root, cache)) {
+      presents_.insert_or_assign(keyOf(cache), *std::move(present));
+    }
+  }
+  const auto old = store_.store.oldTrees();
+  if (!old) { return because(old.error()); }
+  for (const auto& [cache, image] : *old) {
+    log::info("a tree of an older version is there: it is taken over if its files are those of the image",
+              {{"cache", cache.folder() + '/' + cache.name()}, {"image", image.text()}});
+  }
+  return {};
+}
+
+bool Keeping::isWanted(const Key& key) const {
+  const auto it = wanted_->images.find(key.first);
+  return it != wanted_->images.end() && *it->second.image.digest == key.second;
+}
+
+// ---- jobs
+
+std::vector<KeeperJob> Keeping::takeJobs() {
+  std::vector<KeeperJob> out;
+  if (wanted_ == nullptr) { return out; }
+  std::erase_if(jobs_, [&](const auto& one) {
+    return one.second.is_over && !wanted_->images.contains(one.first) &&
+           !wanted_->undecided.contains(one.first);
+  });
+  for (const auto& [cache, image] : wanted_->images) {
+    if (places_.contains({cache, *image.image.digest})) { continue; }
+    const auto known = jobs_.find(cache);
+    // One that is under way for another image ends first.
+    const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
+    if (is_done) { continue; }
+    Job job{.job = {.cache = cache, .image = image}};
+    out.push_back(job.job);
+    jobs_.insert_or_assign(cache, std::move(job));
+  }
+  return out;
+}
+
+void Keeping::finished(const KeeperJob& job, const Status& how) {
+  Job& mine = jobs_.at(job.cache);
+  mine.is_over = true;
+  mine.how = how;
+  if (!how) {
+    log::warn("an image could not be brought here",
+              {{"cache", job.cache.text()}, {"image", job.image.image.text()}, {"why", how.error().message}});
+  }
+}
+
+// ---- what is in use
+
+Result<Keeping::Uses> Keeping::readUses() const {
+  const auto all = usage_.all();
+  if (!all) { return because(all.error()); }
+  Uses out;
+  for (const VolumeUse& use : *all) {
+    out[{keyOf(use.cache), use.image}].push_back(PodUse{use.pod_ns, use.pod_name, use.volume_id});
+  }
+  for (auto& [key, pods] : out) { std::sort(pods.begin(), pods.end()); }
+  return out;
+}
+
+/// The ancestor's CSI driver has it mounted, perhaps.
+bool Keeping::hasOldUse(const CacheName& cache, const Digest& image) const {
+  std::error_code error;
+  return std::filesystem::exists(fmt::format("{}/{}/{}/{}/usage.json", options_.usage_folder, cache.folder(),
+                                             cache.name(), image.text()),
+                                 error) ||
+         error;
+}
+
+// ---- bringing
+
+Status Keeping::place(const Key& key, Now now, const Uses& uses) {
+  const auto name = nameOf(key.first);
+  if (!name) { return because(name.error()); }
+  // An old tree that pods have mounted is not replaced under them.
+  if (uses.contains(key) || hasOldUse(*name, key.second)) {
+    const auto at =
+        fmt::format("{}/caches/{}/{}/{}", options_.root, name->folder(), name->name(), key.second.text());
+    if (std::filesystem::is_directory(std::filesystem::symlink_status(at))) { return {}; }
+  }
+  const MutexLock lock{store_.mutex};
+  const auto placed = store_.store.place(*name, key.second, now.wall);
+  if (!placed) { return because(placed.error()); }
+  if (placed->what == Adoption::Different) {
+    log::warn("a tree of an older version is not what its image has, and is left alone",
+              {{"cache", key.first.text()}, {"first difference", placed->detail}});
+  }
+  return {};
+}
+
+void Keeping::placeAll(Now now, const Uses& uses) {
+  for (const auto& [cache, image] : wanted_->images) {
+    const Key key{cache, *image.image.digest};
+    const auto job = jobs_.find(cache);
+    const bool has_come = job != jobs_.end() && job->second.is_over && job->second.how &&
+                          job->second.job.image.image == image.image;
+    if (!places_.contains(key)) {
+      if (!has_come) { continue; }
+      if (Status placed = place(key, now, uses); !placed) {
+        job->second.how = because(placed.error());
+        continue;
+      }
+      places_.emplace(key, Place{});
+    }
+    showPresent(cache, image);
+  }
+}
+
+void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image) {
+  const Tree* tree = treeOf(*image.image.digest);
+  const auto name = nameOf(cache);
+  if (tree == nullptr || !name) { return; }
+  Present present{.image = *image.image.digest,
+                  .reference = image.written,
+                  .bytes = static_cast<std::uint64_t>(tree->bytes),
+                  .compatible_gpus = {},
+                  .incompatible_gpus = {}};
+  if (tree->targets) {
+    auto match = kcache::match(*tree->targets, wanted_->gpus);
+    present.compatible_gpus = std::move(match.matched);
+    present.incompatible_gpus = std::move(match.unmatched);
+  }
+  const auto known = presents_.find(cache);
+  if (known != presents_.end() && known->second == present) { return; }
+  if (const Status wrote = writePresent(options_.root, *name, present, disk_); !wrote) {
+    log::warn("new pods cannot be told of an image",
+              {{"cache", cache.text()}, {"why", wrote.error().message}});
+    return;
+  }
+  presents_.insert_or_assign(cache, std::move(present));
+}
+
+const Keeping::Tree* Keeping::treeOf(const Digest& image) {
+  const auto known = trees_.find(image);
+  if (known != trees_.end()) { return &known->second; }
+  const MutexLock lock{store_.mutex};
+  const auto record = store_.store.tree(image);
+  if (!record) { return nullptr; }
+  Tree tree{.bytes = static_cast<std::int64_t>(record->bytes)};
+  if (!record->summary.empty()) {
+    if (auto targets = kcache::parseSummary(record->summary)) { tree.targets = *std::move(targets); }
+  }
+  return &trees_.insert_or_assign(image, std::move(tree)).first->second;
+}
+
+// ---- taking away
+
+bool Keeping::mustTakeAway(const Uses& uses) const {
+  const auto isOver = [&](const model::ObjectKey& cache) {
+    return !wanted_->images.contains(cache) && !wanted_->undecided.contains(cache);
+  };
+  const bool hides =
+      std::any_of(presents_.begin(), presents_.end(), [&](const auto& one) { return isOver(one.first); });
+  return hides || std::any_of(places_.begin(), places_.end(), [&](const auto& one) {
+           const auto& [key, place] = one;
+           const auto present = presents_.find(key.first);
+           const bool is_shown = present != presents_.end() && present->second.image == key.second;
+           return !isWanted(key) && !wanted_->undecided.contains(key.first) && !uses.contains(key) &&
+                  (!is_shown || isOver(key.first));
+         });
+}
+
+/// Caches that are over give no new pod anything.
+void Keeping::hidePresents(std::string& trouble) {
+  for (auto it = presents_.begin(); it != presents_.end();) {
+    const auto name = nameOf(it->first);
+    const bool stays = wanted_->images.contains(it->first) || wanted_->undecided.contains(it->first) || !name;
+    if (stays) {
+      ++it;
+      continue;
+    }
+    if (const Status hid = removePresent(options_.root, *name, disk_); !hid) {
+      say(trouble, hid.error());
+      ++it;
+    } else {
+      it = presents_.erase(it);
+    }
+  }
+}
+
+void Keeping::takeAway(Now now, std::string& trouble) {
+  const auto lock = usage_.lock(Usage::Hold::Alone, options_.lock_limit);
+  if (!lock) { return; }  // somebody mounts: next time
+  hidePresents(trouble);
+  const auto uses = readUses();
+  if (!uses) { return say(trouble, uses.error()); }
+  for (auto it = places_.begin(); it != places_.end();) {
+    auto& [key, place] = *it;
+    const auto present = presents_.find(key.first);
+    const bool is_shown = present != presents_.end() && present->second.image == key.second;
+    const auto name = nameOf(key.first);
+    const bool stays =
+        isWanted(key) || wanted_->undecided.contains(key.first) || uses->contains(key) || is_shown || !name;
+    if (stays) {
+      place.unload_error.clear();
+      ++it;
+      continue;
+    }
+    const MutexLock store_lock{store_.mutex};
+    if (const Status gone = store_.store.unplace(*name, key.second); !gone) {
+      place.unload_error = gone.error().message;
+      ++it;
+    } else {
+      it = places_.erase(it);
+    }
+  }
+  sweep(now, *uses, trouble);
+}
+
+void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
+  if (now.mono < next_sweep_) { return; }
+  next_sweep_ = now.mono + options_.sweep_every;
+  std::set<Digest> in_use = claims_.needed();
+  for (const auto& [key, pods] : uses) { in_use.insert(key.second); }
+  for (const auto& [key, place] : places_) { in_use.insert(key.second); }
+  for (const auto& [cache, present] : presents_) { in_use.insert(present.image); }
+  for (const auto& [cache, image] : wanted_->images) { in_use.insert(*image.image.digest); }
+  const MutexLock lock{store_.mutex};
+  const auto swept = store_.store.sweep(in_use, options_.sweep, now.wall);
+  if (!swept) { return say(trouble, swept.error()); }
+  for (const Digest& image : swept->trees) {
+    trees_.erase(image);
+    log::info("an image that nothing uses was taken away", {{"image", image.text()}});
+  }
+  if (swept->over_quota && !is_over_quota_) {
+    log::warn(
+        "caches that are in use or wanted have more bytes than the quota: delete some, or raise it",
+        {{"bytes", std::to_string(store_.store.bytes())}, {"quota", std::to_string(options_.sweep.quota)}});
+  }
+  is_over_quota_ = swept->over_quota;
+}
+
+// ---- telling
+
+kcache::NodeHas Keeping::told(const Uses& uses) {
+  kcache::NodeHas out;
+  const auto entry = [&](const model::ObjectKey& cache, const Digest& image) -> HasImage& {
+    return out.caches[cache][image.text()];
+  };
+  for (const auto& [key, pods] : uses) { entry(key.first, key.second).pods = pods; }
+  for (const auto& [key, place] : places_) {
+    HasImage& mine = entry(key.first, key.second);
+    mine.what = HasImage::What::Here;
+    mine.unload_error = place.unload_error;
+    if (const Tree* tree = treeOf(key.second)) {
+      mine.size = tree->bytes;
+      mine.targets = tree->targets;
+    }
+    if (const auto job = jobs_.find(key.first);
+        job != jobs_.end() && *job->second.job.image.image.digest == key.second) {
+      mine.attempt = job->second.job.image.attempt;
+    }
+  }
+  for (const auto& [cache, job] : jobs_) {
+    const Key key{cache, *job.job.image.image.digest};
+    const bool counts = !places_.contains(key) && (!job.is_over || isWanted(key));
+    if (!counts) { continue; }
+    HasImage& mine = entry(cache, key.second);
+    mine.attempt = job.job.image.attempt;
+    if (job.is_over && !job.how) {
+      mine.what = HasImage::What::Failed;
+      mine.cause = job.how.error().message;
+      continue;
+    }
+    mine.what = HasImage::What::Coming;
+    if (const auto total = job.job.progress->total.load(); total > 0) {
+      mine.progress = kcache::Progress{.bytes = job.job.progress->bytes.load(), .total_bytes = total};
+    }
+  }
+  return out;
+}
+
+kcache::NodeHas Keeping::turn(Now now) {
+  auto uses = readUses();
+  std::string trouble;
+  if (!uses) { say(trouble, uses.error()); }
+  if (wanted_ != nullptr && uses) {
+    placeAll(now, *uses);
+    if (mustTakeAway(*uses) || now.mono >= next_sweep_) { takeAway(now, trouble); }
+  }
+  if (uses) { last_uses_ = *std::move(uses); }
+  kcache::NodeHas out = told(last_uses_);
+  out.trouble = std::move(trouble);
+  return out;
+}
+
+}  // namespace gs::cacherim

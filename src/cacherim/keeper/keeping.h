@@ -1,0 +1,99 @@
+// Keeping: what the store of a node is worked towards, step by step, without a thread: what is wanted is
+// fetched and placed, what is not goes when no pod has it, and what is there is told (kcache/node/node.h).
+//
+// Of each cache that is wanted a job is given out, once per attempt; whoever carries it out (keeper.h) says
+// how it ended. An image gets its place under a cache's name only after a job for that very cache went well:
+// who may have an image is asked for each cache (Admit), also where the bytes are there already.
+// New pods get the last image that was wanted and is there; a cache that is not wanted any more gives none.
+// Places, and the files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after
+// all uses were read; while those cannot be read nothing goes.
+// One thread; the store is shared (fetch.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cacherim/keeper/fetch.h"
+#include "cacherim/node/present.h"
+#include "cacherim/node/usage.h"
+#include "kcache/node/node.h"
+
+namespace gs::cacherim {
+
+/// To fetch, or to see that it is there, for one cache.
+struct KeeperJob {
+  model::ObjectKey cache;
+  kcache::WantedImage image;
+  std::shared_ptr<FetchProgress> progress = std::make_shared<FetchProgress>();
+};
+
+class Keeping {
+ public:
+  struct Options {
+    std::string root;          // of the store
+    std::string usage_folder;  // of usage.h
+    SweepTerms sweep{};
+    Duration sweep_every = std::chrono::minutes{1};
+    Duration lock_limit = std::chrono::seconds{1};
+  };
+  /// `store` and `claims` outlive it.
+  Keeping(Options options, SharedStore& store, LayerClaims& claims, Usage usage, Disk disk);
+
+  /// What was placed before. Call once, first.
+  [[nodiscard]] Status begin();
+  void want(kcache::WantedPtr wanted) { wanted_ = std::move(wanted); }
+  /// Jobs that are to begin now.
+  [[nodiscard]] std::vector<KeeperJob> takeJobs();
+  /// How a job ended.
+  void finished(const KeeperJob& job, const Status& how);
+  /// Does what can be done, and says what is there.
+  [[nodiscard]] kcache::NodeHas turn(Now now);
+
+ private:
+  struct Job {
+    KeeperJob job;
+    bool is_over = false;
+    Status how{};
+  };
+  struct Place {
+    std::string unload_error{};
+  };
+  struct Tree {
+    std::int64_t bytes = 0;
+    std::optional<kcache::Targets> targets{};
+  };
+  using Key = std::pair<model::ObjectKey, kcache::Digest>;
+  using Uses = std::map<Key, std::vector<kcache::PodUse>>;
+
+  [[nodiscard]] Result<Uses> readUses() const;
+  [[nodiscard]] bool isWanted(const Key& key) const;
+  void placeAll(Now now, const Uses& uses);
+  [[nodiscard]] Status place(const Key& key, Now now, const Uses& uses);
+  void showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image);
+  [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
+  void takeAway(Now now, std::string& trouble);
+  void hidePresents(std::string& trouble);
+  void sweep(Now now, const Uses& uses, std::string& trouble);
+  [[nodiscard]] const Tree* treeOf(const kcache::Digest& image);
+  [[nodiscard]] kcache::NodeHas told(const Uses& uses);
+  [[nodiscard]] bool hasOldUse(const CacheName& cache, const kcache::Digest& image) const;
+
+  Options options_;
+  SharedStore& store_;
+  LayerClaims& claims_;
+  const Usage usage_;
+  const Disk disk_;
+  kcache::WantedPtr wanted_;              // nullptr: not known yet, and nothing is changed
+  std::map<model::ObjectKey, Job> jobs_;  // of what is wanted
+  std::map<Key, Place> places_;
+  std::map<model::ObjectKey, Present> presents_;  // as they were read or written
+  std::map<kcache::Digest, Tree> trees_;
+  Uses last_uses_;  // that could be read
+  Mono next_sweep_{};
+  bool is_over_quota_ = false;
+};
+
+}  // namespace gs::cacherim

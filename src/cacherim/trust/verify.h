@@ -1,0 +1,57 @@
+// That an image is signed by somebody who is trusted, by what its registry has besides it.
+//
+// The name is resolved once: what is verified is the digest that is given back, whatever a tag says later,
+// and so what a cache is pinned to. Looked at are the bundles whose subject is that digest (by the referrers
+// API, or the tag that stands in for it), and the signatures under cosign's older tag, sha256-<hex>.sig;
+// each for itself. Anybody who may push can put something there, so a bad one says nothing against a good
+// one; at most 32 of each kind are looked at.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cacherim/image/image_source.h"
+#include "cacherim/registry/registry.h"
+#include "cacherim/trust/judge.h"
+
+namespace gs::cacherim::trust {
+
+/// Of an image by its digest.
+using FindReferrers = std::function<Result<std::vector<kcache::Descriptor>>(
+    const kcache::Reference& repository, const kcache::Digest& subject)>;
+
+struct SignatureSource {
+  ImageSource& images;      // outlives the call
+  FindReferrers referrers;  // may be empty: there are none
+};
+/// `registry` outlives what this gives.
+[[nodiscard]] SignatureSource signaturesIn(Registry& registry);
+
+struct Verified {
+  FetchedManifest image;            // what the name was when it was resolved
+  std::string who;                  // for people: "key sha256:...", "\"me@example.com\" by \"https://...\""
+  std::string where;                // which of them: "bundle sha256:..."
+  std::vector<std::string> others;  // what does not count, and why
+};
+
+/// Errors: Conflict, no signature counts; the text says which there are and why they do not. Unavailable or
+/// Deadline: the registry did not answer, and what it did say is not enough; trying later may help. NotFound,
+/// Invalid: the image itself, as ImageSource.
+[[nodiscard]] Result<Verified> verifyImage(const SignatureSource& source, const kcache::Reference& reference,
+                                           const std::vector<Trusted>& trusted);
+
+struct Admitted {
+  FetchedManifest image;
+  std::string why;  // for people: who signed it, or which rule lets it through unsigned
+};
+
+/// What a policy says of the image of a cache: the name resolved once, and verified where a rule requires it.
+/// Errors: as verifyImage(); Conflict too when no rule is for a ClusterGKMCache; Invalid, the rule cannot be
+/// read. The message names the rule.
+[[nodiscard]] Result<Admitted> admitImage(const SignatureSource& source, const kcache::trust::Policy& policy,
+                                          const TrustedRoots& roots, const kcache::trust::Scope& scope,
+                                          const kcache::Reference& reference);
+
+}  // namespace gs::cacherim::trust

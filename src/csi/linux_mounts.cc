@@ -1,0 +1,275 @@
+#include "csi/linux_mounts.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "csi/volume_request.h"
+#include "net/socket.h"
+
+namespace gs::csi {
+namespace {
+
+using net::Fd;
+
+constexpr std::size_t kMostOfMountinfo = std::size_t{64} << 20;
+constexpr int kMountinfoReads = 10;
+constexpr std::uint64_t kBytesOfAFile = 16 << 10;  // so many files of this size may be in the limit
+constexpr std::uint64_t kLeastInodes = 1024;
+constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV;
+
+tl::unexpected<Error> systemSaid(const char* call, const std::string& path, int error,
+                                 Code code = Code::Unavailable) {
+  return fail(code, fmt::format("{} {}: {}", call, path, std::strerror(error)));
+}
+
+/// Two reads that say the same: mounts come and go while it is read, and one must not be overlooked.
+Result<std::vector<MountLine>> readMountinfo() {
+  std::string last;
+  for (int i = 0; i < kMountinfoReads; ++i) {
+    auto text = readFile("/proc/self/mountinfo", kMostOfMountinfo);
+    if (!text) { return tl::unexpected(text.error()); }
+    if (i > 0 && *text == last) { return parseMountinfo(last); }
+    last = *std::move(text);
+  }
+  return fail(Code::Unavailable, "the machine's mounts change too fast to be read; try again");
+}
+
+std::string realPath(const std::string& path) {
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
+std::string byFd(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+
+Result<Fd> openFolderAt(int at, const std::string& name, const std::string& path) {
+  Fd out{::openat(at, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (out.valid()) { return out; }
+  if (errno == ENOENT) { return systemSaid("open", path, errno, Code::NotFound); }
+  if (errno == ENOTDIR || errno == ELOOP) {
+    return fail(Code::Conflict,
+                fmt::format("{}: on the way is something that is no folder, or a link", path));
+  }
+  return systemSaid("open", path, errno);
+}
+
+/// The folder of a path below the root, and the path's last part.
+struct In {
+  Fd folder;
+  std::string name;
+  [[nodiscard]] std::string path() const { return byFd(folder) + '/' + name; }
+};
+Result<In> inFolder(const std::string& root, const std::string& path) {
+  Fd at{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (!at.valid()) { return systemSaid("open", root, errno); }
+  std::string rest = path.substr(root.size() + 1);
+  for (auto slash = rest.find('/'); slash != std::string::npos; slash = rest.find('/')) {
+    auto next = openFolderAt(at.get(), rest.substr(0, slash), path);
+    if (!next) { return tl::unexpected(next.error()); }
+    at = *std::move(next);
+    rest.erase(0, slash + 1);
+  }
+  return In{std::move(at), std::move(rest)};
+}
+
+/// A folder of our own where something is mounted while this lives.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& in) : path_{in + "/XXXXXX"} {
+    if (::mkdtemp(path_.data()) == nullptr) { error_ = errno; }
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    if (error_ != 0) { return; }
+    while (::umount2(path_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {}
+    if (::rmdir(path_.c_str()) != 0) { log::warn("a scratch folder stays", {{"path", path_}}); }
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// 0, or why it could not be made.
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  std::string path_;
+  int error_ = 0;
+};
+
+Status mountAt(const std::string& target_root, const std::string& target, const std::string& source,
+               const char* type, unsigned long flags, const std::string& options) {
+  const auto in = inFolder(target_root, target);
+  if (!in) { return tl::unexpected(in.error()); }
+  const auto folder = openFolderAt(in->folder.get(), in->name, target);
+  if (!folder) { return tl::unexpected(folder.error()); }
+  if (::mount(source.c_str(), byFd(*folder).c_str(), type, flags, options.c_str()) != 0) {
+    return systemSaid("mount", fmt::format("{} at {}", type == nullptr ? "a bind" : type, target), errno);
+  }
+  return {};
+}
+
+/// Limits keep their sense with any page size: tmpfs counts whole pages.
+std::string tmpfsOptions(std::uint64_t limit) {
+  return fmt::format("size={},nr_inodes={},mode=0700", limit, std::max(kLeastInodes, limit / kBytesOfAFile));
+}
+
+Status makeUpper(const std::string& scratch, std::uint64_t limit) {
+  const auto failed = [&](const char* call) { return systemSaid(call, scratch, errno); };
+  if (::mount("gkm", scratch.c_str(), "tmpfs", kFlags, tmpfsOptions(limit).c_str()) != 0) {
+    return failed("mount tmpfs at");
+  }
+  const std::string upper = scratch + "/upper";
+  const std::string work = scratch + "/work";
+  const bool made = ::mkdir(upper.c_str(), 0700) == 0 && ::mkdir(work.c_str(), 0700) == 0 &&
+                    ::chmod(upper.c_str(), 0777) == 0;  // whoever the pod runs as
+  return made ? Status{} : failed("mkdir in");
+}
+
+}  // namespace
+
+std::string overlayPath(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == ':' || c == ',' || c == '\\') { out += '\\'; }
+    out += c;
+  }
+  return out;
+}
+
+Result<std::unique_ptr<LinuxMounts>> LinuxMounts::open(Options options) {
+  for (const std::string* path : {&options.target_root, &options.store, &options.scratch}) {
+    if (!isCleanPath(*path)) {
+      return fail(
+          Code::Invalid,
+          fmt::format("the path '{}' is not absolute, or has '..', '.', '//' or '/' at its end", *path));
+    }
+  }
+  if (overlayPath(options.scratch) != options.scratch) {
+    return fail(Code::Invalid, fmt::format("the scratch folder '{}' has ':', ',' or '\\'", options.scratch));
+  }
+  std::unique_ptr<LinuxMounts> out{new LinuxMounts{std::move(options)}};
+  if (Status clear = out->clearScratch(); !clear) { return tl::unexpected(clear.error()); }
+  return out;
+}
+
+Status LinuxMounts::clearScratch() const {
+  std::error_code error;
+  std::filesystem::create_directories(options_.scratch, error);
+  if (error) {
+    return fail(Code::Unavailable, fmt::format("mkdir {}: {}", options_.scratch, error.message()));
+  }
+  const auto lines = readMountinfo();
+  if (!lines) { return tl::unexpected(lines.error()); }
+  const std::string below = realPath(options_.scratch) + '/';
+  for (const MountLine& line : *lines) {
+    if (line.point.starts_with(below)) { ::umount2(line.point.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); }
+  }
+  for (const auto& left : std::filesystem::directory_iterator{options_.scratch, error}) {
+    ::rmdir(left.path().c_str());  // empty ones: whatever else is there is not ours
+  }
+  return {};
+}
+
+Result<std::vector<TargetMount>> LinuxMounts::list() {
+  const auto lines = readMountinfo();
+  if (!lines) { return tl::unexpected(lines.error()); }
+  return targetMounts(*lines, {.target_root = options_.target_root,
+                               .real_target_root = realPath(options_.target_root),
+                               .real_store = realPath(options_.store)});
+}
+
+Result<bool> LinuxMounts::isThere(const std::string& path) {
+  const auto in = inFolder(options_.target_root, path);
+  if (!in && in.error().code == Code::NotFound) { return false; }
+  if (!in) { return tl::unexpected(in.error()); }
+  if (::faccessat(in->folder.get(), in->name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) { return true; }
+  if (errno == ENOENT) { return false; }
+  return systemSaid("access", path, errno);
+}
+
+Status LinuxMounts::makeTarget(const std::string& target) {
+  const auto in = inFolder(options_.target_root, target);
+  if (!in && in.error().code == Code::NotFound) {
+    return fail(
+        Code::Conflict,
+        fmt::format("target_path {}: the folder above it, which the kubelet makes, is not there", target));
+  }
+  if (!in) { return tl::unexpected(in.error()); }
+  if (::mkdirat(in->folder.get(), in->name.c_str(), 0750) != 0 && errno != EEXIST) {
+    return systemSaid("mkdir", target, errno);
+  }
+  const auto made = openFolderAt(in->folder.get(), in->name, target);
+  return made ? Status{} : tl::unexpected(made.error());
+}
+
+Status LinuxMounts::mountWritable(const std::string& tree, const std::string& target,
+                                  const std::string& source) {
+  const Scratch scratch{options_.scratch};
+  if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
+  if (Status upper = makeUpper(scratch.path(), options_.writable_limit); !upper) { return upper; }
+  return mountAt(options_.target_root, target, source, "overlay", kFlags,
+                 fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", overlayPath(realPath(tree)),
+                             scratch.path(), scratch.path()));
+}
+
+Status LinuxMounts::mountReadOnly(const std::string& tree, const std::string& target) {
+  const Scratch scratch{options_.scratch};
+  if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
+  const char* at = scratch.path().c_str();
+  if (::mount(tree.c_str(), at, nullptr, MS_BIND, nullptr) != 0 ||
+      ::mount(nullptr, at, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | kFlags, nullptr) != 0) {
+    return systemSaid("bind", tree, errno);
+  }
+  return mountAt(options_.target_root, target, scratch.path(), nullptr, MS_BIND, "");
+}
+
+Status LinuxMounts::unmount(const std::string& target) {
+  const auto in = inFolder(options_.target_root, target);
+  if (!in) { return in.error().code == Code::NotFound ? Status{} : tl::unexpected(in.error()); }
+  if (::umount2(in->path().c_str(), UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) {
+    return {};
+  }
+  if (errno == EBUSY) { return fail(Code::Unavailable, fmt::format("{} is in use, try again", target)); }
+  return systemSaid("unmount", target, errno);
+}
+
+Status LinuxMounts::removeTarget(const std::string& target) {
+  const auto in = inFolder(options_.target_root, target);
+  if (!in) { return in.error().code == Code::NotFound ? Status{} : tl::unexpected(in.error()); }
+  if (::unlinkat(in->folder.get(), in->name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) { return {}; }
+  if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
+    return fail(Code::Conflict,
+                fmt::format("{} is no empty folder, and so stays; look what is in it", target));
+  }
+  if (errno == EBUSY) { return fail(Code::Unavailable, fmt::format("{} is in use, try again", target)); }
+  return systemSaid("rmdir", target, errno);
+}
+
+Result<rpc::VolumeStats> LinuxMounts::stats(const std::string& target) {
+  const auto in = inFolder(options_.target_root, target);
+  const auto folder = in ? openFolderAt(in->folder.get(), in->name, target) : tl::unexpected(in.error());
+  if (!folder) { return tl::unexpected(folder.error()); }
+  struct statfs is {};
+  if (::fstatfs(folder->get(), &is) != 0) { return systemSaid("statfs", target, errno); }
+  const auto block = static_cast<std::int64_t>(is.f_frsize);
+  const auto times = [&](auto blocks) { return static_cast<std::int64_t>(blocks) * block; };
+  const auto files = static_cast<std::int64_t>(is.f_files);
+  const auto free_files = static_cast<std::int64_t>(is.f_ffree);
+  return rpc::VolumeStats{.bytes = {.total = times(is.f_blocks),
+                                    .used = times(is.f_blocks - is.f_bfree),
+                                    .available = times(is.f_bavail)},
+                          .inodes = {.total = files, .used = files - free_files, .available = free_files}};
+}
+
+}  // namespace gs::csi

@@ -1,0 +1,52 @@
+// LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the target
+// root with it).
+//
+// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link is
+// followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod can make
+// a link there; so this guards against mistakes, and against folders that change hands while we work.
+//
+// Writable: an overlay. Its upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only
+// until the overlay has it. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it.
+// The memory is the pod's own: the kernel counts it for who writes.
+// Read-only: a bind of the tree, of a bind that was made read-only before, so that it never is anything else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "csi/mounts.h"
+
+namespace gs::csi {
+
+class LinuxMounts final : public Mounts {
+ public:
+  struct Options {
+    std::string target_root;           // "/var/lib/kubelet/pods"
+    std::string store;                 // where trees are
+    std::string scratch;               // ours alone; what a crash left there is taken away
+    std::uint64_t writable_limit = 0;  // bytes that a pod may write into one volume
+  };
+  /// Error Invalid: a path that may not be; Unavailable: the scratch folder cannot be used.
+  [[nodiscard]] static Result<std::unique_ptr<LinuxMounts>> open(Options options);
+
+  Result<std::vector<TargetMount>> list() override;
+  Result<bool> isThere(const std::string& path) override;
+  Status makeTarget(const std::string& target) override;
+  Status mountWritable(const std::string& tree, const std::string& target,
+                       const std::string& source) override;
+  Status mountReadOnly(const std::string& tree, const std::string& target) override;
+  Status unmount(const std::string& target) override;
+  Status removeTarget(const std::string& target) override;
+  Result<rpc::VolumeStats> stats(const std::string& target) override;
+
+ private:
+  explicit LinuxMounts(Options options) : options_{std::move(options)} {}
+  [[nodiscard]] Status clearScratch() const;
+  const Options options_;
+};
+
+/// For a path in an overlay's options: ':', ',' and '\' are the kernel's.
+[[nodiscard]] std::string overlayPath(const std::string& path);
+
+}  // namespace gs::csi

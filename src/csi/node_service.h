@@ -1,0 +1,88 @@
+// NodeService: mounts kernel caches into pods and takes them out again, as the kubelet asks.
+//
+// For each volume there is a use (cacherim/node/usage.h), written before the mount and taken away after the
+// unmount, so that the agent keeps what is mounted. From that follow the answers:
+//   mounted, and the use is of this volume        fine
+//   mounted by us without a use (lost with /run)  the use is made again; nothing is unmounted
+//   a use without a mount (a crash in between)     begun anew
+//   a mount of somebody else                       Conflict; nothing is touched
+// One call at a time for a volume and for a target; a second one is Unavailable, and never waits. Different
+// volumes go side by side. A call that fails has undone what it did, and what a crash leaves the next call
+// for that volume, or start(), puts in order.
+// Any thread. What it is given must outlive it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cacherim/node/present.h"
+#include "cacherim/node/usage.h"
+#include "csi/mounts.h"
+#include "csi/volume_request.h"
+
+namespace gs::csi {
+
+/// What becomes of a pod when no GPU of the node can use the cache.
+enum class Incompatible : std::uint8_t { Warn, Refuse };
+
+class NodeService {
+ public:
+  struct Options {
+    std::string store;  // "/var/lib/gkm"
+    std::string usage;  // the folder of `usage`
+    std::string target_root;
+    Incompatible incompatible = Incompatible::Warn;
+    Duration lock_limit = std::chrono::seconds{10};
+  };
+  NodeService(Options options, cacherim::Usage usage, Mounts& mounts)
+      : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts} {}
+
+  /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one.
+  [[nodiscard]] Status start();
+
+  /// Errors: Invalid, the request is wrong; NotFound, the cache is not extracted (yet); Conflict, something
+  /// is in the way, or no GPU can use the cache; Unavailable and Deadline, later it may go.
+  [[nodiscard]] Status publish(const rpc::PublishRequest& request);
+  /// Fine too when there is nothing. Errors as above.
+  [[nodiscard]] Status unpublish(const rpc::UnpublishRequest& request);
+  /// Error NotFound: no such volume is mounted there.
+  [[nodiscard]] Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request);
+  /// The store, the uses and the mounts can be read.
+  [[nodiscard]] Status ready();
+  [[nodiscard]] Result<std::vector<cacherim::VolumeUse>> uses() const { return usage_.all(); }
+
+ private:
+  using Use = std::optional<cacherim::VolumeUse>;
+  class Busy;
+
+  [[nodiscard]] Result<std::vector<TargetMount>> mountsAt(const std::string& target);
+  [[nodiscard]] Result<bool> isOursAt(const std::string& target);
+  [[nodiscard]] Result<Use> useOf(const std::string& volume_id) const;
+  // publish
+  [[nodiscard]] Status alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use);
+  [[nodiscard]] Result<std::string> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
+  [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;
+  [[nodiscard]] Status mountTree(const VolumeWish& wish, const std::string& tree,
+                                 const kcache::Digest& image);
+  void undo(const VolumeWish& wish);
+  // unpublish
+  [[nodiscard]] Status unmountAll(const std::string& target);
+  [[nodiscard]] Status forget(const rpc::UnpublishRequest& request);
+  // node_start.cc
+  [[nodiscard]] Status dropLeft(const std::vector<cacherim::VolumeUse>& uses,
+                                const std::vector<TargetMount>& mounts);
+  [[nodiscard]] Status addMissing(const std::vector<cacherim::VolumeUse>& uses,
+                                  const std::vector<TargetMount>& mounts);
+
+  const Options options_;
+  const cacherim::Usage usage_;
+  Mounts& mounts_;
+  Mutex mutex_;
+  std::set<std::string> busy_ GS_GUARDED_BY(mutex_);  // volumes, and targets
+};
+
+}  // namespace gs::csi

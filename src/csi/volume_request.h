@@ -1,0 +1,58 @@
+// What the kubelet asks for, checked: names are names of Kubernetes, the target is below the target root, and
+// the pod may have the cache. Pure; fuzzed. The texts that the ancestor had are its own.
+//
+// volume_context (kernel-cache.md 4, node-wire.md 5):
+//   csi.gkm.io/GKMCache    the cache's name
+//   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache
+//   csi.storage.k8s.io/... what the kubelet says of the pod, over whatever the pod's author wrote there
+// A pod gets caches of its own namespace and of the whole cluster, and no others.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cacherim/node/usage.h"
+#include "rpc/csi_calls.h"
+
+namespace gs::csi {
+
+constexpr std::string_view kDriverName = "csi.gkm.io";
+
+/// One that was checked.
+struct VolumeWish {
+  std::string volume_id;
+  std::string target;
+  cacherim::CacheName cache;
+  bool is_cluster_cache = false;
+  std::string pod_ns;
+  std::string pod_name;
+  std::string pod_uid;
+  bool is_read_only = false;
+
+  /// As it is recorded once it is known which image it gets.
+  [[nodiscard]] cacherim::VolumeUse use(const kcache::Digest& image) const;
+  /// "GKMCache ml/vectors", "ClusterGKMCache vectors": for people.
+  [[nodiscard]] std::string cacheText() const;
+};
+
+/// Error Invalid: names the field, and what is wrong with it.
+[[nodiscard]] Result<VolumeWish> readPublish(const rpc::PublishRequest& request,
+                                             const std::string& target_root);
+[[nodiscard]] Status checkUnpublish(const rpc::UnpublishRequest& request, const std::string& target_root);
+[[nodiscard]] Status checkStats(const rpc::StatsRequest& request, const std::string& target_root);
+
+/// Absolute, without "//", "." and "..", and without '/' at the end.
+[[nodiscard]] bool isCleanPath(std::string_view path);
+/// A target as the kubelet makes it, <target root>/<uid>/volumes/kubernetes.io~csi/<volume>/mount, tells
+/// which pod it is of, and the volume's id.
+struct TargetOf {
+  std::string pod_uid;
+  std::string volume_id;
+  friend bool operator==(const TargetOf&, const TargetOf&) = default;
+};
+[[nodiscard]] std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root);
+/// The folder of the pod (or whoever it is of) that a target below the target root is in.
+[[nodiscard]] std::string podFolderOf(const std::string& target, const std::string& target_root);
+
+}  // namespace gs::csi

@@ -1,0 +1,127 @@
+#include "csi/volume_request.h"
+
+#include <gtest/gtest.h>
+
+#include "base/hash.h"
+#include "csi/node_fixture_test.h"
+
+namespace gs::csi {
+namespace {
+
+const std::string kRoot = FakeMounts::kRoot;
+
+rpc::PublishRequest good() {
+  NodeMachine machine;
+  return machine.request("u1", "kernels");
+}
+
+TEST(VolumeRequest, OneFromTheKubeletIsTaken) {
+  const auto wish = readPublish(good(), kRoot);
+  ASSERT_TRUE(wish) << wish.error().message;
+  EXPECT_EQ(wish->cache, kVectors);
+  EXPECT_EQ(wish->cacheText(), "GKMCache ml/vectors");
+  EXPECT_EQ(wish->pod_name, "pod-u1");
+  EXPECT_EQ(wish->pod_uid, "u1");
+  EXPECT_FALSE(wish->is_read_only);
+}
+
+TEST(VolumeRequest, WithoutANamespaceItIsAClusterGkmCache) {
+  auto request = good();
+  request.context.erase("csi.gkm.io/namespace");
+  const auto wish = readPublish(request, kRoot);
+  ASSERT_TRUE(wish);
+  EXPECT_EQ(wish->cache, *cacherim::CacheName::ofCluster("vectors"));
+  EXPECT_EQ(wish->cacheText(), "ClusterGKMCache vectors");
+}
+
+struct BadPublish {
+  const char* name;
+  void (*change)(rpc::PublishRequest&);
+  const char* says;
+};
+class BadPublishTest : public testing::TestWithParam<BadPublish> {};
+
+TEST_P(BadPublishTest, IsInvalidAndSaysWhy) {
+  auto request = good();
+  GetParam().change(request);
+  const auto wish = readPublish(request, kRoot);
+  ASSERT_FALSE(wish);
+  EXPECT_EQ(wish.error().code, Code::Invalid);
+  EXPECT_NE(wish.error().message.find(GetParam().says), std::string::npos) << wish.error().message;
+}
+
+using Request = rpc::PublishRequest;
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadPublishTest,
+    testing::Values(
+        BadPublish{"NoVolume", [](Request& r) { r.volume_id = ""; },
+                   "must provide a VolumeId to NodePublishVolume"},
+        BadPublish{"NoTarget", [](Request& r) { r.target_path = ""; },
+                   "must provide a TargetPath to NodePublishVolume"},
+        BadPublish{"NoCapability", [](Request& r) { r.has_capability = false; },
+                   "must provide a VolumeCapability to NodePublishVolume"},
+        BadPublish{"LongVolume", [](Request& r) { r.volume_id = std::string(300, 'a'); }, "volume_id"},
+        BadPublish{"BytesInVolume", [](Request& r) { r.volume_id = "a\nb"; }, "volume_id"},
+        BadPublish{"Block", [](Request& r) { r.is_block = true; }, "block device"},
+        BadPublish{"MountFlags", [](Request& r) { r.mount_flags = {"suid"}; }, "mount_flags"},
+        BadPublish{"Relative", [](Request& r) { r.target_path = "pods/u1/mount"; }, "absolute path"},
+        BadPublish{"DotDot", [](Request& r) { r.target_path = "/pods/u1/../../etc"; }, "absolute path"},
+        BadPublish{"Elsewhere", [](Request& r) { r.target_path = "/podsfoo/x"; }, "not below /pods"},
+        BadPublish{"TheRoot", [](Request& r) { r.target_path = "/pods"; }, "not below /pods"},
+        BadPublish{"SlashAtTheEnd", [](Request& r) { r.target_path += "/"; }, "absolute path"},
+        BadPublish{"NoCache", [](Request& r) { r.context.erase("csi.gkm.io/GKMCache"); },
+                   "must provide a GKMCache name"},
+        BadPublish{"NoClusterCache",
+                   [](Request& r) {
+                     r.context.erase("csi.gkm.io/GKMCache");
+                     r.context.erase("csi.gkm.io/namespace");
+                   },
+                   "must provide a ClusterGKMCache name"},
+        BadPublish{"EmptyNamespace", [](Request& r) { r.context["csi.gkm.io/namespace"] = ""; }, "is empty"},
+        BadPublish{"NamespaceThief", [](Request& r) { r.context["csi.gkm.io/namespace"] = "other"; },
+                   "a pod may mount GKMCaches of its own namespace"},
+        BadPublish{"PathAsCache", [](Request& r) { r.context["csi.gkm.io/GKMCache"] = "../../../etc"; },
+                   "csi.gkm.io/GKMCache"},
+        BadPublish{"PathAsNamespace",
+                   [](Request& r) {
+                     r.context["csi.gkm.io/namespace"] = "../ml";
+                     r.context["csi.storage.k8s.io/pod.namespace"] = "../ml";
+                   },
+                   "csi.gkm.io/namespace"},
+        BadPublish{"SlipOfTheKey", [](Request& r) { r.context["csi.gkm.io/Namespace"] = "ml"; },
+                   "'csi.gkm.io/Namespace', which is not known"},
+        BadPublish{"NotEphemeral", [](Request& r) { r.context["csi.storage.k8s.io/ephemeral"] = "false"; },
+                   "volumeLifecycleModes: [Ephemeral]"},
+        BadPublish{"NoPodInfo", [](Request& r) { r.context.erase("csi.storage.k8s.io/pod.namespace"); },
+                   "podInfoOnMount: true"},
+        BadPublish{"NoUid", [](Request& r) { r.context["csi.storage.k8s.io/pod.uid"] = ""; },
+                   "podInfoOnMount: true"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(VolumeRequest, UnpublishAndStatsHaveTheAncestorsTexts) {
+  EXPECT_EQ(checkUnpublish({"", "/pods/a"}, kRoot).error().message,
+            "must provide a VolumeId to NodeUnpublishVolume");
+  EXPECT_EQ(checkUnpublish({"v", ""}, kRoot).error().message,
+            "must provide a TargetPath to NodeUnpublishVolume");
+  EXPECT_EQ(checkUnpublish({"v", "/etc"}, kRoot).error().code, Code::Invalid);
+  EXPECT_TRUE(checkUnpublish({"v", "/pods/a"}, kRoot));
+  EXPECT_EQ(checkStats({"", "/pods/a"}, kRoot).error().code, Code::Invalid);
+  EXPECT_EQ(checkStats({"v", ""}, kRoot).error().code, Code::Invalid);
+  EXPECT_EQ(checkStats({"v", "/etc"}, kRoot).error().code, Code::NotFound);
+}
+
+TEST(VolumeRequest, ATargetTellsThePodAndTheVolume) {
+  EXPECT_EQ(readTarget("/pods/u1/volumes/kubernetes.io~csi/kernels/mount", kRoot),
+            (TargetOf{"u1", "csi-" + sha256Hex("u1kernels")}));
+  for (const char* other :
+       {"/pods/u1/volumes/kubernetes.io~csi/mount", "/pods/u1/volumes/kubernetes.io~csi/a/b/mount",
+        "/pods/u1/mount", "/pods/a/u1/volumes/kubernetes.io~csi/k/mount",
+        "/other/u1/volumes/kubernetes.io~csi/k/mount", "/pods/u1/volumes/kubernetes.io~csi/k/mount2"}) {
+    EXPECT_EQ(readTarget(other, kRoot), std::nullopt) << other;
+  }
+  EXPECT_EQ(podFolderOf("/pods/u1/volumes/x/mount", kRoot), "/pods/u1");
+  EXPECT_EQ(podFolderOf("/pods/u1", kRoot), "/pods/u1");
+}
+
+}  // namespace
+}  // namespace gs::csi

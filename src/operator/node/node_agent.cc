@@ -1,0 +1,368 @@
+#include "operator/node/node_agent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "kcache/kinds/names.h"
+#include "operator/node/news.h"
+
+namespace gs::gkm {
+namespace {
+
+using kcache::Cache;
+using kcache::CacheNode;
+using kcache::HasImage;
+
+constexpr std::uint8_t kFirst = controller::kNodeAgentOwners.first;
+constexpr std::uint8_t kDeskOwner = kFirst + 4;  // behind the reflectors
+constexpr controller::OwnerRange kPartsOwners{kFirst + 5, 3};
+constexpr int kMostWrites = 8;
+
+bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
+
+controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, const model::NodeName& node, Rng& rng) {
+  controller::Reflector::Config config{
+      .kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}};
+  if (isNodeObject(kind)) { config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, node.text); }
+  return {std::move(config), rng.split()};
+}
+
+}  // namespace
+
+NodeAgent::NodeAgent(const Config& config, Rng rng)
+    : config_{config},
+      rng_{rng},
+      reflectors_{watchOf(kcache::kCache, 0, config.node, rng_),
+                  watchOf(kcache::kClusterCache, 1, config.node, rng_),
+                  watchOf(kcache::kCacheNode, 2, config.node, rng_),
+                  watchOf(kcache::kClusterCacheNode, 3, config.node, rng_)},
+      recorder_{"gkm-agent", config.instance, rng_.split()},
+      parts_{kPartsOwners},
+      events_{recorder_, parts_},
+      desk_{kDeskOwner, kMostWrites},
+      facts_{config.node, {}} {}
+
+kapi::Effects NodeAgent::start(Now now) {
+  kapi::Effects out;
+  for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), out); }
+  go(now, out);
+  return out;
+}
+
+kapi::Effects NodeAgent::handle(const kapi::MachineEvent& event, Now now) {
+  kapi::Effects out;
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    answered(*outcome, now, out);
+  } else {
+    for (auto& reflector : reflectors_) {
+      if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
+        take(reflector, reflector.handle(*came, now), out);
+      } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
+        take(reflector, reflector.handle(*ended, now), out);
+      } else if (std::holds_alternative<kapi::TimerDue>(event)) {
+        take(reflector, reflector.tick(now), out);
+      }
+    }
+  }
+  go(now, out);
+  return out;
+}
+
+// ---- what is known
+
+void NodeAgent::take(controller::Reflector& reflector, controller::Reflector::Output output,
+                     kapi::Effects& out) {
+  const bool was_complete = isComplete();
+  for (const auto& change : output.changes) { apply(change); }
+  if (output.went_back) {
+    failure_ = fmt::format("the API server's history of {} went back (restored from a backup?)",
+                           reflector.kind()->plural);
+  }
+  if (!was_complete) { is_wanted_new_ = true; }
+  std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
+}
+
+void NodeAgent::apply(const controller::Change& change) {
+  if (isNodeObject(change.kind)) {
+    applyNodeObject(change.key, change.object.as<CacheNode>());
+  } else {
+    applyCache(change);
+  }
+  is_wanted_new_ = true;
+  touch(change.key.ns);
+}
+
+void NodeAgent::applyCache(const controller::Change& change) {
+  auto& caches = scopes_[change.key.ns].known.caches;
+  if (const auto cache = change.object.as<Cache>()) {
+    caches.insert_or_assign(change.key.name, cache);
+  } else {
+    caches.erase(change.key.name);
+  }
+}
+
+void NodeAgent::applyNodeObject(const model::ObjectKey& key, const model::Ptr<CacheNode>& object) {
+  Scope& scope = scopes_[key.ns];
+  if (key.name == config_.node.text) {
+    const auto& before = scope.known.object;
+    const bool is_older = object != nullptr && before != nullptr && object->uid == before->uid &&
+                          object->revision < before->revision;
+    if (!is_older) { scope.known.object = object; }
+  } else if (object != nullptr) {
+    scope.others.insert_or_assign(key.name, object);
+  } else {
+    scope.others.erase(key.name);
+  }
+}
+
+bool NodeAgent::isComplete() const {
+  return std::all_of(reflectors_.begin(), reflectors_.end(),
+                     [](const auto& one) { return one.synced() && !one.absent(); });
+}
+
+void NodeAgent::touchAll() {
+  for (const auto& [ns, scope] : scopes_) { touch(ns); }
+}
+
+kapi::Effects NodeAgent::has(const kcache::NodeHasPtr& has, Now now) {
+  const kcache::NodeHasPtr before = std::exchange(has_, has);
+  for (const auto& [key, images] : has->caches) {
+    auto& mine = scopes_[key.ns].known.has[key.name];
+    if (mine == images) { continue; }
+    mine = images;
+    learnAttempts(key, images, now);
+    touch(key.ns);
+  }
+  if (before == nullptr) {
+    touchAll();
+  } else {
+    for (const auto& [key, images] : before->caches) {
+      if (has->caches.contains(key)) { continue; }
+      scopes_[key.ns].known.has.erase(key.name);
+      touch(key.ns);
+    }
+  }
+  kapi::Effects out;
+  go(now, out);
+  return out;
+}
+
+kapi::Effects NodeAgent::gpus(std::vector<kcache::CacheGpu> gpus, Now now) {
+  kapi::Effects out;
+  if (!knows_gpus_ || gpus != facts_.gpus) {
+    facts_.gpus = std::move(gpus);
+    knows_gpus_ = is_wanted_new_ = true;
+    touchAll();
+  }
+  go(now, out);
+  return out;
+}
+
+// ---- what is wanted
+
+void NodeAgent::learnAttempts(const model::ObjectKey& cache, const kcache::HasImages& has, Now now) {
+  const auto known = attempts_.find(cache);
+  if (known == attempts_.end()) { return; }
+  Attempt& attempt = known->second;
+  const auto image = has.find(attempt.digest);
+  if (image == has.end() || image->second.attempt != attempt.number) { return; }
+  if (image->second.what == HasImage::What::Failed && !std::exchange(attempt.has_failed, true)) {
+    waits_.tried(cache, now.mono);
+  } else if (image->second.what == HasImage::What::Here) {
+    waits_.forget(cache);
+  }
+}
+
+void NodeAgent::takeDueAttempts(Now now) {
+  for (const auto& cache : waits_.takeDue(now.mono)) {
+    const auto it = attempts_.find(cache);
+    if (it == attempts_.end() || !it->second.has_failed) { continue; }
+    ++it->second.number;
+    it->second.has_failed = false;
+    is_wanted_new_ = true;
+  }
+}
+
+kcache::Wanted NodeAgent::wanted() const {
+  kcache::Wanted out;
+  out.gpus = facts_.gpus;
+  for (const auto& [ns, scope] : scopes_) {
+    for (const auto& [name, cache] : scope.known.caches) {
+      const model::ObjectKey key{ns, name};
+      auto wanted = wantedOf(*cache);
+      if (!wanted) {
+        if (!cache->is_deleting) { out.undecided.insert(key); }
+        continue;
+      }
+      if (!*wanted || !mayFetch(scope.known, name)) {
+        out.undecided.insert(key);
+        continue;
+      }
+      out.images.emplace(key, **std::move(wanted));
+    }
+  }
+  return out;
+}
+
+kcache::WantedPtr NodeAgent::takeWanted() {
+  if (!isComplete() || !knows_gpus_ || !failure_.empty() || !std::exchange(is_wanted_new_, false)) {
+    return nullptr;
+  }
+  kcache::Wanted now = wanted();
+  std::map<model::ObjectKey, Attempt> attempts;
+  for (auto& [cache, image] : now.images) {
+    const std::string digest = image.image.digest->text();
+    const auto known = attempts_.find(cache);
+    const bool is_same = known != attempts_.end() && known->second.digest == digest;
+    if (known != attempts_.end() && !is_same) { waits_.forget(cache); }
+    const Attempt attempt = is_same ? known->second : Attempt{digest};
+    image.attempt = attempt.number;
+    attempts.emplace(cache, attempt);
+  }
+  for (const auto& [cache, attempt] : attempts_) {
+    if (!attempts.contains(cache)) { waits_.forget(cache); }
+  }
+  attempts_ = std::move(attempts);
+  if (told_ != nullptr && *told_ == now) { return nullptr; }
+  told_ = std::make_shared<const kcache::Wanted>(std::move(now));
+  return told_;
+}
+
+// ---- what is done
+
+void NodeAgent::go(Now now, kapi::Effects& out) {
+  takeDueAttempts(now);
+  const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure_.empty() && is_taking_;
+  if (may_write) {
+    while (const auto key = desk_.next(now.mono)) {
+      const auto scope = scopes_.find(key->ns);
+      if (scope == scopes_.end()) { continue; }
+      look(*key, scope->second, now, out);
+      if (scope->second.isEmpty() && !desk_.isOpen(*key)) { scopes_.erase(scope); }
+    }
+    for (const auto& note : std::exchange(notes_, {})) { events_.send(note, now, out); }
+    events_.tick(now, out);
+  }
+  std::optional<Mono> due = waits_.nextDue();
+  const auto sooner = [&due](std::optional<Mono> at) {
+    if (at) { due = due ? std::min(*due, *at) : *at; }
+  };
+  if (may_write) {
+    sooner(desk_.nextDue());
+    sooner(events_.nextDue());
+  }
+  if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
+}
+
+void NodeAgent::look(const model::ObjectKey& key, Scope& scope, Now now, kapi::Effects& out) {
+  ScopePlan plan = planOf(key, scope.known, facts_, now.wall);
+  if (plan.act == NodeAct::Nothing) { return lookAtOther(key, scope, out); }
+  if (plan.act == NodeAct::WriteStatus && scope.written_at) {
+    const Mono at = *scope.written_at + (plan.is_progress_only ? kProgressGap : kGap);
+    if (now.mono < at) { return desk_.touchAt(key, at); }
+  }
+  carryOut(key, scope, std::move(plan), now, out);
+}
+
+/// What an older version left of this node: first its finalizers, then the object.
+void NodeAgent::lookAtOther(const model::ObjectKey& key, const Scope& scope, kapi::Effects& out) {
+  for (const auto& [name, object] : scope.others) {
+    std::vector<std::string> kept;
+    for (const std::string& finalizer : object->finalizers.names) {
+      if (kcache::handleIn(finalizer).empty()) { kept.push_back(finalizer); }
+    }
+    if (object->finalizers.are_cut) { continue; }
+    if (kept.size() != object->finalizers.names.size()) {
+      return send(key, Doing::WriteFinalizers,
+                  kcache::writeFinalizers(kcache::nodeKindOf(object->key), object->key, object->uid,
+                                          object->revision, kept),
+                  out);
+    }
+    if (!object->is_deleting) { return send(key, Doing::Delete, kcache::deleteNode(*object), out); }
+  }
+}
+
+void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, ScopePlan plan, Now now,
+                         kapi::Effects& out) {
+  const CacheNode& object = plan.object;
+  switch (plan.act) {
+    case NodeAct::Create: return send(key, Doing::Create, kcache::createNode(key, plan.finalizers), out);
+    case NodeAct::WriteStatus:
+      scope.written_at = now.mono;
+      for (auto& note : newsIn(*scope.known.object, object)) { notes_.push_back(std::move(note)); }
+      return send(key, Doing::WriteStatus, kcache::writeStatus(object), out);
+    case NodeAct::WriteFinalizers:
+      return send(
+          key, Doing::WriteFinalizers,
+          kcache::writeFinalizers(kcache::nodeKindOf(key), key, object.uid, object.revision, plan.finalizers),
+          out);
+    case NodeAct::Delete: return send(key, Doing::Delete, kcache::deleteNode(object), out);
+    case NodeAct::Nothing: return;
+  }
+}
+
+void NodeAgent::send(const model::ObjectKey& key, Doing doing, kapi::Call call, kapi::Effects& out) {
+  call.token = desk_.begin(key, doing);
+  out.emplace_back(std::move(call));
+}
+
+void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const std::size_t place = std::size_t{kapi::tokenOwner(outcome.token)} - kFirst;
+  if (place < reflectors_.size()) {
+    return take(reflectors_.at(place), reflectors_.at(place).handle(outcome, now), out);
+  }
+  const auto answer = desk_.answered(outcome.token);
+  if (!answer) {
+    parts_.handle(outcome, now, out);
+    return;
+  }
+  if (answer->stale) { return; }
+  if (outcome.result != kapi::CallResult::Applied) { return failed(answer->key, outcome, now, out); }
+  desk_.worked(answer->key);
+  Scope& scope = scopes_[answer->key.ns];
+  scope.trouble.clear();
+  const auto object = outcome.object.as<CacheNode>();
+  if (object != nullptr && answer->what != Doing::Delete && object->key == answer->key) {
+    applyNodeObject(answer->key, object);
+    is_wanted_new_ = true;
+    if (answer->what == Doing::Create) { notes_.push_back(createdNote(*object)); }
+  } else {
+    // The watch says what became of it.
+    desk_.failed(answer->key, now.mono, kGap);
+  }
+}
+
+void NodeAgent::failed(const model::ObjectKey& key, const kapi::Outcome& outcome, Now now,
+                       kapi::Effects& out) {
+  Scope& scope = scopes_[key.ns];
+  scope.written_at.reset();
+  desk_.failed(key, now.mono, outcome.retry_after);
+  const bool is_behind = outcome.http == 409 || outcome.notFound();  // somebody was faster
+  std::string trouble = is_behind ? "" : fmt::format("{} {}", outcome.http, outcome.message);
+  if (!trouble.empty() && trouble != scope.trouble) {
+    out.emplace_back(kapi::Log{
+        kapi::Level::Warn, "a node object cannot be written", {{"object", key.text()}, {"why", trouble}}});
+  }
+  scope.trouble = std::move(trouble);
+}
+
+std::string NodeAgent::readiness() const {
+  std::string lines;
+  const auto line = [&](std::string_view what, std::string_view trouble) {
+    lines += fmt::format("{}: {}\n", what, trouble.empty() ? "ok" : trouble);
+  };
+  for (const auto& one : reflectors_) {
+    line(one.kind()->plural, one.absent()    ? "not served; apply charts/gkm/crds/crds.yaml"
+                             : !one.synced() ? (one.trouble().empty() ? "not listed yet" : one.trouble())
+                                             : one.trouble());
+  }
+  line("gpus", knows_gpus_ ? "" : "not looked at yet");
+  line("store", has_ == nullptr ? "not opened yet" : has_->trouble);
+  const bool is_ready = isComplete() && knows_gpus_ && has_ != nullptr && has_->trouble.empty();
+  return (is_ready ? "1" : "0") + lines;
+}
+
+}  // namespace gs::gkm

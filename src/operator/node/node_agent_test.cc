@@ -1,0 +1,316 @@
+#include "operator/node/node_agent_hand_test.h"
+
+namespace gs::gkm {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const model::ObjectKey kOne{"ns", "one"};
+const model::ObjectKey kTwo{"ns", "two"};
+const model::ObjectKey kWide{"", "wide"};
+const std::string kOnesFinalizer = "gkm.io.one/finalizer";
+
+kapi::Outcome answerOf(kapi::CallResult result, int http, const char* message) {
+  kapi::Outcome out;
+  out.result = result;
+  out.http = http;
+  out.message = message;
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+class NodeAgentTest : public NodeHand {
+ protected:
+  [[nodiscard]] bool isTold(const std::string& event) const {
+    const auto all = events();
+    return std::find(all.begin(), all.end(), event) != all.end();
+  }
+};
+
+TEST_F(NodeAgentTest, ACacheIsFetchedBehindItsFinalizerAndSaid) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  EXPECT_EQ(counts("ns"), "1 0 1 0 0 0");
+  EXPECT_EQ(finalizers("ns"), (Texts{kOnesFinalizer}));
+  EXPECT_EQ(object("ns")->node.text, "node-a");
+  EXPECT_EQ(object("ns")->gpus.at(0).type, "None Detected");
+  EXPECT_EQ(
+      server.objects.at({"gkmcachenodes", {"ns", "node-a"}})["metadata"]["labels"]["kubernetes.io/hostname"]
+          .str(),
+      "node-a");
+  EXPECT_EQ(events(), (Texts{"Normal Created: GKMCacheNode for node node-a"}));
+  EXPECT_LE(writes.size(), 3U);
+}
+
+TEST_F(NodeAgentTest, NothingIsWantedBeforeTheFinalizerStands) {
+  makeCache(kOne);
+  fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.verb != kapi::Verb::Create) { return std::nullopt; }
+    return answerOf(kapi::CallResult::Refused, 403, "no");
+  };
+  start();
+  pass(minutes{1});
+  ASSERT_NE(store.wanted(), nullptr);
+  EXPECT_TRUE(store.wanted()->images.empty());
+  EXPECT_EQ(logs.size(), 1U);      // the same trouble once
+  EXPECT_LE(written("POST"), 15);  // and later each time
+  fate = {};
+  pass(seconds{15});
+  EXPECT_EQ(store.wanted()->images.size(), 1U);
+}
+
+TEST_F(NodeAgentTest, ACacheOfTheClusterHasAnObjectOfTheCluster) {
+  makeCache(kWide);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(shown(""), "wide@a: Extracted");
+  EXPECT_EQ(written("POST clustergkmcachenodes"), 1);
+}
+
+TEST_F(NodeAgentTest, CachesOfANamespaceShareOneObject) {
+  makeCache(kOne);
+  makeCache(kTwo);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted; two@a: Extracted");
+  EXPECT_EQ(counts("ns"), "1 0 2 0 0 0");
+  EXPECT_EQ(written("POST"), 1);
+}
+
+TEST_F(NodeAgentTest, ACacheWithoutADigestIsLeftAlone) {
+  makeCache(kOne, "");
+  start();
+  pass(seconds{30});
+  EXPECT_EQ(shown("ns"), "-");
+  EXPECT_TRUE(writes.empty());
+}
+
+TEST_F(NodeAgentTest, AnImageThatIsNoneIsAnErrorAndTakesNothingAwayFromOthers) {
+  makeCache(kOne, kDigestA, "NOT AN IMAGE");
+  makeCache(kTwo);
+  start();
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "one@a: Error; two@a: Extracted");
+  EXPECT_NE(object("ns")->caches.at("one").at(kDigestA).condition->message.find("spec.image"),
+            std::string::npos);
+  EXPECT_EQ(counts("ns"), "1 0 1 1 0 0");
+}
+
+TEST_F(NodeAgentTest, PodsAreCountedAndTold) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{2});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(counts("ns"), "1 1 0 0 1 0");
+  EXPECT_TRUE(isTold("Normal CacheUsed: cache \"one\" used by pod \"ns/pod-1\", use count 1"));
+  store.pods.clear();
+  pass(seconds{2});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  EXPECT_TRUE(isTold("Normal CacheRelease: cache \"one\" no longer used by pod \"ns/pod-1\", use count 0"));
+  EXPECT_EQ(written("PUT"), 4);  // the node, Extracted, Running, Extracted
+}
+
+TEST_F(NodeAgentTest, ADeletedCacheGoesWithItsEntryFinalizerAndObject) {
+  makeCache(kOne);
+  makeCache(kTwo);
+  start();
+  pass(seconds{3});
+  deleteCache(kOne);
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "two@a: Extracted");
+  EXPECT_EQ(finalizers("ns"), (Texts{"gkm.io.two/finalizer"}));
+  releaseCache(kOne);
+  deleteCache(kTwo);
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "-");
+  EXPECT_LE(written("PUT"), 12);
+}
+
+TEST_F(NodeAgentTest, ADeletedCacheThatPodsHaveKeepsFinalizerAndFilesUntilTheyEnd) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  deleteCache(kOne);
+  pass(minutes{2});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(finalizers("ns"), (Texts{kOnesFinalizer}));
+  store.pods.clear();
+  pass(seconds{4});
+  EXPECT_EQ(shown("ns"), "-");
+}
+
+TEST_F(NodeAgentTest, AnOlderImageIsOutdatedWhilePodsHaveIt) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  setDigest(kOne, kDigestB);
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Outdated; one@b: Extracted");
+  EXPECT_EQ(counts("ns"), "1 1 0 0 0 1");
+  store.pods.clear();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@b: Extracted");
+}
+
+TEST_F(NodeAgentTest, AFailedImageIsTriedAgainLaterEachTime) {
+  store.failing[kDigestA] = "no such image";
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Error");
+  EXPECT_NE(object("ns")->caches.at("one").at(kDigestA).condition->message.find("no such image"),
+            std::string::npos);
+  EXPECT_EQ(counts("ns"), "1 0 0 1 0 0");
+  EXPECT_EQ(store.tries(), 1);
+  pass(seconds{12});
+  EXPECT_EQ(store.tries(), 2);
+  pass(seconds{12});
+  EXPECT_EQ(store.tries(), 2);
+  pass(minutes{60});
+  EXPECT_GE(store.tries(), 8);
+  EXPECT_LE(store.tries(), 12);
+  EXPECT_LE(written("PUT"), 2);  // the same cause is written once
+  EXPECT_EQ(events().size(), 2U);
+  store.failing.clear();
+  pass(minutes{11});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+}
+
+TEST_F(NodeAgentTest, AnotherDigestIsTriedAtOnceAfterOneThatFailed) {
+  store.failing[kDigestA] = "no such image";
+  makeCache(kOne);
+  start();
+  pass(minutes{30});
+  setDigest(kOne, kDigestB);
+  pass(seconds{2});
+  EXPECT_EQ(shown("ns"), "one@b: Extracted");
+}
+
+TEST_F(NodeAgentTest, GpusSayWhichCanUseACache) {
+  const kcache::CacheGpu hopper{0, "H100", "550", {"cuda", "90", 32}};
+  kcache::CacheGpu ampere{1, "A100", "550", {"cuda", "80", 32}};
+  makeCache(kOne);
+  start({hopper, ampere});
+  pass(seconds{3});
+  EXPECT_EQ(object("ns")->caches.at("one").at(kDigestA).compatible_gpus, std::vector<int>{0});
+  EXPECT_EQ(object("ns")->caches.at("one").at(kDigestA).incompatible_gpus, std::vector<int>{1});
+  EXPECT_EQ(object("ns")->gpus.size(), 2U);
+  look({hopper});
+  pass(seconds{3});
+  EXPECT_TRUE(object("ns")->caches.at("one").at(kDigestA).incompatible_gpus.empty());
+  EXPECT_EQ(store.wanted()->gpus.size(), 1U);
+}
+
+TEST_F(NodeAgentTest, ObjectsOfOtherNodesAreNobodysBusiness) {
+  server.put(
+      kcache::kCacheNode,
+      json::Object{{"metadata", json::Object{{"name", "node-b"},
+                                             {"namespace", "ns"},
+                                             {"labels", json::Object{{"kubernetes.io/hostname", "node-b"}}},
+                                             {"finalizers", json::Array{kOnesFinalizer}}}}});
+  makeCache(kOne);
+  start();
+  pass(seconds{5});
+  EXPECT_TRUE(object("ns", "node-b").has_value());
+  EXPECT_EQ(written("DELETE"), 0);
+}
+
+TEST_F(NodeAgentTest, WhatAnOlderVersionNamedOtherwiseGoes) {
+  server.put(
+      kcache::kCacheNode,
+      json::Object{{"metadata", json::Object{{"name", "one-1a2b3c4d"},
+                                             {"namespace", "ns"},
+                                             {"labels", json::Object{{"kubernetes.io/hostname", "node-a"}}},
+                                             {"finalizers", json::Array{kOnesFinalizer}}}}});
+  makeCache(kOne);
+  start();
+  pass(seconds{10});
+  EXPECT_FALSE(object("ns", "one-1a2b3c4d").has_value());
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+}
+
+TEST_F(NodeAgentTest, AnObjectThatSomebodyDeletesIsMadeAnew) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  const auto uid = object("ns")->uid;
+  server.deleteSoftly(kcache::kCacheNode, {"ns", kNode});
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  EXPECT_NE(object("ns")->uid, uid);
+}
+
+TEST_F(NodeAgentTest, ForeignFinalizersStay) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  server.objects.at({"gkmcachenodes", {"ns", kNode}})
+      .child("metadata")
+      .set("finalizers", json::Array{"x.io/mine", kOnesFinalizer});
+  server.touch({"gkmcachenodes", {"ns", kNode}});
+  deleteCache(kOne);
+  pass(seconds{5});
+  EXPECT_EQ(finalizers("ns"), (Texts{"x.io/mine"}));
+  pass(minutes{5});
+  EXPECT_LE(written("DELETE"), 0);
+}
+
+TEST_F(NodeAgentTest, WhileAKindIsMissingNothingIsTakenAwayAndNothingWritten) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.verb != kapi::Verb::List || call.kind != kcache::kCache) { return std::nullopt; }
+    return answerOf(kapi::CallResult::Refused, 404, "page not found");
+  };
+  endWatch(kcache::kCache, 404);
+  store.pods.clear();
+  pass(minutes{2});
+  EXPECT_EQ(finalizers("ns"), Texts{kOnesFinalizer});
+  EXPECT_TRUE(object("ns")->caches.contains("one"));
+  EXPECT_EQ(store.wanted()->images.size(), 1U);
+  fate = {};
+  pass(minutes{1});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+}
+
+TEST_F(NodeAgentTest, AWriteThatIsRefusedWaitsLongerEachTime) {
+  makeCache(kOne);
+  start();
+  int tries = 0;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.verb != kapi::Verb::Update) { return std::nullopt; }
+    ++tries;
+    return answerOf(kapi::CallResult::Unknown, 500, "etcd");
+  };
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(minutes{2});
+  EXPECT_GE(tries, 5);
+  EXPECT_LE(tries, 25);
+  fate = {};
+  pass(seconds{11});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+}
+
+TEST_F(NodeAgentTest, AfterARestartNothingIsWrittenThatStandsThere) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{5});
+  writes.clear();
+  start();
+  pass(minutes{5});
+  EXPECT_TRUE(writes.empty()) << writes.front();
+}
+
+}  // namespace
+}  // namespace gs::gkm

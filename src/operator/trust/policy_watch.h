@@ -1,0 +1,48 @@
+// PolicyWatch: the ConfigMap with the policy of signatures (kcache/trust/policy.h), as its texts, for whoever
+// decides by them. Another one than ours is not looked at.
+//
+// A machine, to be run beside another one: give it every event. Until a list was complete it has said
+// nothing, and nobody may decide as if there were no policy. One that cannot be read any more (403, no
+// answer) stays as it was. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "controller/reflector.h"
+#include "kapi/call.h"
+
+namespace gs::gkm {
+
+/// Values by key, as the ConfigMap has them; "data" only.
+using PolicyTexts = std::map<std::string, std::string>;
+
+class PolicyWatch {
+ public:
+  /// There is one, or (nullptr) there is none. On the machine's thread.
+  using Told = std::function<void(std::shared_ptr<const PolicyTexts>)>;
+  /// `ns`: our own namespace.
+  PolicyWatch(const std::string& ns, std::string name, Told told, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  /// It has said how it is.
+  [[nodiscard]] bool isKnown() const { return is_known_; }
+  /// A line for a page of health.
+  [[nodiscard]] std::string check() const;
+  /// The event is an answer to a call of its own, and nobody else's.
+  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
+
+ private:
+  kapi::Effects took(controller::Reflector::Output output);
+
+  const std::string name_;
+  const Told told_;
+  controller::Reflector reflector_;
+  bool is_known_ = false;
+};
+
+}  // namespace gs::gkm

@@ -1,0 +1,103 @@
+#include "serve/node/cache_node.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/log.h"
+#include "kcache/trust/policy.h"
+#include "mcv/gpus.h"
+
+namespace gs::serve {
+namespace {
+
+kapi::Effects joined(kapi::Effects to, kapi::Effects more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return to;
+}
+
+}  // namespace
+
+CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, Rng rng)
+    : host_{host},
+      agent_{config.agent, rng.split()},
+      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
+              rng.split()},
+      images_{std::move(config.images), gate_, clock, rng.split()},
+      pause_{clock},
+      keeper_{std::move(config.keeper),
+              {.sources = [this](const kcache::Reference&) { return images_.source(); },
+               .admit = [this](const model::ObjectKey& cache,
+                               const kcache::WantedImage& image) { return images_.admit(cache, image); },
+               .tell =
+                   [this](const kcache::NodeHasPtr& has) {
+                     (void)host_.act([this, has](Now now) {
+                       auto out = agent_.has(has, now);
+                       passOn();
+                       return out;
+                     });
+                   }},
+              cacherim::Disk{},
+              clock,
+              pause_} {
+  if (config.gpus == nullptr) { return; }
+  gpus_ = std::make_unique<noderim::Poller>(std::move(config.gpus), noderim::Poller::Pace{},
+                                            [this](const agent::LookPtr& look) { gpusSeen(look); });
+}
+
+void CacheNodeRim::startThreads() {
+  keeper_.start();
+  if (gpus_ != nullptr) {
+    gpus_->start();
+  } else {
+    gpusSeen(std::make_shared<const agent::Look>(agent::Hardware{}));
+  }
+}
+
+void CacheNodeRim::stopThreads() {
+  if (gpus_ != nullptr) { gpus_->stop(); }
+  images_.stop();
+  keeper_.stop();
+}
+
+void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
+  auto gpus = mcv::gpusOf(*look);
+  if (!gpus) { log::warn("the GPUs cannot be looked at", {{"why", gpus.error().message}}); }
+  (void)host_.act([this, gpus = std::move(gpus)](Now now) {
+    kapi::Effects out;
+    // A driver that does not answer now takes no GPU away; one that never did has none to tell of.
+    if (gpus || !agent_.knowsGpus()) {
+      out = agent_.gpus(gpus ? *gpus : std::vector<kcache::CacheGpu>{}, now);
+    }
+    passOn();
+    return out;
+  });
+}
+
+kapi::Effects CacheNodeRim::start(Now now) {
+  kapi::Effects out = joined(agent_.start(now), policy_.start(now));
+  passOn();
+  return out;
+}
+
+kapi::Effects CacheNodeRim::handle(const kapi::MachineEvent& event, Now now) {
+  kapi::Effects out;
+  const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
+  if (is_time || gkm::PolicyWatch::isForIt(event)) { out = policy_.handle(event, now); }
+  if (!gkm::PolicyWatch::isForIt(event)) { out = joined(std::move(out), agent_.handle(event, now)); }
+  passOn();
+  return out;
+}
+
+void CacheNodeRim::passOn() {
+  if (!policy_.isKnown()) { return; }
+  if (auto wanted = agent_.takeWanted()) { keeper_.want(std::move(wanted)); }
+}
+
+std::string CacheNodeRim::readiness() const {
+  std::string out = agent_.readiness();
+  if (!policy_.isKnown()) { out.front() = '0'; }
+  const std::string trouble = gate_.trouble();
+  return out + (trouble.empty() ? policy_.check() : "trust-policy: " + trouble + "\n");
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,61 @@
+// CacheNodeRim: what gkm-agent's machine (operator/node/node_agent.h) has around it: the keeper of the store,
+// the looks at the GPUs, the policy of signatures; and what brings each to the other.
+//
+// The machine and the watch of the policy are driven by the Host as one. The clock and the Host outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "cacherim/keeper/keeper.h"
+#include "cacherim/registry/pause.h"
+#include "k8s/host.h"
+#include "noderim/gpu_source.h"
+#include "noderim/poller.h"
+#include "operator/node/node_agent.h"
+#include "operator/trust/policy_watch.h"
+#include "serve/node/registry_images.h"
+#include "serve/trust/gate.h"
+
+namespace gs::serve {
+
+class CacheNodeRim {
+ public:
+  struct Config {
+    gkm::NodeAgent::Config agent;
+    std::string ns;  // our own, where the policy is
+    cacherim::Keeper::Options keeper;
+    RegistryImages::Options images;
+    std::unique_ptr<noderim::GpuSource> gpus;  // nullptr: there are none
+  };
+  CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, Rng rng);
+
+  void startThreads();
+  void stopThreads();
+
+  // ---- the machine, on its thread
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  void stopTaking() { agent_.stopTaking(); }
+  [[nodiscard]] bool underWay() const { return agent_.underWay(); }
+  [[nodiscard]] const std::string& failure() const { return agent_.failure(); }
+  [[nodiscard]] std::string readiness() const;
+
+ private:
+  void gpusSeen(const agent::LookPtr& look);
+  /// What the machine wants, to the keeper. Not before it is known who may have what.
+  void passOn();
+
+  k8s::Host& host_;
+  TrustGate gate_;
+  gkm::NodeAgent agent_;
+  gkm::PolicyWatch policy_;
+  RegistryImages images_;
+  cacherim::RealPause pause_;
+  cacherim::Keeper keeper_;
+  std::unique_ptr<noderim::Poller> gpus_;  // nullptr: there are none
+};
+
+}  // namespace gs::serve

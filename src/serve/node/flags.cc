@@ -1,0 +1,97 @@
+#include "serve/node/flags.h"
+
+#include <fmt/format.h>
+
+#include "kapi/quantity.h"
+#include "mcv/create.h"
+#include "noderim/nvml.h"
+#include "noderim/simulated_gpus.h"
+
+namespace gs::serve {
+namespace {
+
+Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
+  const auto size = kapi::quantityUnits(text);
+  if (!size || *size < 0) {
+    return fail(Code::Invalid,
+                fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
+  }
+  return static_cast<std::uint64_t>(*size);
+}
+
+bool isCleanPath(const std::string& path) {
+  return path.starts_with('/') && !path.ends_with('/') && path.find("//") == std::string::npos &&
+         (path + '/').find("/../") == std::string::npos && (path + '/').find("/./") == std::string::npos;
+}
+
+}  // namespace
+
+void addCacheNode(process::Command command, CacheNodeFlags& f) {
+  command.topic("Caches")
+      .text("--node-name", "NAME", f.node_name,
+            "The Node that this machine is; without it KUBE_NODE_NAME of the environment")
+      .name("--store", f.store, "Folder of the extracted caches; gkm-csi has to have the same")
+      .name("--usage", f.usage, "Folder in which gkm-csi says which volumes have a cache mounted")
+      .name("--mount-path", f.mount_path,
+            "Where pods mount caches: paths inside of Triton's and vLLM's files are written for it")
+      .text("--cache-quota", "SIZE", f.quota,
+            "Bytes of all caches: what no cache names and no pod has goes when there are more; 0: no limit")
+      .duration("--cache-age", f.age, "What no cache names and no pod has goes after this time");
+  command.topic("Registries")
+      .number("--concurrency", "N", 1, 32, f.concurrency,
+              "How many images are fetched at once; a namespace has half of that")
+      .text("--bandwidth", "SIZE", f.bandwidth, "Bytes per second of all of them together; 0: no limit")
+      .text("--authfile", "FILE", f.authfile,
+            "Who to be at which registry, as docker and podman write it; without it REGISTRY_AUTH_FILE and "
+            "their usual places")
+      .text("--registry-ca", "FILE", f.registry_ca, "Certificates to trust besides the system's (PEM)");
+  command.topic("GPUs")
+      .name("--nvml-library", f.nvml_library, "The library of NVIDIA's driver, by its name or its path")
+      .text("--simulate", "FILE", f.simulate,
+            "GPUs of the node of that name in a node file, in place of a driver's");
+}
+
+Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundings) const {
+  const std::string name = node_name.empty() ? surroundings.env("KUBE_NODE_NAME").value_or("") : node_name;
+  if (name.empty()) {
+    return fail(Code::Invalid,
+                "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
+  }
+  return model::NodeName{name};
+}
+
+Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
+  const auto most = sizeOf("--cache-quota", quota);
+  if (!most) { return tl::unexpected(most.error()); }
+  const auto rate = sizeOf("--bandwidth", bandwidth);
+  if (!rate) { return tl::unexpected(rate.error()); }
+  for (const auto& [flag, path] :
+       {std::pair{"--store", store}, {"--usage", usage}, {"--mount-path", mount_path}}) {
+    if (!isCleanPath(path)) {
+      return fail(Code::Invalid,
+                  fmt::format("{}={} has to be an absolute path, without '/' at its end", flag, path));
+    }
+  }
+  return cacherim::Keeper::Options{
+      .keeping = {.root = store, .usage_folder = usage, .sweep = {.quota = *most, .most_age = age}},
+      .workers = concurrency,
+      .bytes_per_second = *rate,
+      .architecture = mcv::kArchitecture,
+      .mount_path = mount_path};
+}
+
+Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(
+    const model::NodeName& node, const k8s::Surroundings& surroundings) const {
+  if (surroundings.env("NO_GPU").value_or("") == "true") { return std::unique_ptr<noderim::GpuSource>{}; }
+  if (simulate.empty()) {
+    return std::unique_ptr<noderim::GpuSource>{
+        std::make_unique<noderim::Nvml>(noderim::Nvml::Options{.library = nvml_library})};
+  }
+  auto source = std::make_unique<noderim::SimulatedGpus>(simulate, node);
+  if (const auto read = source->read(); !read) {
+    return fail(read.error().code, "--simulate: " + read.error().message);
+  }
+  return std::unique_ptr<noderim::GpuSource>{std::move(source)};
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,73 @@
+#include "serve/node/registry_images.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace gs::serve {
+
+/// A registry with what it waits by.
+struct RegistryImages::Source final : cacherim::ImageSource {
+  Source(cacherim::RegistryOptions options, const Clock& clock, Rng rng)
+      : pause{clock}, registry{std::move(options), clock, rng, pause} {}
+
+  Result<cacherim::FetchedManifest> manifest(const kcache::Reference& reference) override {
+    return registry.manifest(reference);
+  }
+  Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
+              const cacherim::ByteSink& sink) override {
+    return registry.blob(repository, blob, sink);
+  }
+  void cancel() override {
+    pause.cancel();
+    registry.cancel();
+  }
+
+  cacherim::RealPause pause;
+  cacherim::Registry registry;
+};
+
+Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(
+    const cacherim::RegistryOptions& options) {
+  auto credentials = cacherim::readAuthFiles(options_.authfile, options_.environment);
+  if (!credentials) { return tl::unexpected(std::move(credentials).error()); }
+  cacherim::RegistryOptions how = options;
+  how.credentials = *std::move(credentials);
+  const MutexLock lock{mutex_};
+  return std::make_unique<Source>(std::move(how), clock_, rng_.split());
+}
+
+Result<std::unique_ptr<cacherim::ImageSource>> RegistryImages::source() {
+  auto out = make(options_.registry);
+  if (!out) { return tl::unexpected(std::move(out).error()); }
+  return std::unique_ptr<cacherim::ImageSource>{*std::move(out)};
+}
+
+Status RegistryImages::admit(const model::ObjectKey& cache, const kcache::WantedImage& image) {
+  cacherim::RegistryOptions options = options_.registry;
+  options.whole = kBudget;
+  const auto source = make(options);
+  if (!source) { return tl::unexpected(source.error()); }
+  {
+    const MutexLock lock{mutex_};
+    if (is_stopped_) { return fail(Code::Unavailable, "gkm-agent is ending"); }
+    asking_.insert(source->get());
+  }
+  const auto why = gate_.admit((*source)->registry, cache, image.image);
+  {
+    const MutexLock lock{mutex_};
+    asking_.erase(source->get());
+  }
+  if (!why) { return tl::unexpected(why.error()); }
+  log::info("a cache may have its image",
+            {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
+  return {};
+}
+
+void RegistryImages::stop() {
+  const MutexLock lock{mutex_};
+  is_stopped_ = true;
+  for (Source* one : asking_) { one->cancel(); }
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,52 @@
+// RegistryImages: where the keeper of a node has its images from, and whom it asks whether a cache may have
+// one: registries, and the policy of signatures. Credentials are read for each image, so that a Secret that
+// changed counts. Any thread, several at a time; the clock and the gate must outlive it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/random.h"
+#include "cacherim/registry/auth_files.h"
+#include "cacherim/registry/registry.h"
+#include "kcache/node/node.h"
+#include "serve/trust/gate.h"
+
+namespace gs::serve {
+
+class RegistryImages {
+ public:
+  /// Of asking for signatures, all tries included.
+  static constexpr Duration kBudget = std::chrono::minutes{1};
+
+  struct Options {
+    std::string authfile{};  // "": those of the environment
+    cacherim::Environment environment{};
+    cacherim::RegistryOptions registry{};  // but for the credentials
+  };
+  RegistryImages(Options options, const TrustGate& gate, const Clock& clock, Rng rng)
+      : options_{std::move(options)}, gate_{gate}, clock_{clock}, rng_{rng} {}
+
+  /// Error: credentials cannot be read.
+  [[nodiscard]] Result<std::unique_ptr<cacherim::ImageSource>> source();
+  [[nodiscard]] Status admit(const model::ObjectKey& cache, const kcache::WantedImage& image);
+  /// What asks for signatures ends, for good.
+  void stop();
+
+ private:
+  struct Source;
+  [[nodiscard]] Result<std::unique_ptr<Source>> make(const cacherim::RegistryOptions& options);
+
+  const Options options_;
+  const TrustGate& gate_;
+  const Clock& clock_;
+  Mutex mutex_;
+  Rng rng_ GS_GUARDED_BY(mutex_);
+  std::set<Source*> asking_ GS_GUARDED_BY(mutex_);
+  bool is_stopped_ GS_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace gs::serve

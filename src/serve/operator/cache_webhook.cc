@@ -1,0 +1,58 @@
+#include "serve/operator/cache_webhook.h"
+
+#include <utility>
+
+#include "operator/admission/metrics.h"
+
+namespace gs::serve {
+namespace {
+
+/// More than images are resolved at once (Turns::Limits::all): a review that needs none always finds one.
+constexpr std::size_t kWorkers = 64;
+static_assert(kWorkers > std::size_t{Turns::Limits{}.all});
+
+}  // namespace
+
+CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics)
+    : flags_{std::move(config.flags)},
+      key_{flags_.signing_key},
+      resolver_{std::move(config.resolver), std::move(config.verify), clock, rng, metrics},
+      machine_{{.certificates = flags_.certificates(config.ns),
+                .key = flags_.key(config.ns),
+                .on_pair = [this](const admission::PairPtr& shown) { pair_.set(shown); },
+                .on_key = [this](const std::string& key) { keyIs(key); }},
+               maker_},
+      handler_{{.resolve = [this](const model::ObjectKey& cache,
+                                  const kcache::Reference& image) { return resolver_.resolve(cache, image); },
+                .signing_key = [this] { return key(); },
+                .honours_kyverno = flags_.kyverno}},
+      server_{{.reviews = [this](const net::Request& request) { return handler_.answer(request); },
+               .health = std::move(config.health),
+               .requests = gkm::kReviews,
+               .request_seconds = gkm::kReviewSeconds},
+              metrics} {}
+
+void CacheWebhook::keyIs(const std::string& key) {
+  const MutexLock lock{mutex_};
+  key_ = key;
+}
+
+std::string CacheWebhook::key() const {
+  const MutexLock lock{mutex_};
+  return key_;
+}
+
+Status CacheWebhook::start() {
+  return server_.start(reviewHttp(flags_.address, kWorkers, flags_.tls(pair_)));
+}
+
+void CacheWebhook::stop() {
+  resolver_.stop();
+  server_.stop();
+}
+
+process::Endpoint CacheWebhook::endpoint() {
+  return {.serves = "API servers", .start = [this] { return start(); }, .stop = [this] { stop(); }};
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,190 @@
+#include "serve/operator/cache_webhook.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <vector>
+
+#include "base/base64.h"
+#include "base/system_clock.h"
+#include "net/http_client.h"
+#include "operator/admission/digest_mark.h"
+#include "operator/admission/review_test.h"
+
+namespace gs::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using gkm::CacheText;
+using gkm::ReviewText;
+using gkm::Strings;
+
+const std::string kDigest = gkm::kFirstDigest;
+const std::string kPinned = "quay.io/gkm/a@" + kDigest;  // nobody is asked for what it is
+constexpr const char* kSigning = "a key that is long enough";
+constexpr const char* kMutatePath = "/mutate-gkm-io-v1alpha1-gkmcache";
+constexpr const char* kValidatePath = "/validate-gkm-io-v1alpha1-gkmcache";
+
+/// The webhook as it is served, with a certificate that a test gives its machine in the Secret's place.
+class CacheWebhookTest : public ::testing::Test {
+ protected:
+  CacheWebhookTest() {
+    flags_.address = "127.0.0.1:0";
+    flags_.signing_key = kSigning;
+  }
+  ~CacheWebhookTest() override {
+    if (webhook_) { webhook_->stop(); }
+  }
+  void serve(ImageResolver::Verify verify) {
+    webhook_ = std::make_unique<CacheWebhook>(
+        CacheWebhook::Config{.flags = flags_,
+                             .ns = "gkm-system",
+                             .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
+                             .resolver = {.environment = [](const char*) { return std::nullopt; }},
+                             .verify = std::move(verify)},
+        clock_, Rng{1}, metrics_);
+    kapi::Outcome secret = answerTo(webhook_->machine().start(clock_.now()), "secrets");
+    const Wall now = clock_.now().wall;
+    const auto pair = *OpensslMaker{}.make({"gkm-webhook-service.gkm-system.svc"}, {now - 1min, now + 1h});
+    admission::Secret stored;
+    stored.data = {{"ca.crt", pair.ca}, {"tls.crt", pair.certificate}, {"tls.key", pair.key}};
+    secret.result = kapi::CallResult::Applied;
+    secret.http = 200;
+    secret.object = std::make_shared<const admission::Secret>(std::move(stored));
+    (void)webhook_->machine().handle(secret, clock_.now());
+    const auto started = webhook_->start();
+    ASSERT_TRUE(started.has_value()) << started.error().message;
+    ca_ = pair.ca;
+  }
+  static kapi::Outcome answerTo(const kapi::Effects& effects, std::string_view plural) {
+    kapi::Outcome out;
+    for (const auto& effect : effects) {
+      const auto* call = std::get_if<kapi::Call>(&effect);
+      if (call != nullptr && call->kind->plural == plural) { out.token = call->token; }
+    }
+    return out;
+  }
+  [[nodiscard]] net::Answer post(const std::string& path, const std::string& body) const {
+    net::HttpClient client{{.tls = {.ca_pem = ca_, .server_name = "gkm-webhook-service.gkm-system.svc"}}};
+    net::ClientRequest request;
+    request.method = "POST";
+    request.url = "https://127.0.0.1:" + std::to_string(webhook_->port()) + path;
+    request.body = body;
+    return client.send(request);
+  }
+  [[nodiscard]] json::Value review(const std::string& path, const ReviewText& text) const {
+    const net::Answer answer = post(path, text.text());
+    EXPECT_EQ(answer.status, 200) << answer.message << answer.body;
+    const auto body = json::parse(answer.body);
+    return body ? (*body)["response"] : json::Value{};
+  }
+  [[nodiscard]] double counted(const std::string& path, const std::string& result) {
+    return metrics_.counter("gkm_operator_webhook_requests_total", "", {{"path", path}, {"result", result}})
+        .value();
+  }
+
+  SystemClock clock_;
+  Metrics metrics_;
+  CacheWebhookFlags flags_;
+  std::unique_ptr<CacheWebhook> webhook_;
+  std::string ca_;
+};
+
+TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
+  serve(verifyNothing);
+  const ReviewText made{.object = {kPinned}};
+  const json::Value answer = review(kMutatePath, made);
+  ASSERT_TRUE(answer["allowed"].boolOr(false));
+  const CacheText cache = gkm::patched(made.object, *decodeBase64(answer["patch"].str()));
+  EXPECT_EQ(cache.annotations->at("gkm.io/mutationSig"), gkm::digestMark(kSigning, "ns", kPinned, kDigest));
+  EXPECT_TRUE(review(kValidatePath, {.object = cache})["allowed"].boolOr(false));
+  EXPECT_FALSE(
+      review(kValidatePath, {.object = {kPinned, Strings{{"gkm.io/resolvedDigest", kDigest}}}})["allowed"]
+          .boolOr(true));
+  EXPECT_EQ(counted(kMutatePath, "patched"), 1);
+  EXPECT_EQ(counted(kValidatePath, "allowed"), 1);
+  EXPECT_EQ(counted(kValidatePath, "denied"), 1);
+  EXPECT_EQ(post("/healthz", "").body, "fine");
+}
+
+TEST_F(CacheWebhookTest, NothingUnverifiedIsForTheWholeCluster) {
+  serve(verifyNothing);
+  const json::Value answer =
+      review("/mutate-gkm-io-v1alpha1-clustergkmcache", {.object = {kPinned}, .ns = ""});
+  EXPECT_FALSE(answer["allowed"].boolOr(true));
+  EXPECT_TRUE(answer["status"]["message"].str().starts_with("image signature verification failed for '" +
+                                                            kPinned + "': no policy of trust"));
+}
+
+TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  std::vector<std::promise<void>> came(2);
+  serve([&](const model::ObjectKey& cache, const kcache::Reference&, Mono) -> Result<std::string> {
+    if (cache.ns != "slow") { return std::string{}; }
+    came.at(cache.name == "first" ? 0 : 1).set_value();
+    gone.wait();
+    return std::string{};
+  });
+  std::vector<std::future<json::Value>> hang;
+  for (const char* name : {"first", "second"}) {
+    hang.push_back(std::async(std::launch::async, [this, name] {
+      return review(kMutatePath, {.object = {kPinned, {}, "", name}, .ns = "slow"});
+    }));
+  }
+  for (auto& one : came) { one.get_future().wait(); }
+  const json::Value busy = review(kMutatePath, {.object = {kPinned}, .ns = "slow"});
+  EXPECT_NE(busy["status"]["message"].str().find("try again"), std::string::npos);
+  EXPECT_TRUE(review(kMutatePath, {.object = {kPinned}})["allowed"].boolOr(false));
+  const CacheText same{kPinned, Strings{{"gkm.io/resolvedDigest", kDigest}}};
+  EXPECT_TRUE(review(kValidatePath, {"UPDATE", same, same, "slow"})["allowed"].boolOr(false));
+  go.set_value();
+  for (auto& one : hang) { EXPECT_TRUE(one.get()["allowed"].boolOr(false)); }
+}
+
+TEST_F(CacheWebhookTest, OfTheLargestBodiesItReadsWhatIsAReview) {
+  serve(verifyNothing);
+  CacheText large{kPinned};
+  large.annotations = Strings{{"note", std::string(kMostReview - 4'096, 'x')}};
+  EXPECT_TRUE(review(kMutatePath, {.object = large})["allowed"].boolOr(false));
+  EXPECT_EQ(post(kMutatePath, std::string(kMostReview, '[')).status, 400);
+  EXPECT_EQ(post(kMutatePath, std::string(kMostReview + 1, ' ')).status, 413);
+  EXPECT_EQ(post(kMutatePath, "nonsense").status, 400);
+}
+
+TEST_F(CacheWebhookTest, TheKeyOfTheSecretIsUsedOnceItIsKnown) {
+  flags_.signing_key = "";
+  serve(verifyNothing);
+  EXPECT_FALSE(webhook_->machine().isReady());
+  EXPECT_NE(review(kMutatePath, {.object = {kPinned}})["status"]["message"].str().find("signing key"),
+            std::string::npos);
+}
+
+TEST(CacheWebhookFlagsTest, ReadWhatTheManifestsSay) {
+  std::map<std::string, std::string> said;
+  k8s::Surroundings around;
+  around.env = [&](const char* name) {
+    const auto it = said.find(name);
+    return it == said.end() ? std::nullopt : std::optional{it->second};
+  };
+  CacheWebhookFlags f;
+  ASSERT_TRUE(f.read(around).has_value());
+  EXPECT_FALSE(f.kyverno);
+  EXPECT_TRUE(f.isServed());
+  EXPECT_EQ(f.key("gkm-system")->secret, (model::ObjectKey{"gkm-system", "gkm-webhook-key"}));
+  EXPECT_NE(f.key("gkm-system")->make(), f.key("gkm-system")->make());
+  EXPECT_EQ(f.certificates("gkm-system")->service, "gkm-webhook-service");
+  said = {{"KYVERNO_VERIFICATION_ENABLED", "true"}, {"MUTATION_SIGNING_KEY", kSigning}};
+  ASSERT_TRUE(f.read(around).has_value());
+  EXPECT_TRUE(f.kyverno);
+  EXPECT_FALSE(f.key("gkm-system").has_value());
+  said["MUTATION_SIGNING_KEY"] = "short";
+  EXPECT_NE(f.read(around).error().message.find("5 bytes"), std::string::npos);
+  f.cert_dir = "/certs";
+  EXPECT_FALSE(f.certificates("gkm-system").has_value());
+  f.address = "0";
+  EXPECT_FALSE(f.isServed());
+}
+
+}  // namespace
+}  // namespace gs::serve
