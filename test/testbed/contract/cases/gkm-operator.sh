@@ -3,7 +3,7 @@
 # gkm-operator with its role: a kernel cache's life as users see it. No agent runs: what one writes on its node is written
 # by hand, as kcache/kinds/kinds.h says. Then its webhook, beside a registry that this file brings.
 
-GKM=$REPO/deploy/gkm/operator.yaml WEBHOOK=$REPO/deploy/gkm/webhook.yaml
+GKM=$REPO/deploy/gkm/base
 SCHEDULER_ACCOUNT=system:serviceaccount:gkm-system:gkm-operator
 A=sha256:$(printf 'a%.0s' {1..64}) B=sha256:$(printf 'b%.0s' {1..64})
 
@@ -57,7 +57,7 @@ provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$REPO/charts/gkm/crds/crds.yaml"
 make_node node-a
 make_node node-b
-kubectl apply -f "$GKM" >/dev/null
+kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.yaml" >/dev/null
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 start_operator operator 8081
 eventually_like "/readyz" 'role: leader' operator_page 8081 '/readyz?verbose'
@@ -175,7 +175,7 @@ eventually "its fsGroupPolicy" None field csidriver/csi.gkm.io .spec.fsGroupPoli
 step "the webhook makes its certificate and its key, and is trusted"
 REGISTRY=localhost:5001
 # Where the API server asks: no kubelet runs the Service's pods.
-sed 's/^  selector: .*/  type: ExternalName\n  externalName: localhost/; s/port: 443, targetPort: 9443/port: 9082/; s/port: 443}/port: 9082}/' "$WEBHOOK" |
+sed 's/^  selector: .*/  type: ExternalName\n  externalName: localhost/; s/port: 443, targetPort: webhook-server/port: 9082/; s/port: 443}/port: 9082}/' "$GKM/webhook.yaml" |
   kubectl apply -f - >/dev/null
 expect "webhooks that are asked" "z-mgkmcache.kb.io z-mclustergkmcache.kb.io z-vgkmcache.kb.io z-vclustergkmcache.kb.io" \
   "$(kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o json | jq -r '[.items[].webhooks[].name] | join(" ")')"
