@@ -58,6 +58,14 @@ expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook
 expect_like "roots without a policy" 'trust.trustedRoots without trust.policy' "$(refused 'trust.trustedRoots.a=b')"
 expect_like "Kyverno without webhooks" 'kyverno.enabled=true with webhook.enabled=false' "$(refused kyverno.enabled=true,webhook.enabled=false)"
 
+# What values.yaml leaves empty, {}, is said by the schema alone.
+values() { { printf '%s\n' 'apiVersion: v1' 'kind: ConfigMap' 'metadata: {name: x}' 'values:' && sed 's/^/  /' "$CHART/values.yaml"; } | kubectl create --dry-run=client --validate=false -o json -f - | jq .values; }
+without_default() {
+  jq -r --argjson values "$(values)" 'def names($of): .properties // {} | to_entries[] | ($of + [.key]) as $path | $path, (.value | names($path));
+    names([]) | select(. != ["global"] and (. as $path | $values | getpath($path[:-1]) != {} and getpath($path) == null)) | join(".")' "$CHART/values.schema.json"
+}
+expect_output "what the schema takes and values.yaml does not show" "" without_default
+
 step "rights: the CSI driver alone is privileged, and has none at the API server"
 expect "privileged" "gkm-csi-node" "$(value 'select(.spec.template.spec.containers[]?.securityContext.privileged == true).metadata.name')"
 for each in Deployment/gkm-operator DaemonSet/gkm-agent; do

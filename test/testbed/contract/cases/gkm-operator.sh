@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # Real server only: kubectl apply --server-side of a status, and the audit log of another account.
 # gkm-operator with its role: a kernel cache's life as users see it. No agent runs: what one writes on its node is written
-# by hand, as kcache/kinds/kinds.h says.
+# by hand, as kcache/kinds/kinds.h says. Then its webhook, beside a registry that this file brings.
 
-GKM=$REPO/deploy/gkm/operator.yaml
+GKM=$REPO/deploy/gkm/base
 SCHEDULER_ACCOUNT=system:serviceaccount:gkm-system:gkm-operator
 A=sha256:$(printf 'a%.0s' {1..64}) B=sha256:$(printf 'b%.0s' {1..64})
 
 start_operator() { # NAME PORT
   run_helper "$1" "$GS_BIN/gkm-operator" --kubeconfig="$CASE_DIR/operator.kubeconfig" --lease-namespace=gkm-system --identity="$1" \
-    --health-probe-bind-address="127.0.0.1:$2" --metrics-bind-address=0 --leader-elect --metrics-secure=false --zap-devel
+    --health-probe-bind-address="127.0.0.1:$2" --webhook-bind-address="127.0.0.1:$(($2 + 1000))" --metrics-bind-address=0 --leader-elect --metrics-secure=false --zap-devel
 }
 kill_operator() { unset "HELPER[$1]"; kill -s KILL "$(<"$CASE_DIR/$1.pid")"; }
 operator_page() { curl --silent --max-time 5 "http://127.0.0.1:$1$2"; }
@@ -57,7 +57,7 @@ provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$REPO/charts/gkm/crds/crds.yaml"
 make_node node-a
 make_node node-b
-kubectl apply -f "$GKM" >/dev/null
+kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.yaml" >/dev/null
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 start_operator operator 8081
 eventually_like "/readyz" 'role: leader' operator_page 8081 '/readyz?verbose'
@@ -172,12 +172,97 @@ step "the CSIDriver comes back as it has to be"
 kubectl patch csidriver csi.gkm.io --type=merge -p '{"spec": {"fsGroupPolicy": "File"}}' >/dev/null
 eventually "its fsGroupPolicy" None field csidriver/csi.gkm.io .spec.fsGroupPolicy
 
-step "what was used is what its role allows"
+step "the webhook makes its certificate and its key, and is trusted"
+REGISTRY=localhost:5001
+# Where the API server asks: no kubelet runs the Service's pods.
+sed 's/^  selector: .*/  type: ExternalName\n  externalName: localhost/; s/port: 443, targetPort: webhook-server/port: 9082/; s/port: 443}/port: 9082}/' "$GKM/webhook.yaml" |
+  kubectl apply -f - >/dev/null
+expect "webhooks that are asked" "z-mgkmcache.kb.io z-mclustergkmcache.kb.io z-vgkmcache.kb.io z-vclustergkmcache.kb.io" \
+  "$(kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o json | jq -r '[.items[].webhooks[].name] | join(" ")')"
+trusting() {
+  kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o json | jq -r '[.items[].webhooks[].clientConfig.caBundle // "" | length > 0] | all'
+}
+eventually "trust of the API server" true trusting
+expect "keys of the secret" "ca.crt tls.crt tls.key" "$(kubectl get -n gkm-system secret webhook-server-cert -o json | jq -r '.data | keys | join(" ")')"
+expect "bytes of the key" 44 "$(kubectl get -n gkm-system secret gkm-webhook-key -o jsonpath='{.data.MUTATION_SIGNING_KEY}' | base64 -d | wc -c)"
+eventually_like "/readyz" 'signing key: ok' operator_page 8082 '/readyz?verbose'
+
+step "while the registry is away no cache is made, and says why"
+hooked() { echo "{apiVersion: gkm.io/v1alpha1, kind: ${3:-GKMCache}, metadata: {name: $1, annotations: {note: mine}}, spec: {image: '$2'}}"; }
+make() { hooked "$@" | kubectl create -f -; }
+made() { make "$@" 2>&1 || true; } # it may be refused for a moment; what is said is compared
+RESOLVING="image digest resolution failed for '$REGISTRY/gkm/a:v1': "
+eventually_like "what is said" "$RESOLVING" made hooked $REGISTRY/gkm/a:v1
+expect "the cache" "" "$(gone gkmcache/hooked)"
+
+step "an image is resolved once, and its digest marked"
+cat >"$CASE_DIR/registry.py" <<'PYTHON'
+import http.server, sys
+TEXT = b'{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json"}'
+class Registry(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        is_manifest = self.path.endswith("/manifests/v1")
+        body = TEXT if is_manifest else b"{}"
+        self.send_response(200 if is_manifest or self.path == "/v2/" else 404)
+        self.send_header("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+    do_HEAD = do_GET
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Registry).serve_forever()
+PYTHON
+RESOLVED=sha256:$(printf %s '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json"}' | sha256sum | cut -d' ' -f1)
+run_helper registry python3 "$CASE_DIR/registry.py" 5001
+eventually_like "what is said" 'created|already exists' made hooked $REGISTRY/gkm/a:v1
+annotation() { kubectl get "$1" -o json | jq -r --arg key "$2" '.metadata.annotations[$key] // ""'; }
+expect "digest" "$RESOLVED" "$(annotation gkmcache/hooked gkm.io/resolvedDigest)"
+expect_like "its mark" '^[A-Za-z0-9+/]{43}=$' "$(annotation gkmcache/hooked gkm.io/mutationSig)"
+expect "what was there" mine "$(annotation gkmcache/hooked note)"
+eventually "state of hooked" "Pending 0 0 0 0 0 0" shown gkmcache/hooked
+expect "finalizers of hooked" '["gkm.io.gkmcachenode/finalizer"]' "$(finalizers gkmcache/hooked)"
+kubectl patch gkmcache hooked --type=merge -p '{"spec": {"image": "'$REGISTRY/gkm/b:v1'"}}' >/dev/null # the same digest
+expect "digest" "$RESOLVED" "$(annotation gkmcache/hooked gkm.io/resolvedDigest)"
+hooked hooked $REGISTRY/gkm/b:v1 | kubectl replace -f - >/dev/null
+expect "digest after a replacement without it" "$RESOLVED" "$(annotation gkmcache/hooked gkm.io/resolvedDigest)"
+eventually "finalizers after that" '["gkm.io.gkmcachenode/finalizer"]' finalizers gkmcache/hooked
+
+step "nobody forges a digest, and nothing unsigned is for the whole cluster"
+expect_refused "another digest" 'gkm.io/resolvedDigest is immutable when spec.image is unchanged' \
+  kubectl annotate gkmcache hooked --overwrite gkm.io/resolvedDigest=$B
+cache GKMCache forged $B | sed "s,image: [^}]*,image: '$REGISTRY/gkm/a:v1'," | create
+expect "digest of a cache that came with one" "$RESOLVED" "$(annotation gkmcache/forged gkm.io/resolvedDigest)"
+kubectl delete gkmcache forged >/dev/null
+expect_refused "a ClusterGKMCache" "image signature verification failed for '$REGISTRY/gkm/a:v1': no policy of trust" \
+  make wide $REGISTRY/gkm/a:v1 ClusterGKMCache
+
+step "a certificate that is spoilt is made anew, and trusted"
+kubectl patch -n gkm-system secret webhook-server-cert -p '{"data": {"tls.crt": "bm9uc2Vuc2U="}}' >/dev/null 2>&1 # it warns that this is no PEM
+mended() { kubectl get -n gkm-system secret webhook-server-cert -o jsonpath='{.data.tls\.crt}' | base64 -d | head -n 1; }
+eventually "the certificate" "-----BEGIN CERTIFICATE-----" mended
+eventually_like "what is said" 'created|already exists' made another $REGISTRY/gkm/a:v1
+
+step "without the registry, and without the operator, all but images can be changed"
+end_helper registry
+kubectl label gkmcache hooked note=mine >/dev/null
+kubectl patch gkmcache hooked --type=json -p '[{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/mine"}]' >/dev/null
+kubectl delete gkmcache another >/dev/null
+newer() { kubectl patch gkmcache hooked --type=merge -p '{"spec": {"image": "'$REGISTRY/gkm/a:v2'"}}'; }
+expect_refused "another image" "image digest resolution failed for '$REGISTRY/gkm/a:v2': " newer
 eventually_like "caches in /metrics" 'gkm_operator_node_objects [0-9]' operator_page 8082 /metrics
+expect_like "resolved images in /metrics" 'gkm_operator_resolves_total\{result="resolved"\} [1-9]' "$(operator_page 8082 /metrics)"
+end_helper second
+expect_refused "another image" 'failed calling webhook' newer
+kubectl delete gkmcache hooked --wait=false >/dev/null
+kubectl patch gkmcache hooked --type=merge -p '{"metadata": {"finalizers": []}}' >/dev/null
+expect "what is left of hooked" "" "$(gone gkmcache/hooked)"
+
+step "what was used is what its role allows"
 allowed() {
   kubectl get clusterrole/gkm-operator -o json | jq -r '.rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[]
     | split("/") as [$resource, $sub] | [$verb, $resource + (if $group == "" then "" else "." + $group end), $sub // "-"] | join(" ")'
-  kubectl get role/gkm-operator -n gkm-system -o json | jq -r '.rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + "." + $group, "-"] | join(" ")'
+  kubectl get role/gkm-operator -n gkm-system -o json | jq -r '.rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end), "-"] | join(" ")'
 }
 used() { provider_audit | awk '{ print $1, $2, $3 }' | sort -u; }
 allowed | sort -u >"$CASE_DIR/allowed"
