@@ -16,7 +16,8 @@ using gs::admission::Served;
 using gs::json::Value;
 
 Served answerOf(const gs::gkm::WebhookHandler& handler, const std::string& target, std::string body) {
-  Served served = handler.answer({.method = "POST", .target = target, .headers = {}, .body = std::move(body)});
+  Served served =
+      handler.answer({.method = "POST", .target = target, .headers = {}, .body = std::move(body)});
   if (served.response.status != 200 && served.response.status != 400) { __builtin_trap(); }
   if (!gs::json::parse(served.response.body)) { __builtin_trap(); }
   return served;
@@ -38,7 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view in{reinterpret_cast<const char*>(data), size};
   const gs::kcache::Digest digest = gs::kcache::Digest::of("");
   const gs::kcache::Reference image{"quay.io", "a/b", "", digest};
-  if (gs::gkm::kyvernoVouches(in, image) && in.find(digest.text()) == std::string_view::npos) { __builtin_trap(); }
+  if (gs::gkm::kyvernoVouches(in, image) && in.find(digest.text()) == std::string_view::npos) {
+    __builtin_trap();
+  }
   const gs::gkm::WebhookHandler handler{
       {.resolve = [&](const auto&, const gs::kcache::Reference& of) -> gs::Result<gs::gkm::Resolved> {
          return gs::gkm::Resolved{of.digest.value_or(digest)};

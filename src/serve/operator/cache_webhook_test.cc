@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "base/base64.h"
@@ -43,26 +45,28 @@ class CacheWebhookTest : public ::testing::Test {
                              .resolver = {.environment = [](const char*) { return std::nullopt; }},
                              .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
-    kapi::Outcome secret = answerTo(webhook_->machine().start(clock_.now()), "secrets");
+    asked_ = webhook_->machine().start(clock_.now());
     const Wall now = clock_.now().wall;
     const auto pair = *OpensslMaker{}.make({"gkm-webhook-service.gkm-system.svc"}, {now - 1min, now + 1h});
-    admission::Secret stored;
-    stored.data = {{"ca.crt", pair.ca}, {"tls.crt", pair.certificate}, {"tls.key", pair.key}};
-    secret.result = kapi::CallResult::Applied;
-    secret.http = 200;
-    secret.object = std::make_shared<const admission::Secret>(std::move(stored));
-    (void)webhook_->machine().handle(secret, clock_.now());
+    secretIs("webhook-server-cert",
+             {{"ca.crt", pair.ca}, {"tls.crt", pair.certificate}, {"tls.key", pair.key}});
     const auto started = webhook_->start();
     ASSERT_TRUE(started.has_value()) << started.error().message;
     ca_ = pair.ca;
   }
-  static kapi::Outcome answerTo(const kapi::Effects& effects, std::string_view plural) {
-    kapi::Outcome out;
-    for (const auto& effect : effects) {
+  /// The API server answers the read of a Secret.
+  void secretIs(const std::string& name, const std::map<std::string, std::string>& data) {
+    kapi::Outcome outcome;
+    for (const auto& effect : asked_) {
       const auto* call = std::get_if<kapi::Call>(&effect);
-      if (call != nullptr && call->kind->plural == plural) { out.token = call->token; }
+      if (call != nullptr && call->key.name == name) { outcome.token = call->token; }
     }
-    return out;
+    admission::Secret secret;
+    secret.data = data;
+    outcome.result = kapi::CallResult::Applied;
+    outcome.http = 200;
+    outcome.object = std::make_shared<const admission::Secret>(std::move(secret));
+    (void)webhook_->machine().handle(outcome, clock_.now());
   }
   [[nodiscard]] net::Answer post(const std::string& path, const std::string& body) const {
     net::HttpClient client{{.tls = {.ca_pem = ca_, .server_name = "gkm-webhook-service.gkm-system.svc"}}};
@@ -88,6 +92,7 @@ class CacheWebhookTest : public ::testing::Test {
   CacheWebhookFlags flags_;
   std::unique_ptr<CacheWebhook> webhook_;
   std::string ca_;
+  kapi::Effects asked_;
 };
 
 TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
@@ -156,8 +161,11 @@ TEST_F(CacheWebhookTest, TheKeyOfTheSecretIsUsedOnceItIsKnown) {
   flags_.signing_key = "";
   serve(verifyNothing);
   EXPECT_FALSE(webhook_->machine().isReady());
-  EXPECT_NE(review(kMutatePath, {.object = {kPinned}})["status"]["message"].str().find("signing key"),
-            std::string::npos);
+  const std::string early{review(kMutatePath, {.object = {kPinned}})["status"]["message"].str()};
+  EXPECT_NE(early.find("does not know its signing key yet"), std::string::npos) << early;
+  secretIs("gkm-webhook-key", {{"MUTATION_SIGNING_KEY", kSigning}});
+  EXPECT_NE(webhook_->machine().checks().find("signing key: ok"), std::string::npos);
+  EXPECT_TRUE(review(kMutatePath, {.object = {kPinned}})["allowed"].boolOr(false));
 }
 
 TEST(CacheWebhookFlagsTest, ReadWhatTheManifestsSay) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <future>
-#include <thread>
+#include <map>
+#include <memory>
 
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
