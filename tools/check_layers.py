@@ -90,7 +90,7 @@ LAYERS = {
     "serve/webhook": ("serve/admission webhook admission process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),
     "serve/crds": ("crds process k8s kapi json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
-    "serve/operator": ("operator process k8s net base serve/admission admission cacherim kcache kapi model", "fmt expected",  ["random", "clock"]),
+    "serve/operator": ("serve/trust operator process k8s net base serve/admission admission cacherim kcache kapi model", "fmt expected",  ["random", "clock"]),
     "serve/trust": ("cacherim kcache yaml json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/node": ("serve/trust operator mcv cacherim kcache noderim agent process k8s kapi model base", "fmt expected", ["random", "clock"]),
     "serve/csi": ("csi cacherim rpc process k8s kapi net base",                   "fmt expected",  ["random", "clock"]),

@@ -49,12 +49,16 @@ process::Endpoint metricsAt(const std::string& address, const process::Service& 
 std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f, const Clock& clock,
                                                process::Service& service) {
   if (!f.isServed()) { return nullptr; }
+  cacherim::RegistryOptions registry;
+  registry.ca_file = f.ca_file;
   return std::make_unique<serve::CacheWebhook>(
       serve::CacheWebhook::Config{
           .flags = f,
           .ns = service.leaseNamespace(),
           .health = [&service](const net::Request& request) { return service.page(request); },
-          .resolver = {.authfile = f.authfile, .environment = k8s::Surroundings::ofProcess().env}},
+          .resolver = {.authfile = f.authfile,
+                       .environment = k8s::Surroundings::ofProcess().env,
+                       .registry = std::move(registry)}},
       clock, service.rng(), service.metrics());
 }
 
@@ -76,7 +80,9 @@ int run(const process::Program& program, Flags& f) {
   gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
   const SystemClock clock;
   const auto webhook = webhookOf(f.webhook, clock, service);
-  serve::OperatorWithWebhook both{machine, webhook ? &webhook->machine() : nullptr};
+  std::optional<serve::OperatorWithWebhook::Webhook> beside;
+  if (webhook) { beside.emplace(serve::OperatorWithWebhook::Webhook{webhook->machine(), webhook->policy()}); }
+  serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);
   run.readiness = [&both] { return both.readiness(); };
   run.state = [] { return std::string{}; };

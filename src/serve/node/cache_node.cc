@@ -27,7 +27,7 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
       keeper_{std::move(config.keeper),
               {.sources = [this](const kcache::Reference&) { return images_.source(); },
                .admit = [this](const model::ObjectKey& cache,
-                               const kcache::WantedImage& image) { return images_.admit(cache, image); },
+                               const kcache::WantedImage& image) { return admit(cache, image); },
                .tell =
                    [this](const kcache::NodeHasPtr& has) {
                      (void)host_.act([this, has](Now now) {
@@ -57,6 +57,14 @@ void CacheNodeRim::stopThreads() {
   if (gpus_ != nullptr) { gpus_->stop(); }
   images_.stop();
   keeper_.stop();
+}
+
+Status CacheNodeRim::admit(const model::ObjectKey& cache, const kcache::WantedImage& image) {
+  const auto why = images_.admit(cache, image.image, kAsking);
+  if (!why) { return tl::unexpected(why.error()); }
+  log::info("a cache may have its image",
+            {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
+  return {};
 }
 
 void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {

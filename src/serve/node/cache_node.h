@@ -15,13 +15,16 @@
 #include "noderim/poller.h"
 #include "operator/node/node_agent.h"
 #include "operator/trust/policy_watch.h"
-#include "serve/node/registry_images.h"
 #include "serve/trust/gate.h"
+#include "serve/trust/registry_images.h"
 
 namespace gs::serve {
 
 class CacheNodeRim {
  public:
+  /// Of asking whether a cache may have an image.
+  static constexpr Duration kAsking = std::chrono::minutes{1};
+
   struct Config {
     gkm::NodeAgent::Config agent;
     std::string ns;  // our own, where the policy is
@@ -44,6 +47,7 @@ class CacheNodeRim {
   [[nodiscard]] std::string readiness() const;
 
  private:
+  [[nodiscard]] Status admit(const model::ObjectKey& cache, const kcache::WantedImage& image);
   void gpusSeen(const agent::LookPtr& look);
   /// What the machine wants, to the keeper. Not before it is known who may have what.
   void passOn();

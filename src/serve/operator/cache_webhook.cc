@@ -1,7 +1,9 @@
 #include "serve/operator/cache_webhook.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "kcache/trust/policy.h"
 #include "operator/admission/metrics.h"
 
 namespace gs::serve {
@@ -16,7 +18,20 @@ static_assert(kWorkers > std::size_t{Turns::Limits{}.all});
 CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics)
     : flags_{std::move(config.flags)},
       key_{flags_.signing_key},
-      resolver_{std::move(config.resolver), std::move(config.verify), clock, rng, metrics},
+      images_{{.authfile = config.resolver.authfile,
+               .environment = config.resolver.environment,
+               .registry = config.resolver.registry},
+              gate_,
+              clock,
+              rng.split()},
+      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
+              rng.split()},
+      resolver_{std::move(config.resolver),
+                config.verify
+                    ? std::move(config.verify)
+                    : [this, &clock](const model::ObjectKey& cache, const kcache::Reference& image,
+                                     Mono until) { return byPolicy(cache, image, until - clock.now().mono); },
+                clock, rng, metrics},
       machine_{{.certificates = flags_.certificates(config.ns),
                 .key = flags_.key(config.ns),
                 .on_pair = [this](const admission::PairPtr& shown) { pair_.set(shown); },
@@ -31,6 +46,11 @@ CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& 
                .requests = gkm::kReviews,
                .request_seconds = gkm::kReviewSeconds},
               metrics} {}
+
+Result<std::string> CacheWebhook::byPolicy(const model::ObjectKey& cache, const kcache::Reference& image,
+                                           Duration left) {
+  return images_.admit(cache, image, std::max(left, Duration{std::chrono::milliseconds{1}}));
+}
 
 void CacheWebhook::keyIs(const std::string& key) {
   const MutexLock lock{mutex_};
@@ -48,6 +68,7 @@ Status CacheWebhook::start() {
 
 void CacheWebhook::stop() {
   resolver_.stop();
+  images_.stop();
   server_.stop();
 }
 

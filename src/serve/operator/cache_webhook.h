@@ -10,12 +10,15 @@
 #include "base/mutex.h"
 #include "operator/admission/handler.h"
 #include "operator/admission/webhook.h"
+#include "operator/trust/policy_watch.h"
 #include "process/service.h"
 #include "serve/admission/maker.h"
 #include "serve/admission/server.h"
 #include "serve/admission/shown_pair.h"
 #include "serve/operator/cache_webhook_flags.h"
 #include "serve/operator/image_resolver.h"
+#include "serve/trust/gate.h"
+#include "serve/trust/registry_images.h"
 
 namespace gs::serve {
 
@@ -26,13 +29,15 @@ class CacheWebhook {
     std::string ns;  // our own
     net::Handler health;
     ImageResolver::Options resolver;
-    ImageResolver::Verify verify = verifyNothing;
+    ImageResolver::Verify verify{};  // empty: by the policy of signatures
   };
   CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics);
   CacheWebhook(const CacheWebhook&) = delete;
   CacheWebhook& operator=(const CacheWebhook&) = delete;
 
   [[nodiscard]] gkm::Webhook& machine() { return machine_; }
+  /// To be run beside it.
+  [[nodiscard]] gkm::PolicyWatch& policy() { return policy_; }
   [[nodiscard]] Status start();
   /// What is asked of registries is broken off.
   void stop();
@@ -41,6 +46,8 @@ class CacheWebhook {
   [[nodiscard]] process::Endpoint endpoint();
 
  private:
+  [[nodiscard]] Result<std::string> byPolicy(const model::ObjectKey& cache, const kcache::Reference& image,
+                                             Duration left);
   void keyIs(const std::string& key) GS_EXCLUDES(mutex_);
   [[nodiscard]] std::string key() const GS_EXCLUDES(mutex_);
 
@@ -49,6 +56,9 @@ class CacheWebhook {
   ShownPair pair_;
   mutable Mutex mutex_;
   std::string key_ GS_GUARDED_BY(mutex_);
+  TrustGate gate_;
+  RegistryImages images_;
+  gkm::PolicyWatch policy_;
   ImageResolver resolver_;
   gkm::Webhook machine_;
   const gkm::WebhookHandler handler_;

@@ -22,6 +22,7 @@ void addCacheWebhook(process::Command command, CacheWebhookFlags& f) {
           "Show tls.crt and tls.key of this folder instead of the certificate in Secret webhook-server-cert")
       .text("--authfile", "FILE", f.authfile,
             "Who to be at registries, as docker's config.json says it; without it REGISTRY_AUTH_FILE counts")
+      .text("--ca-file", "FILE", f.ca_file, "Certificates of registries to trust besides the system's (PEM)")
       .flag("--kyverno", f.kyverno,
             "Take Kyverno's word for the image of a GKMCache (annotation kyverno.io/verify-images)");
 }

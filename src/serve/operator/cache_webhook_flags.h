@@ -19,6 +19,7 @@ struct CacheWebhookFlags {
   std::string address = ":9443";  // "0": none
   std::string cert_dir{};         // "": it makes its certificate itself
   std::string authfile{};         // "": those of the environment
+  std::string ca_file{};
   bool kyverno = false;
   std::string signing_key{};  // MUTATION_SIGNING_KEY; "": that of the Secret
 

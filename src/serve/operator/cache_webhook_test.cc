@@ -46,6 +46,7 @@ class CacheWebhookTest : public ::testing::Test {
                              .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
     asked_ = webhook_->machine().start(clock_.now());
+    thereIsNoPolicy();
     const Wall now = clock_.now().wall;
     const auto pair = *OpensslMaker{}.make({"gkm-webhook-service.gkm-system.svc"}, {now - 1min, now + 1h});
     secretIs("webhook-server-cert",
@@ -53,6 +54,16 @@ class CacheWebhookTest : public ::testing::Test {
     const auto started = webhook_->start();
     ASSERT_TRUE(started.has_value()) << started.error().message;
     ca_ = pair.ca;
+  }
+  void thereIsNoPolicy() {
+    kapi::Outcome outcome;
+    for (const auto& effect : webhook_->policy().start(clock_.now())) {
+      if (const auto* call = std::get_if<kapi::Call>(&effect)) { outcome.token = call->token; }
+    }
+    outcome.result = kapi::CallResult::Applied;
+    outcome.http = 200;
+    outcome.list_revision = 5;
+    (void)webhook_->policy().handle(outcome, clock_.now());
   }
   /// The API server answers the read of a Secret.
   void secretIs(const std::string& name, const std::map<std::string, std::string>& data) {
@@ -96,7 +107,7 @@ class CacheWebhookTest : public ::testing::Test {
 };
 
 TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
-  serve(verifyNothing);
+  serve({});
   const ReviewText made{.object = {kPinned}};
   const json::Value answer = review(kMutatePath, made);
   ASSERT_TRUE(answer["allowed"].boolOr(false));
@@ -113,7 +124,7 @@ TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
 }
 
 TEST_F(CacheWebhookTest, NothingUnverifiedIsForTheWholeCluster) {
-  serve(verifyNothing);
+  serve({});
   const json::Value answer =
       review("/mutate-gkm-io-v1alpha1-clustergkmcache", {.object = {kPinned}, .ns = ""});
   EXPECT_FALSE(answer["allowed"].boolOr(true));
@@ -148,7 +159,7 @@ TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
 }
 
 TEST_F(CacheWebhookTest, OfTheLargestBodiesItReadsWhatIsAReview) {
-  serve(verifyNothing);
+  serve({});
   CacheText large{kPinned};
   large.annotations = Strings{{"note", std::string(kMostReview - 4'096, 'x')}};
   EXPECT_TRUE(review(kMutatePath, {.object = large})["allowed"].boolOr(false));
@@ -159,7 +170,7 @@ TEST_F(CacheWebhookTest, OfTheLargestBodiesItReadsWhatIsAReview) {
 
 TEST_F(CacheWebhookTest, TheKeyOfTheSecretIsUsedOnceItIsKnown) {
   flags_.signing_key = "";
-  serve(verifyNothing);
+  serve({});
   EXPECT_FALSE(webhook_->machine().isReady());
   const std::string early{review(kMutatePath, {.object = {kPinned}})["status"]["message"].str()};
   EXPECT_NE(early.find("does not know its signing key yet"), std::string::npos) << early;

@@ -99,12 +99,4 @@ void ImageResolver::stop() {
   for (cacherim::Registry* one : asking_) { one->cancel(); }
 }
 
-Result<std::string> verifyNothing(const model::ObjectKey& cache, const kcache::Reference& /*image*/,
-                                  Mono /*until*/) {
-  if (!cache.ns.empty()) { return std::string{}; }
-  return fail(Code::Invalid,
-              "no policy of trust says whose signatures count for the whole cluster; write one, or "
-              "make a GKMCache in each namespace");
-}
-
 }  // namespace gs::serve

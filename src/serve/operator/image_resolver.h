@@ -60,8 +60,4 @@ class ImageResolver {
   bool is_stopped_ GS_GUARDED_BY(mutex_) = false;
 };
 
-/// Without a policy of trust: GKMCaches may have any image, ClusterGKMCaches none.
-[[nodiscard]] Result<std::string> verifyNothing(const model::ObjectKey& cache, const kcache::Reference& image,
-                                                Mono until);
-
 }  // namespace gs::serve

@@ -156,12 +156,5 @@ TEST_F(ImageResolverTest, OneThatNeverAnswersIsGivenUp) {
   stalled.letGo();
 }
 
-TEST(VerifyNothing, TakesNothingForTheWholeCluster) {
-  const auto image = *kcache::parseReference("quay.io/a/b@" + kOfManifest.text());
-  EXPECT_EQ(verifyNothing({"ns", "c"}, image, {}), "");
-  EXPECT_NE(verifyNothing({"", "c"}, image, {}).error().message.find("no policy of trust"),
-            std::string::npos);
-}
-
 }  // namespace
 }  // namespace gs::serve

@@ -1,5 +1,6 @@
-// The operator and its webhook as one machine, for one Host: each gets the answers to its own calls; what the
-// watches and the election bring is the operator's. Both must outlive it. One thread.
+// The operator, its webhook and the watch of the policy of signatures as one machine, for one Host: each gets
+// the answers to its own calls; what else the watches and the election bring is the operator's. All must
+// outlive it. One thread.
 #pragma once
 
 #include <iterator>
@@ -9,33 +10,42 @@
 
 #include "operator/admission/webhook.h"
 #include "operator/operator.h"
+#include "operator/trust/policy_watch.h"
 
 namespace gs::serve {
 
 class OperatorWithWebhook {
  public:
+  struct Webhook {
+    gkm::Webhook& machine;
+    gkm::PolicyWatch& policy;
+  };
   /// `webhook`: nullptr where none is served.
-  OperatorWithWebhook(gkm::Operator& of, gkm::Webhook* webhook) : operator_{of}, webhook_{webhook} {}
+  OperatorWithWebhook(gkm::Operator& of, Webhook* webhook) : operator_{of}, webhook_{webhook} {}
 
   [[nodiscard]] kapi::Effects start(Now now) {
-    return joined(operator_.start(now), webhook_ == nullptr ? kapi::Effects{} : webhook_->start(now));
+    kapi::Effects out = operator_.start(now);
+    if (webhook_ == nullptr) { return out; }
+    return joined(joined(std::move(out), webhook_->machine.start(now)), webhook_->policy.start(now));
   }
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
     if (webhook_ == nullptr) { return operator_.handle(event, now); }
-    if (gkm::Webhook::isForIt(event)) { return webhook_->handle(event, now); }
+    if (gkm::Webhook::isForIt(event)) { return webhook_->machine.handle(event, now); }
+    if (gkm::PolicyWatch::isForIt(event)) { return webhook_->policy.handle(event, now); }
     kapi::Effects out = operator_.handle(event, now);
     if (!std::holds_alternative<kapi::TimerDue>(event)) { return out; }
-    return joined(std::move(out), webhook_->handle(event, now));
+    return joined(joined(std::move(out), webhook_->machine.handle(event, now)),
+                  webhook_->policy.handle(event, now));
   }
   void stopTaking() { operator_.stopTaking(); }
   [[nodiscard]] bool underWay() const { return operator_.underWay(); }
   [[nodiscard]] const std::string& failure() const { return operator_.failure(); }
-  /// "1" when both are ready, else "0". Then a line for each check.
+  /// "1" when all are ready, else "0". Then a line for each check.
   [[nodiscard]] std::string readiness() const {
     std::string out = operator_.readiness();
     if (webhook_ == nullptr) { return out; }
-    if (!webhook_->isReady()) { out.front() = '0'; }
-    return out + webhook_->checks();
+    if (!webhook_->machine.isReady() || !webhook_->policy.isKnown()) { out.front() = '0'; }
+    return out + webhook_->machine.checks() + webhook_->policy.check();
   }
 
  private:
@@ -45,7 +55,7 @@ class OperatorWithWebhook {
   }
 
   gkm::Operator& operator_;
-  gkm::Webhook* webhook_;
+  Webhook* webhook_;
 };
 
 }  // namespace gs::serve

@@ -57,6 +57,8 @@ Result<std::string> TrustGate::admit(cacherim::Registry& registry, const model::
                                      const kcache::Reference& image) const {
   const Read rules = this->rules();
   if (!rules) { return tl::unexpected(rules.error()); }
+  const auto decision = kcache::trust::ruleFor((*rules)->policy, {cache.ns}, image);
+  if (decision.kind == kcache::trust::Decision::Kind::Unsigned) { return decision.why; }  // nobody is asked
   auto admitted = cacherim::trust::admitImage(cacherim::trust::signaturesIn(registry), (*rules)->policy,
                                               (*rules)->roots, {cache.ns}, image);
   if (!admitted) { return tl::unexpected(admitted.error()); }

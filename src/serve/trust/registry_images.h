@@ -1,4 +1,4 @@
-// RegistryImages: where the keeper of a node has its images from, and whom it asks whether a cache may have
+// RegistryImages: where images come from, and whom to ask whether a cache may have
 // one: registries, and the policy of signatures. Credentials are read for each image, so that a Secret that
 // changed counts. Any thread, several at a time; the clock and the gate must outlive it.
 #pragma once
@@ -12,16 +12,12 @@
 #include "base/random.h"
 #include "cacherim/registry/auth_files.h"
 #include "cacherim/registry/registry.h"
-#include "kcache/node/node.h"
 #include "serve/trust/gate.h"
 
 namespace gs::serve {
 
 class RegistryImages {
  public:
-  /// Of asking for signatures, all tries included.
-  static constexpr Duration kBudget = std::chrono::minutes{1};
-
   struct Options {
     std::string authfile{};  // "": those of the environment
     cacherim::Environment environment{};
@@ -32,7 +28,10 @@ class RegistryImages {
 
   /// Error: credentials cannot be read.
   [[nodiscard]] Result<std::unique_ptr<cacherim::ImageSource>> source();
-  [[nodiscard]] Status admit(const model::ObjectKey& cache, const kcache::WantedImage& image);
+  /// TrustGate::admit(); asking the registry for signatures takes no longer than `budget`, all tries
+  /// included.
+  [[nodiscard]] Result<std::string> admit(const model::ObjectKey& cache, const kcache::Reference& image,
+                                          Duration budget);
   /// What asks for signatures ends, for good.
   void stop();
 

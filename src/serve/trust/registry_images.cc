@@ -1,8 +1,7 @@
-#include "serve/node/registry_images.h"
+#include "serve/trust/registry_images.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "base/log.h"
 
 namespace gs::serve {
 
@@ -43,25 +42,24 @@ Result<std::unique_ptr<cacherim::ImageSource>> RegistryImages::source() {
   return std::unique_ptr<cacherim::ImageSource>{*std::move(out)};
 }
 
-Status RegistryImages::admit(const model::ObjectKey& cache, const kcache::WantedImage& image) {
+Result<std::string> RegistryImages::admit(const model::ObjectKey& cache, const kcache::Reference& image,
+                                          Duration budget) {
   cacherim::RegistryOptions options = options_.registry;
-  options.whole = kBudget;
+  options.whole = budget;
+  options.request = std::min(options.request, budget);
+  options.idle = options.request;
+  options.longest_retry_after = budget;
   const auto source = make(options);
   if (!source) { return tl::unexpected(source.error()); }
   {
     const MutexLock lock{mutex_};
-    if (is_stopped_) { return fail(Code::Unavailable, "gkm-agent is ending"); }
+    if (is_stopped_) { return fail(Code::Unavailable, "this process is ending; try again"); }
     asking_.insert(source->get());
   }
-  const auto why = gate_.admit((*source)->registry, cache, image.image);
-  {
-    const MutexLock lock{mutex_};
-    asking_.erase(source->get());
-  }
-  if (!why) { return tl::unexpected(why.error()); }
-  log::info("a cache may have its image",
-            {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
-  return {};
+  auto why = gate_.admit((*source)->registry, cache, image);
+  const MutexLock lock{mutex_};
+  asking_.erase(source->get());
+  return why;
 }
 
 void RegistryImages::stop() {
