@@ -98,8 +98,9 @@ TEST_F(LinuxMountsTest, APodWritesForItselfAndNobodySeesIt) {
   apart([&] {
     const auto mounts = open();
     mountBoth(*mounts);
-    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kRealImage, kRealCache, false},
-                                                        {target("u2"), true, kRealImage, kRealCache, false}}));
+    EXPECT_EQ(mounts->list(),
+              (std::vector<TargetMount>{{target("u1"), true, kRealImage, kRealCache, false},
+                                        {target("u2"), true, kRealImage, kRealCache, false}}));
     EXPECT_EQ(readFile(target("u1") + "/key/kernel.so"), "native");
     ASSERT_EQ(write(target("u1") + "/key/poison.so"), 0);
     ASSERT_EQ(write(target("u1") + "/key/kernel.so"), 0) << "root may; it is a copy of its own";
@@ -150,7 +151,8 @@ TEST_F(LinuxMountsTest, ReadOnlyIsReadOnlyForRoot) {
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
     const Status done = mounts->mountReadOnly(tree_, target("u1"));
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kRealImage, std::nullopt, true}}));
+    EXPECT_EQ(mounts->list(),
+              (std::vector<TargetMount>{{target("u1"), true, kRealImage, std::nullopt, true}}));
     EXPECT_EQ(readFile(target("u1") + "/key/kernel.so"), "native");
     EXPECT_EQ(write(target("u1") + "/key/poison.so"), EROFS);
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
@@ -223,7 +225,8 @@ TEST_F(LinuxMountsTest, AMountThatCannotBeLeavesNothing) {
   apart([&] {
     const auto mounts = open();
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
-    const Status done = mounts->mountWritable(tree_ + "/gone", target("u1"), overlaySource(kRealCache, kRealImage));
+    const Status done =
+        mounts->mountWritable(tree_ + "/gone", target("u1"), overlaySource(kRealCache, kRealImage));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::Unavailable);
     EXPECT_NE(done.error().message.find("mount overlay at " + target("u1")), std::string::npos)

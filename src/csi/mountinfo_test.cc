@@ -63,8 +63,8 @@ TEST(Mountinfo, ABindOfTheStoreIsOursWhereverTheStoreIs) {
 
 // As where a container's file system holds it, or a system that is an image.
 TEST(Mountinfo, ABindOfAStoreThatIsOnAnOverlayIsOurs) {
-  EXPECT_EQ(read("1 0 0:9 / /var rw - overlay overlay rw\n2 1 0:9 /lib/gkm/trees/" + kHex + "/root " + kTarget +
-                 " ro - overlay overlay rw\n"),
+  EXPECT_EQ(read("1 0 0:9 / /var rw - overlay overlay rw\n2 1 0:9 /lib/gkm/trees/" + kHex + "/root " +
+                 kTarget + " ro - overlay overlay rw\n"),
             (std::vector<TargetMount>{{kShown, true, kImage, std::nullopt, true}}));
 }
 
