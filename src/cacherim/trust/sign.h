@@ -1,6 +1,6 @@
 // Signs an image that lies in a registry with a key, in both ways that cosign knows:
 //   - as cosign 2: a layer under the tag sha256-<hex>.sig of the same repository, beside those that are
-// there;
+//     there;
 //   - as cosign 3: a Sigstore bundle whose subject is the image. Where the registry does not list it then (it
 //     has no referrers API) it is added to the index under the tag sha256-<hex>, which stands in for that.
 // No log is told, so who verifies needs the key (cosign verify --key K --insecure-ignore-tlog=true, mcv
