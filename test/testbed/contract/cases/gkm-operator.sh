@@ -11,7 +11,7 @@ start_operator() { # NAME PORT
   run_helper "$1" "$GS_BIN/gkm-operator" --kubeconfig="$CASE_DIR/operator.kubeconfig" --lease-namespace=gkm-system --identity="$1" \
     --health-probe-bind-address="127.0.0.1:$2" --webhook-bind-address="127.0.0.1:$(($2 + 1000))" --metrics-bind-address=0 --leader-elect --metrics-secure=false --zap-devel
 }
-kill_operator() { unset "HELPER[$1]"; kill -s KILL "$(<"$CASE_DIR/$1.pid")"; }
+kill_helper() { unset "HELPER[$1]"; kill -s KILL "$(<"$CASE_DIR/$1.pid")"; }
 operator_page() { curl --silent --max-time 5 "http://127.0.0.1:$1$2"; }
 
 # cache KIND NAME DIGEST: as a user makes it, with what the webhook adds.
@@ -136,7 +136,7 @@ until provider_audit | grep -q '^patch events'; do
 done
 
 step "the operator is killed: another one takes over, and does what was left"
-kill_operator operator
+kill_helper operator
 node_says node-a "one: {$(entry $B Extracted)}" one
 kubectl delete gkmcache two --wait=false >/dev/null
 node_says node-b ""
@@ -244,7 +244,7 @@ eventually "the certificate" "-----BEGIN CERTIFICATE-----" mended
 eventually_like "what is said" 'created|already exists' made another $REGISTRY/gkm/a:v1
 
 step "without the registry, and without the operator, all but images can be changed"
-end_helper registry
+kill_helper registry
 kubectl label gkmcache hooked note=mine >/dev/null
 kubectl patch gkmcache hooked --type=json -p '[{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/mine"}]' >/dev/null
 kubectl delete gkmcache another >/dev/null
