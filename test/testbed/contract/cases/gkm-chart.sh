@@ -146,7 +146,7 @@ eventually "test pods" "9 Running" running
 for name in gkmcache/vector-add-cache-rocm-1 clustergkmcache/vector-add-cache-rocm; do # as the operator does
   kubectl patch "$name" -n gkm-test-ns-scoped-1 --type=merge -p '{"metadata": {"finalizers": ["gkm.io.gkmcachenode/finalizer"]}}' >/dev/null
 done
-expect_refused "undeploy" 'GKMCache gkm-test-ns-scoped-2/vector-add-cache-rocm-2.*ClusterGKMCache vector-add-cache-rocm.*Pod gkm-test-cl-scoped/gkm-test-pod-3' gkm_says undeploy
+expect_refused "undeploy" 'GKMCache gkm-test-ns-scoped-2/vector-add-cache-rocm-1.*ClusterGKMCache vector-add-cache-rocm.*Pod gkm-test-cl-scoped/gkm-test-pod-3' gkm_says undeploy
 expect "agents by then" 2 "$(kubectl get pods -n $NAMESPACE -l app=gkm-agent -o name | wc -l)"
 
 step "FORCE=1: caches that do not go lose their finalizers, and all of GKM is gone"

@@ -11,7 +11,7 @@ start_operator() { # NAME PORT
   run_helper "$1" "$GS_BIN/gkm-operator" --kubeconfig="$CASE_DIR/operator.kubeconfig" --lease-namespace=gkm-system --identity="$1" \
     --health-probe-bind-address="127.0.0.1:$2" --webhook-bind-address="127.0.0.1:$(($2 + 1000))" --metrics-bind-address=0 --leader-elect --metrics-secure=false --zap-devel
 }
-kill_operator() { unset "HELPER[$1]"; kill -s KILL "$(<"$CASE_DIR/$1.pid")"; }
+kill_helper() { unset "HELPER[$1]"; kill -s KILL "$(<"$CASE_DIR/$1.pid")"; }
 operator_page() { curl --silent --max-time 5 "http://127.0.0.1:$1$2"; }
 
 # cache KIND NAME DIGEST: as a user makes it, with what the webhook adds.
@@ -57,7 +57,7 @@ provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$REPO/charts/gkm/crds/crds.yaml"
 make_node node-a
 make_node node-b
-kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.yaml" >/dev/null
+kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.yaml" -f "$GKM/trust.yaml" >/dev/null
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 start_operator operator 8081
 eventually_like "/readyz" 'role: leader' operator_page 8081 '/readyz?verbose'
@@ -136,7 +136,7 @@ until provider_audit | grep -q '^patch events'; do
 done
 
 step "the operator is killed: another one takes over, and does what was left"
-kill_operator operator
+kill_helper operator
 node_says node-a "one: {$(entry $B Extracted)}" one
 kubectl delete gkmcache two --wait=false >/dev/null
 node_says node-b ""
@@ -234,7 +234,7 @@ expect_refused "another digest" 'gkm.io/resolvedDigest is immutable when spec.im
 cache GKMCache forged $B | sed "s,image: [^}]*,image: '$REGISTRY/gkm/a:v1'," | create
 expect "digest of a cache that came with one" "$RESOLVED" "$(annotation gkmcache/forged gkm.io/resolvedDigest)"
 kubectl delete gkmcache forged >/dev/null
-expect_refused "a ClusterGKMCache" "image signature verification failed for '$REGISTRY/gkm/a:v1': no policy of trust" \
+expect_refused "a ClusterGKMCache" "image signature verification failed for '$REGISTRY/gkm/a:v1': nothing unsigned is mounted cluster-wide" \
   make wide $REGISTRY/gkm/a:v1 ClusterGKMCache
 
 step "a certificate that is spoilt is made anew, and trusted"
@@ -244,7 +244,7 @@ eventually "the certificate" "-----BEGIN CERTIFICATE-----" mended
 eventually_like "what is said" 'created|already exists' made another $REGISTRY/gkm/a:v1
 
 step "without the registry, and without the operator, all but images can be changed"
-end_helper registry
+kill_helper registry
 kubectl label gkmcache hooked note=mine >/dev/null
 kubectl patch gkmcache hooked --type=json -p '[{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/mine"}]' >/dev/null
 kubectl delete gkmcache another >/dev/null
@@ -262,7 +262,7 @@ step "what was used is what its role allows"
 allowed() {
   kubectl get clusterrole/gkm-operator -o json | jq -r '.rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[]
     | split("/") as [$resource, $sub] | [$verb, $resource + (if $group == "" then "" else "." + $group end), $sub // "-"] | join(" ")'
-  kubectl get role/gkm-operator -n gkm-system -o json | jq -r '.rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end), "-"] | join(" ")'
+  kubectl get role/gkm-operator role/gkm-trust-policy -n gkm-system -o json | jq -r '.items[].rules[] | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end), "-"] | join(" ")'
 }
 used() { provider_audit | awk '{ print $1, $2, $3 }' | sort -u; }
 allowed | sort -u >"$CASE_DIR/allowed"
