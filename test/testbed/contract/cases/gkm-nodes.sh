@@ -149,7 +149,7 @@ expect "node objects" "gkm-test-ns-scoped-1/node-a gkm-test-ns-scoped-1/node-b g
 step "what is not signed is not for the cluster; nobody mounts another namespace's cache, or writes a digest of his own"
 gkm_cache() { echo "{apiVersion: gkm.io/v1alpha1, kind: $1, metadata: {name: $2}, spec: {image: '$IMAGE:$3'}}"; }
 expect_refused "an unsigned cache of the cluster" 'image signature verification failed' kubectl create -f - <<<"$(gkm_cache ClusterGKMCache unsigned unsigned)"
-ns=${NAMESPACES[0]} cache=vector-add-cache-rocm-1 # which two of its pods have
+ns=${NAMESPACES[0]} cache=vector-add-cache-rocm-1
 expect_refused "a forged digest" 'gkm.io/' kubectl -n "$ns" annotate --overwrite gkmcache "$cache" gkm.io/resolvedDigest=sha256:$(printf 'f%.0s' {1..64})
 pod_with default thief node-a "$cache" "$ns"
 eventually_like "why the thief waits" 'own namespace' mount_events default thief
@@ -161,7 +161,7 @@ kubectl -n "$ns" patch gkmcache "$cache" --type=merge -p "{\"spec\": {\"image\":
 after=$(digest_of "gkmcache/$cache" -n "$ns")
 if [[ $after == "$before" ]]; then fail "the digest stayed $before"; fi
 for node in node-a node-b; do eventually "the new image on $node" Extracted on_node_is $node "$ns" "$cache" "$after"; done
-eventually "the cache" "Outdated 2 0 2" shown "gkmcache/$cache" -n "$ns"
+eventually "the cache" "Outdated 2 0 3" shown "gkmcache/$cache" -n "$ns"
 pod_with "$ns" newer node-a "$cache" "$ns"
 runs newer -n "$ns"
 expect "the kernel of the new pod" two "$(in_pod "$ns" newer "cat /cache/$KERNEL/add_kernel.hsaco")"
