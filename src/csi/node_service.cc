@@ -32,8 +32,7 @@ class NodeService::Busy {
   Busy(NodeService& service, const std::string& volume_id, const std::string& target)
       : service_{service}, names_{"v" + volume_id, "t" + target} {
     const MutexLock lock{service_.mutex_};
-    got_ = std::none_of(names_.begin(), names_.end(),
-                        [&](const std::string& name) { return service_.busy_.contains(name); });
+    got_ = !service_.busy_.contains(names_[0]) && !service_.busy_.contains(names_[1]);
     if (got_) { service_.busy_.insert(names_.begin(), names_.end()); }
   }
   Busy(const Busy&) = delete;
