@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -46,6 +47,15 @@ std::string errorIn(const Entries& entries, const std::string& digest) {
   return is_error ? it->second.condition->message : "";
 }
 
+/// The image that the pod has was compiled for other GPUs than the node's.
+bool isForNone(const Entries& entries, const kcache::PodUse& pod) {
+  return std::any_of(entries.begin(), entries.end(), [&](const auto& one) {
+    const kcache::CacheEntry& entry = one.second;
+    return entry.compatible_gpus.empty() && !entry.incompatible_gpus.empty() &&
+           std::find(entry.pods.begin(), entry.pods.end(), pod) != entry.pods.end();
+  });
+}
+
 void tellUse(const CacheNode& on, const std::string& cache, const Entries& before, const Entries& after,
              std::vector<EventNote>& out) {
   const auto was = podsOf(before);
@@ -56,7 +66,14 @@ void tellUse(const CacheNode& on, const std::string& cache, const Entries& befor
                                      pod.name, is.size())));
   };
   for (const auto& pod : is) {
-    if (!was.contains(pod)) { tell("CacheUsed", "used", pod); }
+    if (was.contains(pod)) { continue; }
+    tell("CacheUsed", "used", pod);
+    if (isForNone(after, pod)) {
+      out.push_back(
+          noteOn(on, true, "Incompatible",
+                 fmt::format("cache \"{}\" is for none of the GPUs of this node, and pod \"{}/{}\" uses it",
+                             cache, pod.ns, pod.name)));
+    }
   }
   for (const auto& pod : was) {
     if (!is.contains(pod)) { tell("CacheRelease", "no longer used", pod); }

@@ -209,6 +209,21 @@ TEST_F(NodeAgentTest, GpusSayWhichCanUseACache) {
   EXPECT_EQ(store.wanted()->gpus.size(), 1U);
 }
 
+TEST_F(NodeAgentTest, APodWithACacheForOtherGpusIsTold) {
+  makeCache(kOne);
+  start({{1, "A100", "550", {"cuda", "80", 32}}});
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  EXPECT_TRUE(
+      isTold("Warning Incompatible: cache \"one\" is for none of the GPUs of this node, and pod "
+             "\"ns/pod-1\" uses it"));
+  look({{0, "H100", "550", {"cuda", "90", 32}}, {1, "A100", "550", {"cuda", "80", 32}}});
+  store.pods[kOne][kDigestA].push_back({"ns", "pod-2", "csi-2"});
+  pass(seconds{3});
+  const auto all = events();
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const auto& e) { return e.starts_with("Warning"); }), 1);
+}
+
 TEST_F(NodeAgentTest, ObjectsOfOtherNodesAreNobodysBusiness) {
   server.put(
       kcache::kCacheNode,

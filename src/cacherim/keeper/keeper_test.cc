@@ -1,0 +1,179 @@
+#include "cacherim/keeper/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "base/mutex.h"
+#include "base/system_clock.h"
+#include "base/temp_folder_test.h"
+#include "cacherim/keeper/images_test.h"
+
+namespace gs::cacherim {
+namespace {
+
+using kcache::HasImage;
+
+const model::ObjectKey kOne{"ns", "one"};
+
+/// What was told last, waited for.
+class Told {
+ public:
+  void tell(const kcache::NodeHasPtr& has) {
+    const MutexLock lock{mutex_};
+    last_ = has;
+    changed_.notifyAll();
+  }
+  /// False: it did not become so within 20 s.
+  template <class Is>
+  bool waitFor(const Is& is) {
+    const Mono end = SystemClock{}.now().mono + std::chrono::seconds{20};
+    const MutexLock lock{mutex_};
+    while (last_ == nullptr || !is(*last_)) {
+      if (!changed_.waitUntil(mutex_, end)) { return false; }
+    }
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  Signal changed_;
+  kcache::NodeHasPtr last_ GS_GUARDED_BY(mutex_);
+};
+
+class KeeperTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Keeper> make() {
+    Keeper::Options options;
+    options.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")};
+    options.look = std::chrono::milliseconds{10};
+    return std::make_unique<Keeper>(
+        options,
+        Keeper::Outside{.sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
+                          return images_.source();
+                        },
+                        .admit = [](const model::ObjectKey&, const kcache::WantedImage&) { return Status{}; },
+                        .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); }},
+        Disk{{}, false}, clock_, pause_);
+  }
+  static kcache::WantedPtr wanting(const kcache::Reference& image) {
+    kcache::Wanted out;
+    out.images.emplace(kOne, kcache::WantedImage{"quay.io/gkm/a:b", image, 0});
+    return std::make_shared<const kcache::Wanted>(std::move(out));
+  }
+  bool comes(HasImage::What what) {
+    return told_.waitFor([&](const kcache::NodeHas& has) {
+      const auto cache = has.caches.find(kOne);
+      return cache != has.caches.end() && cache->second.begin()->second.what == what;
+    });
+  }
+
+  TempFolder folder_;
+  const SystemClock clock_;
+  RealPause pause_{clock_};
+  ImagesOnPaper images_;
+  Told told_;
+};
+
+TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
+  const auto image = images_.make({{{"K/a", "one"}}});
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(image));
+  EXPECT_TRUE(comes(HasImage::What::Here));
+  keeper->want(std::make_shared<const kcache::Wanted>());
+  EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.caches.empty(); }));
+}
+
+TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {
+  auto first = make();
+  first->start();
+  ASSERT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.trouble.empty(); }));
+  const auto second = make();
+  second->start();
+  EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) {
+    return has.trouble.find("belongs to another agent") != std::string::npos;
+  }));
+  first.reset();
+  EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.trouble.empty(); }));
+}
+
+TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {
+  Mutex mutex;
+  Signal changed;
+  bool is_cancelled = false;
+  bool has_begun = false;
+  struct Stuck final : ImageSource {
+    Mutex& mutex;
+    Signal& changed;
+    bool& is_cancelled;
+    bool& has_begun;
+    Stuck(Mutex& m, Signal& c, bool& over, bool& begun)
+        : mutex{m}, changed{c}, is_cancelled{over}, has_begun{begun} {}
+    Result<FetchedManifest> manifest(const kcache::Reference&) override {
+      const MutexLock lock{mutex};
+      has_begun = true;
+      changed.notifyAll();
+      while (!is_cancelled) { changed.wait(mutex); }
+      return fail(Code::Unavailable, "cancelled");
+    }
+    Status blob(const kcache::Reference&, const kcache::Descriptor&, const ByteSink&) override { return {}; }
+    void cancel() override {
+      const MutexLock lock{mutex};
+      is_cancelled = true;
+      changed.notifyAll();
+    }
+  };
+  Keeper keeper{{.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")},
+                 .look = std::chrono::milliseconds{10}},
+                {.sources = [&](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
+                   return std::make_unique<Stuck>(mutex, changed, is_cancelled, has_begun);
+                 },
+                 .admit = [](const model::ObjectKey&, const kcache::WantedImage&) { return Status{}; },
+                 .tell = [](const kcache::NodeHasPtr&) {}},
+                Disk{{}, false},
+                clock_,
+                pause_};
+  keeper.start();
+  keeper.want(wanting(images_.make({{{"K/a", "one"}}})));
+  {
+    const MutexLock lock{mutex};
+    while (!has_begun) { changed.wait(mutex); }
+  }
+  keeper.stop();
+  EXPECT_TRUE(is_cancelled);
+}
+
+TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
+  JobQueue queue{4};
+  const auto job = [](const char* ns, const char* name) {
+    KeeperJob out;
+    out.cache = {ns, name};
+    return out;
+  };
+  for (const char* name : {"1", "2", "3", "4"}) { queue.push(job("flood", name)); }
+  queue.push(job("other", "1"));
+  std::vector<std::string> begun;
+  std::vector<KeeperJob> jobs;
+  while (auto next = queue.next()) {
+    begun.push_back(next->cache.text());
+    jobs.push_back(*next);
+  }
+  EXPECT_EQ(begun, (std::vector<std::string>{"flood/1", "other/1", "flood/2"}));
+  queue.ended(jobs.front());
+  EXPECT_EQ(queue.next()->cache.text(), "flood/3");
+  EXPECT_EQ(queue.waiting(), 1U);
+}
+
+TEST(ByteRate, WhoComesTooEarlyWaits) {
+  ManualClock clock;
+  ByteRate rate{1000, clock};
+  EXPECT_EQ(rate.take(500), Duration::zero());
+  EXPECT_EQ(rate.take(500), std::chrono::milliseconds{500});
+  clock.advance(std::chrono::seconds{10});
+  EXPECT_EQ(rate.take(500), Duration::zero());
+  ByteRate free{0, clock};
+  EXPECT_EQ(free.take(1 << 30), Duration::zero());
+  EXPECT_EQ(free.take(1 << 30), Duration::zero());
+}
+
+}  // namespace
+}  // namespace gs::cacherim

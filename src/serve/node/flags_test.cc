@@ -1,0 +1,56 @@
+#include "serve/node/flags.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace gs::serve {
+namespace {
+
+k8s::Surroundings with(std::map<std::string, std::string> variables) {
+  k8s::Surroundings out;
+  out.env = [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+    const auto it = variables.find(std::string{name});
+    if (it == variables.end()) { return std::nullopt; }
+    return it->second;
+  };
+  return out;
+}
+
+TEST(CacheNodeFlags, TheNodeHasAName) {
+  CacheNodeFlags f;
+  EXPECT_NE(f.node(with({})).error().message.find("KUBE_NODE_NAME"), std::string::npos);
+  EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "a");
+  f.node_name = "b";
+  EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "b");
+}
+
+TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
+  CacheNodeFlags f;
+  ASSERT_TRUE(f.keeper());
+  f.quota = "200Gi";
+  f.bandwidth = "100Mi";
+  EXPECT_EQ(f.keeper()->keeping.sweep.quota, std::uint64_t{200} << 30);
+  EXPECT_EQ(f.keeper()->bytes_per_second, std::uint64_t{100} << 20);
+  f.quota = "200GB";
+  EXPECT_NE(f.keeper().error().message.find("--cache-quota=200GB"), std::string::npos);
+  f.quota = "-1";
+  EXPECT_FALSE(f.keeper());
+  f.quota = "0";
+  for (const char* path : {"", "var/lib", "/var/", "/a/../b", "/a//b", "/a/./b"}) {
+    f.store = path;
+    EXPECT_FALSE(f.keeper()) << path;
+  }
+}
+
+TEST(CacheNodeFlags, NoGpuIsLookedForWhereItSaysSo) {
+  const CacheNodeFlags f;
+  EXPECT_EQ(*f.gpus(model::NodeName{"a"}, with({{"NO_GPU", "true"}})), nullptr);
+  EXPECT_NE(*f.gpus(model::NodeName{"a"}, with({{"NO_GPU", "yes"}})), nullptr);  // only that word counts
+  CacheNodeFlags bad;
+  bad.simulate = "/there/is/none";
+  EXPECT_FALSE(bad.gpus(model::NodeName{"a"}, with({})));
+}
+
+}  // namespace
+}  // namespace gs::serve
