@@ -64,31 +64,33 @@ class Server {
 
   // ---- watches
 
-  void open(const kapi::OpenWatch& watch) {
+  void open(const kapi::OpenWatch& watch, int client = 0) {
     constexpr std::string_view kFrom = "resourceVersion=";
     const std::string from = watch.query.substr(watch.query.find(kFrom) + kFrom.size());
-    streams_[watch.stream] = {watch.kind, std::stoull(from), labelIn(watch.query)};
+    streams_[{client, watch.stream}] = {watch.kind, std::stoull(from), labelIn(watch.query)};
   }
-  void close(kapi::Token stream) { streams_.erase(stream); }
-  void closeAll() { streams_.clear(); }
-  [[nodiscard]] std::vector<kapi::Token> streamsOf(kapi::Kind kind) const {
+  void close(kapi::Token stream, int client = 0) { streams_.erase({client, stream}); }
+  void closeAll(int client = 0) {
+    std::erase_if(streams_, [client](const auto& one) { return one.first.first == client; });
+  }
+  [[nodiscard]] std::vector<kapi::Token> streamsOf(kapi::Kind kind, int client = 0) const {
     std::vector<kapi::Token> out;
-    for (const auto& [token, stream] : streams_) {
-      if (stream.kind == kind) { out.push_back(token); }
+    for (const auto& [key, stream] : streams_) {
+      if (stream.kind == kind && key.first == client) { out.push_back(key.second); }
     }
     return out;
   }
   /// What the watches bring now.
-  std::vector<kapi::WatchEvent> takeNews() {
+  std::vector<kapi::WatchEvent> takeNews(int client = 0) {
     std::vector<kapi::WatchEvent> out;
-    for (auto& [token, stream] : streams_) {
-      if (held.contains(std::string{stream.kind->plural})) { continue; }
+    for (auto& [who, stream] : streams_) {
+      if (who.first != client || held.contains(std::string{stream.kind->plural})) { continue; }
       const auto& all = history_[std::string{stream.kind->plural}];
       for (auto at = all.upper_bound(stream.from); at != all.end(); ++at) {
         const auto& [type, key, object] = at->second;
         stream.from = at->first;
         if (!hasLabel(object, stream.label)) { continue; }
-        out.push_back({token, type, kapi::decodeObject(stream.kind, object), key, at->first});
+        out.push_back({who.second, type, kapi::decodeObject(stream.kind, object), key, at->first});
       }
     }
     return out;
@@ -228,7 +230,7 @@ class Server {
     history_[at.first].emplace(revision_, Event{type, at.second, object});
   }
 
-  std::map<kapi::Token, Stream> streams_;
+  std::map<std::pair<int, kapi::Token>, Stream> streams_;            // by who watches, and token
   std::map<std::string, std::map<model::Revision, Event>> history_;  // by plural
   model::Revision revision_ = 100;
 };

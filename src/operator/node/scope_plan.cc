@@ -154,6 +154,7 @@ ScopePlan planWithout(const NodeScope& scope, const std::set<std::string>& names
 
 std::optional<Result<kcache::WantedImage>> wantedOf(const kcache::Cache& cache) {
   if (cache.is_deleting || cache.digest.empty()) { return std::nullopt; }
+  if (!cache.finalizers.has(kcache::finalizerOf(cache.key))) { return std::nullopt; }
   const auto digest = kcache::Digest::parse(cache.digest);
   if (!digest) { return fail(Code::Invalid, "annotation gkm.io/resolvedDigest: " + digest.error().message); }
   const auto image = kcache::parseReference(cache.image);

@@ -98,6 +98,8 @@ TEST(ScopePlan, AnImageThatIsNoneSaysWhichFieldIsWrong) {
   cache.key = {"ns", "one"};
   EXPECT_FALSE(wantedOf(cache).has_value());
   cache.digest = "sha256:12";
+  EXPECT_FALSE(wantedOf(cache).has_value());
+  cache.finalizers.names = {kcache::kCacheFinalizer};
   EXPECT_EQ(wantedOf(cache)->error().message.find("annotation gkm.io/resolvedDigest: "), 0U);
   cache.digest = kDigest;
   cache.image = "quay.io/gkm/a:b";
