@@ -14,8 +14,11 @@
 #include "cacherim/image/tar_test.h"
 #include "json/value.h"
 #include "kcache/image/manifest.h"
+#include "model/ids.h"
 
 namespace gs::cacherim {
+
+inline const model::ObjectKey kOne{"ns", "one"};
 
 class ImagesOnPaper {
  public:

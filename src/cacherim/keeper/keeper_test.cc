@@ -12,8 +12,6 @@ namespace {
 
 using kcache::HasImage;
 
-const model::ObjectKey kOne{"ns", "one"};
-
 /// What was told last, waited for.
 class Told {
  public:

@@ -15,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using kcache::HasImage;
 
-const model::ObjectKey kOne{"ns", "one"};
 const model::ObjectKey kTwo{"ns", "two"};
 const model::ObjectKey kWide{"", "wide"};
 
