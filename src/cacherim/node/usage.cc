@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/files.h"
 #include "base/hash.h"
 #include "json/value.h"
 
@@ -97,6 +98,19 @@ Result<Usage> Usage::open(const std::string& folder, Disk disk) {
   return out;
 }
 
+namespace {
+
+constexpr const char* kComplete = "complete";
+constexpr std::size_t kMostOfABootId = 64;
+
+Result<std::string> bootId() {
+  auto text = readFile("/proc/sys/kernel/random/boot_id", kMostOfABootId);
+  if (!text) { return fail(Code::Unavailable, "which boot is this? " + text.error().message); }
+  return text;
+}
+
+}  // namespace
+
 Result<Fd> Usage::opened() const {
   std::error_code error;  // said by the open
   std::filesystem::create_directories(folder_, error);
@@ -146,6 +160,31 @@ Status Usage::add(const VolumeUse& use) const {
   if (out) { out = disk_.rename(folder->get(), beside, folder->get(), name); }
   if (!out) { static_cast<void>(disk_.remove(folder->get(), beside)); }
   return out;
+}
+
+Status Usage::sayComplete() const {
+  const auto boot = bootId();
+  if (!boot) { return because(boot.error()); }
+  const auto folder = volumes();
+  if (!folder) { return because(folder.error()); }
+  if (const auto there = Disk::readAll(folder->get(), kComplete, kMostOfABootId); there && *there == *boot) {
+    return {};
+  }
+  const std::string beside = std::string{kComplete} + ".new";
+  Status out = disk_.remove(folder->get(), beside);  // of a crash
+  if (out) { out = disk_.writeFile(folder->get(), beside, *boot, 0644); }
+  if (out) { out = disk_.rename(folder->get(), beside, folder->get(), kComplete); }
+  return out;
+}
+
+Result<bool> Usage::isComplete() const {
+  const auto boot = bootId();
+  if (!boot) { return because(boot.error()); }
+  const auto folder = volumes();
+  if (!folder) { return because(folder.error()); }
+  const auto there = Disk::readAll(folder->get(), kComplete, kMostOfABootId);
+  if (!there && there.error().code != Code::NotFound) { return because(there.error()); }
+  return there && *there == *boot;
 }
 
 Status Usage::remove(const std::string& volume_id) const {

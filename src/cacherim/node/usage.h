@@ -3,6 +3,7 @@
 //
 //   /run/gkm/usage/volumes/<SHA-256 of the volume's id>.json
 //   /run/gkm/usage/lock
+//   /run/gkm/usage/volumes/complete   the boot's id, when the files are all that is mounted
 //
 // The rule that no tree goes while it is mounted: who mounts writes the file before the mount, and takes it
 // away after the unmount; between looking up which tree it is (present.h) and having written it, it holds the
@@ -62,6 +63,11 @@ class Usage {
   [[nodiscard]] Result<VolumeUse> find(const std::string& volume_id) const;
   /// All, by volume. An error when one of them cannot be read: then nobody knows.
   [[nodiscard]] Result<std::vector<VolumeUse>> all() const;
+  /// The files are all that is mounted, from now on. Said by the CSI driver once it has looked at what is.
+  [[nodiscard]] Status sayComplete() const;
+  /// That was said since this machine was started, and the folder is the same as then. While it is not so,
+  /// nobody knows what is mounted: nothing is taken away. Error Unavailable.
+  [[nodiscard]] Result<bool> isComplete() const;
   /// For who knows all that is mounted, and adds it anew under the same lock: takes away the files that
   /// cannot be read. Their names.
   [[nodiscard]] Result<std::vector<std::string>> dropUnreadable() const;

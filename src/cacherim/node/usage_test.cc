@@ -49,6 +49,20 @@ TEST_F(UsageTest, IsReadAsItWasWrittenAndReplaced) {
   EXPECT_EQ(usage.all(), (std::vector<VolumeUse>{useOf("a"), other}));
 }
 
+TEST_F(UsageTest, ItIsCompleteOnlyInTheBootInWhichThatWasSaid) {
+  const Usage usage = open();
+  EXPECT_EQ(usage.isComplete(), false);
+  ASSERT_TRUE(usage.sayComplete());
+  ASSERT_TRUE(usage.sayComplete());
+  EXPECT_EQ(usage.isComplete(), true);
+  EXPECT_EQ(usage.all(), std::vector<VolumeUse>{});
+  std::ofstream{folder_.path("usage/volumes/complete")} << "another boot";
+  EXPECT_EQ(usage.isComplete(), false);
+  ASSERT_TRUE(usage.sayComplete());
+  std::filesystem::remove_all(folder_.path("usage"));
+  EXPECT_EQ(usage.isComplete(), false);
+}
+
 TEST_F(UsageTest, GoesAndGoingTwiceIsFine) {
   const Usage usage = open();
   ASSERT_TRUE(usage.add(useOf("a")));
