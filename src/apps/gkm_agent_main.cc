@@ -39,6 +39,7 @@ Result<serve::CacheNodeRim::Config> configOf(const process::Program& program, co
   if (!gpus) { return tl::unexpected(std::move(gpus).error()); }
   cacherim::RegistryOptions registry;
   registry.ca_file = f.own.ca_file;
+  registry.whole = std::chrono::hours{24};  // the keeper gives up what comes too slowly
   return serve::CacheNodeRim::Config{.agent = {.node = *node, .instance = program.name() + "-" + node->text},
                                      .ns = ns,
                                      .keeper = *std::move(keeper),

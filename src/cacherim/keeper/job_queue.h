@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cacherim/keeper/keeping.h"
 
@@ -38,6 +40,18 @@ class JobQueue {
       return out;
     }
     return std::nullopt;
+  }
+  /// Takes those out that are not to begin any more.
+  template <class IsWanted>
+  std::vector<KeeperJob> dropUnless(const IsWanted& is_wanted) {
+    std::vector<KeeperJob> out;
+    for (auto& [ns, jobs] : waiting_) {
+      const auto kept = std::stable_partition(jobs.begin(), jobs.end(), is_wanted);
+      std::move(kept, jobs.end(), std::back_inserter(out));
+      jobs.erase(kept, jobs.end());
+    }
+    std::erase_if(waiting_, [](const auto& one) { return one.second.empty(); });
+    return out;
   }
   void ended(const KeeperJob& job) {
     --under_way_;

@@ -1,5 +1,7 @@
 #include "cacherim/keeper/keeper.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,7 +42,7 @@ void Keeper::stop() {
   {
     const MutexLock lock{mutex_};
     is_stopping_ = true;
-    for (ImageSource* source : under_way_) { source->cancel(); }
+    for (const auto& [source, job] : under_way_) { source->cancel(); }
   }
   pause_.cancel();
   news_.close();
@@ -55,7 +57,9 @@ void Keeper::want(kcache::WantedPtr wanted) { news_.push(std::move(wanted)); }
 std::unique_ptr<Keeping> Keeper::open() {
   const auto failed = [this](const Error& error) {
     kcache::NodeHas has;
+    store_.reset();  // and its lock
     has.trouble = error.message;
+    has.is_known = false;
     tell(std::move(has));
     return std::unique_ptr<Keeping>{};
   };
@@ -92,6 +96,9 @@ void Keeper::run() {
 void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
   if (auto* wanted = std::get_if<kcache::WantedPtr>(&news)) {
     keeping.want(std::move(*wanted));
+    const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
+    for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
+    cancelUnless(is_wanted);
   } else {
     const Ended& ended = std::get<Ended>(news);
     queue.ended(ended.job);
@@ -118,15 +125,19 @@ Status Keeper::carryOut(const KeeperJob& job) {
   if (Status admitted = outside_.admit(job.cache, job.image); !admitted) { return admitted; }
   auto made = outside_.sources(job.image.image);
   if (!made) { return because(made.error()); }
-  ImageSource* source = begin(*made);
+  ImageSource* source = begin(job, *made);
   if (source == nullptr) { return fail(Code::Unavailable, "the agent ends"); }
+  const Mono began = clock_.now().mono;
+  bool is_too_slow = false;
   Fetching how{.store = *store_,
                .claims = claims_,
                .clock = clock_,
                .architecture = options_.architecture,
                .mount_path = options_.mount_path,
                .limits = options_.limits,
-               .pace = [this](std::size_t bytes) {
+               .pace = [&](std::size_t bytes) {
+                 is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began);
+                 if (is_too_slow) { return false; }
                  for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
                    if (!pause_.wait(std::min(left, kLongestWait))) { return false; }
                  }
@@ -134,14 +145,33 @@ Status Keeper::carryOut(const KeeperJob& job) {
                }};
   Status out = fetchImage(how, *source, job.image.image, *job.progress);
   end(source);
-  return out;
+  if (out || !is_too_slow) { return out; }
+  return fail(
+      Code::Unavailable,
+      fmt::format("the registry gave {} bytes in {} s: too slow", job.progress->bytes.load(),
+                  std::chrono::duration_cast<std::chrono::seconds>(clock_.now().mono - began).count()));
 }
 
-ImageSource* Keeper::begin(std::unique_ptr<ImageSource>& source) {
+bool Keeper::isTooSlow(const FetchProgress& progress, Duration time) const {
+  const std::uint64_t ours = options_.bytes_per_second / static_cast<std::uint64_t>(2 * options_.workers);
+  const std::uint64_t least = ours == 0 ? kLeastRate : std::min(kLeastRate, ours);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time - kGrace).count();
+  return seconds > 0 &&
+         static_cast<std::uint64_t>(progress.bytes.load()) < least * static_cast<std::uint64_t>(seconds);
+}
+
+ImageSource* Keeper::begin(const KeeperJob& job, std::unique_ptr<ImageSource>& source) {
   const MutexLock lock{mutex_};
   if (is_stopping_) { return nullptr; }
-  under_way_.insert(source.get());
+  under_way_.emplace(source.get(), job);
   return source.get();
+}
+
+void Keeper::cancelUnless(const std::function<bool(const KeeperJob&)>& is_wanted) {
+  const MutexLock lock{mutex_};
+  for (const auto& [source, job] : under_way_) {
+    if (!is_wanted(job)) { source->cancel(); }
+  }
 }
 
 void Keeper::end(ImageSource* source) {

@@ -42,6 +42,10 @@ class ByteRate {
 class Keeper {
  public:
   static constexpr Duration kAgain = std::chrono::seconds{5};
+  /// An image that comes slower than this, after a while, is given up (and tried again): its worker is of use
+  /// to others. With a limit of our own, half of a worker's part of that, if it is less.
+  static constexpr std::uint64_t kLeastRate = std::uint64_t{128} << 10;  // bytes per second
+  static constexpr Duration kGrace = std::chrono::minutes{5};
 
   struct Options {
     Keeping::Options keeping;
@@ -87,7 +91,11 @@ class Keeper {
   [[nodiscard]] Status carryOut(const KeeperJob& job);
   void tell(kcache::NodeHas has);
   /// nullptr: it is to end.
-  [[nodiscard]] ImageSource* begin(std::unique_ptr<ImageSource>& source) GS_EXCLUDES(mutex_);
+  [[nodiscard]] ImageSource* begin(const KeeperJob& job, std::unique_ptr<ImageSource>& source)
+      GS_EXCLUDES(mutex_);
+  /// What is under way for nobody ends.
+  void cancelUnless(const std::function<bool(const KeeperJob&)>& is_wanted) GS_EXCLUDES(mutex_);
+  [[nodiscard]] bool isTooSlow(const FetchProgress& progress, Duration time) const;
   void end(ImageSource* source) GS_EXCLUDES(mutex_);
 
   const Options options_;
@@ -104,7 +112,7 @@ class Keeper {
   Mailbox<KeeperJob> to_do_{64};
   Mutex mutex_;
   bool is_stopping_ GS_GUARDED_BY(mutex_) = false;
-  std::set<ImageSource*> under_way_ GS_GUARDED_BY(mutex_);
+  std::map<ImageSource*, KeeperJob> under_way_ GS_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Worker>> threads_;
 };
 

@@ -40,6 +40,7 @@ class Told {
 class KeeperTest : public ::testing::Test {
  protected:
   std::unique_ptr<Keeper> make() {
+    EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
     Keeper::Options options;
     options.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")};
     options.look = std::chrono::milliseconds{10};
@@ -138,6 +139,19 @@ TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {
   }
   keeper.stop();
   EXPECT_TRUE(is_cancelled);
+}
+
+TEST(JobQueue, WhatIsNotWantedAnyMoreDoesNotBegin) {
+  JobQueue queue{1};
+  for (const char* name : {"1", "2", "3"}) {
+    KeeperJob job;
+    job.cache = {"ns", name};
+    queue.push(job);
+  }
+  const auto dropped = queue.dropUnless([](const KeeperJob& job) { return job.cache.name == "2"; });
+  EXPECT_EQ(dropped.size(), 2U);
+  EXPECT_EQ(queue.next()->cache.name, "2");
+  EXPECT_EQ(queue.waiting(), 0U);
 }
 
 TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {

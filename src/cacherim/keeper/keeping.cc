@@ -40,17 +40,35 @@ Status Keeping::begin() {
   const MutexLock lock{store_.mutex};
   const auto placed = store_.store.placed();
   if (!placed) { return because(placed.error()); }
-  for (const auto& [cache, image] : *placed) {
-    places_.emplace(Key{keyOf(cache), image}, Place{});
-    if (auto present = readPresent(options_.root, cache)) {
-      presents_.insert_or_assign(keyOf(cache), *std::move(present));
-    }
-  }
+  for (const auto& [cache, image] : *placed) { places_.emplace(Key{keyOf(cache), image}, Place{}); }
+  if (Status read = readPresents(); !read) { return read; }
   const auto old = store_.store.oldTrees();
   if (!old) { return because(old.error()); }
   for (const auto& [cache, image] : *old) {
     log::info("a tree of an older version is there: it is taken over if its files are those of the image",
               {{"cache", cache.folder() + '/' + cache.name()}, {"image", image.text()}});
+  }
+  return {};
+}
+
+/// What new pods are told, of all caches; what is not behind a place of ours is not told any more.
+Status Keeping::readPresents() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto& scope : fs::directory_iterator{options_.root + "/caches", error}) {
+    for (const auto& cache : fs::directory_iterator{scope.path(), error}) {
+      const auto name =
+          CacheName::fromFolder(scope.path().filename().string(), cache.path().filename().string());
+      if (!name) { continue; }
+      auto present = readPresent(options_.root, *name);
+      if (!present && present.error().code == Code::NotFound) { continue; }
+      if (present && places_.contains({keyOf(*name), present->image})) {
+        presents_.insert_or_assign(keyOf(*name), *std::move(present));
+      } else if (Status hid = removePresent(options_.root, *name, disk_); !hid) {
+        return hid;
+      }
+    }
+    error.clear();  // a folder that went, or a file among the folders
   }
   return {};
 }
@@ -105,26 +123,18 @@ Result<Keeping::Uses> Keeping::readUses() const {
   return out;
 }
 
-/// The ancestor's CSI driver has it mounted, perhaps.
-bool Keeping::hasOldUse(const CacheName& cache, const Digest& image) const {
-  std::error_code error;
-  return std::filesystem::exists(fmt::format("{}/{}/{}/{}/usage.json", options_.usage_folder, cache.folder(),
-                                             cache.name(), image.text()),
-                                 error) ||
-         error;
-}
-
 // ---- bringing
 
 Status Keeping::place(const Key& key, Now now, const Uses& uses) {
   const auto name = nameOf(key.first);
   if (!name) { return because(name.error()); }
-  // An old tree that pods have mounted is not replaced under them.
-  if (uses.contains(key) || hasOldUse(*name, key.second)) {
-    const auto at =
-        fmt::format("{}/caches/{}/{}/{}", options_.root, name->folder(), name->name(), key.second.text());
-    if (std::filesystem::is_directory(std::filesystem::symlink_status(at))) { return {}; }
-  }
+  // An old tree that pods have mounted, perhaps, is not replaced under them.
+  const auto at =
+      fmt::format("{}/caches/{}/{}/{}", options_.root, name->folder(), name->name(), key.second.text());
+  std::error_code error;
+  const bool is_old = std::filesystem::is_directory(std::filesystem::symlink_status(at, error));
+  places_[key].is_old = is_old && (!is_complete_ || uses.contains(key));
+  if (places_[key].is_old) { return {}; }
   const MutexLock lock{store_.mutex};
   const auto placed = store_.store.place(*name, key.second, now.wall);
   if (!placed) { return because(placed.error()); }
@@ -141,13 +151,16 @@ void Keeping::placeAll(Now now, const Uses& uses) {
     const auto job = jobs_.find(cache);
     const bool has_come = job != jobs_.end() && job->second.is_over && job->second.how &&
                           job->second.job.image.image == image.image;
-    if (!places_.contains(key)) {
-      if (!has_come) { continue; }
-      if (Status placed = place(key, now, uses); !placed) {
-        job->second.how = because(placed.error());
+    const auto placed = places_.find(key);
+    const bool is_placed = placed != places_.end();
+    const bool may_be_taken_over = is_placed && placed->second.is_old && is_complete_ && !uses.contains(key);
+    if (!is_placed && !has_come) { continue; }
+    if (!is_placed || may_be_taken_over) {
+      if (Status done = place(key, now, uses); !done) {
+        places_.erase(key);
+        if (job != jobs_.end()) { job->second.how = because(done.error()); }
         continue;
       }
-      places_.emplace(key, Place{});
     }
     showPresent(cache, image);
   }
@@ -169,11 +182,14 @@ void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedIma
   }
   const auto known = presents_.find(cache);
   if (known != presents_.end() && known->second == present) { return; }
-  if (const Status wrote = writePresent(options_.root, *name, present, disk_); !wrote) {
-    log::warn("new pods cannot be told of an image",
-              {{"cache", cache.text()}, {"why", wrote.error().message}});
-    return;
+  std::string& trouble = places_.at({cache, present.image}).show_error;
+  const Status wrote = writePresent(options_.root, *name, present, disk_);
+  const std::string now = wrote ? "" : wrote.error().message;
+  if (!now.empty() && now != trouble) {
+    log::warn("new pods cannot be told of an image", {{"cache", cache.text()}, {"why", now}});
   }
+  trouble = now;
+  if (!wrote) { return; }
   presents_.insert_or_assign(cache, std::move(present));
 }
 
@@ -225,7 +241,9 @@ void Keeping::hidePresents(std::string& trouble) {
   }
 }
 
+/// The store first: who holds it may be at it for long, and nobody can mount while the uses are locked.
 void Keeping::takeAway(Now now, std::string& trouble) {
+  const MutexLock store_lock{store_.mutex};
   const auto lock = usage_.lock(Usage::Hold::Alone, options_.lock_limit);
   if (!lock) { return; }  // somebody mounts: next time
   hidePresents(trouble);
@@ -243,7 +261,7 @@ void Keeping::takeAway(Now now, std::string& trouble) {
       ++it;
       continue;
     }
-    const MutexLock store_lock{store_.mutex};
+    static_cast<void>(store_.store.touch(key.second, now.wall));  // it was of use until now
     if (const Status gone = store_.store.unplace(*name, key.second); !gone) {
       place.unload_error = gone.error().message;
       ++it;
@@ -257,12 +275,11 @@ void Keeping::takeAway(Now now, std::string& trouble) {
 void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
   if (now.mono < next_sweep_) { return; }
   next_sweep_ = now.mono + options_.sweep_every;
-  std::set<Digest> in_use = claims_.needed();
+  std::set<Digest> in_use = claims_.needed();  // with the store locked: nobody counts on a layer meanwhile
   for (const auto& [key, pods] : uses) { in_use.insert(key.second); }
   for (const auto& [key, place] : places_) { in_use.insert(key.second); }
   for (const auto& [cache, present] : presents_) { in_use.insert(present.image); }
   for (const auto& [cache, image] : wanted_->images) { in_use.insert(*image.image.digest); }
-  const MutexLock lock{store_.mutex};
   const auto swept = store_.store.sweep(in_use, options_.sweep, now.wall);
   if (!swept) { return say(trouble, swept.error()); }
   for (const Digest& image : swept->trees) {
@@ -287,7 +304,8 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
   for (const auto& [key, pods] : uses) { entry(key.first, key.second).pods = pods; }
   for (const auto& [key, place] : places_) {
     HasImage& mine = entry(key.first, key.second);
-    mine.what = HasImage::What::Here;
+    mine.what = place.show_error.empty() ? HasImage::What::Here : HasImage::What::Failed;
+    mine.cause = place.show_error.empty() ? "" : "new pods cannot be told of it: " + place.show_error;
     mine.unload_error = place.unload_error;
     if (const Tree* tree = treeOf(key.second)) {
       mine.size = tree->bytes;
@@ -311,22 +329,58 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
     }
     mine.what = HasImage::What::Coming;
     if (const auto total = job.job.progress->total.load(); total > 0) {
-      mine.progress = kcache::Progress{.bytes = job.job.progress->bytes.load(), .total_bytes = total};
+      mine.progress = kcache::Progress{
+          .bytes = job.job.progress->bytes.load(), .total_bytes = total, .bytes_per_second = job.rate};
     }
   }
   return out;
 }
 
+void Keeping::learnComplete() {
+  const auto complete = usage_.isComplete();
+  const bool is_now = complete && *complete;
+  if (is_complete_ && !is_now) {
+    log::warn("nothing is taken away: the CSI driver of this node has not said what is mounted", {});
+  }
+  is_complete_ = is_now;
+}
+
+/// How fast images come, between two looks.
+void Keeping::measure(Now now) {
+  for (auto& [cache, job] : jobs_) {
+    const std::int64_t bytes = job.job.progress->bytes.load();
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - job.looked_at);
+    if (passed < std::chrono::seconds{1}) { continue; }
+    job.rate = job.looked_at == Mono{} ? 0 : (bytes - job.bytes) * 1000 / passed.count();
+    job.bytes = bytes;
+    job.looked_at = now.mono;
+  }
+}
+
+bool Keeping::wants(const KeeperJob& job) const {
+  if (wanted_ == nullptr || wanted_->undecided.contains(job.cache)) { return true; }
+  const auto it = wanted_->images.find(job.cache);
+  return it != wanted_->images.end() && it->second.image == job.image.image;
+}
+
+void Keeping::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
+
 kcache::NodeHas Keeping::turn(Now now) {
   auto uses = readUses();
   std::string trouble;
   if (!uses) { say(trouble, uses.error()); }
+  learnComplete();
   if (wanted_ != nullptr && uses) {
     placeAll(now, *uses);
-    if (mustTakeAway(*uses) || now.mono >= next_sweep_) { takeAway(now, trouble); }
+    const bool is_due = mustTakeAway(*uses) || now.mono >= next_sweep_;
+    if (is_due && is_complete_) { takeAway(now, trouble); }
+    if (is_due && !is_complete_) { hidePresents(trouble); }
   }
-  if (uses) { last_uses_ = *std::move(uses); }
-  kcache::NodeHas out = told(last_uses_);
+  // Of an emptied folder nobody knows what was in it.
+  if (uses && (is_complete_ || !last_uses_)) { last_uses_ = *std::move(uses); }
+  measure(now);
+  kcache::NodeHas out = told(last_uses_.value_or(Uses{}));
+  out.is_known = last_uses_.has_value();
   out.trouble = std::move(trouble);
   return out;
 }

@@ -6,7 +6,7 @@
 // who may have an image is asked for each cache (Admit), also where the bytes are there already.
 // New pods get the last image that was wanted and is there; a cache that is not wanted any more gives none.
 // Places, and the files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after
-// all uses were read; while those cannot be read nothing goes.
+// all uses were read; while those cannot be read, or nobody has said that they are all, nothing goes.
 // One thread; the store is shared (fetch.h).
 #pragma once
 
@@ -47,6 +47,10 @@ class Keeping {
   void want(kcache::WantedPtr wanted) { wanted_ = std::move(wanted); }
   /// Jobs that are to begin now.
   [[nodiscard]] std::vector<KeeperJob> takeJobs();
+  /// False: what it is for is not wanted any more.
+  [[nodiscard]] bool wants(const KeeperJob& job) const;
+  /// It has not begun, and will not.
+  void withdrawn(const KeeperJob& job);
   /// How a job ended.
   void finished(const KeeperJob& job, const Status& how);
   /// Does what can be done, and says what is there.
@@ -57,9 +61,14 @@ class Keeping {
     KeeperJob job;
     bool is_over = false;
     Status how{};
+    std::int64_t bytes = 0;  // when it was looked at last
+    Mono looked_at{};
+    std::int64_t rate = 0;  // bytes per second
   };
   struct Place {
     std::string unload_error{};
+    std::string show_error{};  // why new pods cannot be told of it
+    bool is_old = false;       // an older version's tree is there, that pods have mounted, perhaps
   };
   struct Tree {
     std::int64_t bytes = 0;
@@ -74,12 +83,14 @@ class Keeping {
   [[nodiscard]] Status place(const Key& key, Now now, const Uses& uses);
   void showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image);
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
-  void takeAway(Now now, std::string& trouble);
+  void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
+  void learnComplete();
+  void measure(Now now);
+  [[nodiscard]] Status readPresents();
   void hidePresents(std::string& trouble);
-  void sweep(Now now, const Uses& uses, std::string& trouble);
+  void sweep(Now now, const Uses& uses, std::string& trouble) GS_REQUIRES(store_.mutex);
   [[nodiscard]] const Tree* treeOf(const kcache::Digest& image);
   [[nodiscard]] kcache::NodeHas told(const Uses& uses);
-  [[nodiscard]] bool hasOldUse(const CacheName& cache, const kcache::Digest& image) const;
 
   Options options_;
   SharedStore& store_;
@@ -91,7 +102,8 @@ class Keeping {
   std::map<Key, Place> places_;
   std::map<model::ObjectKey, Present> presents_;  // as they were read or written
   std::map<kcache::Digest, Tree> trees_;
-  Uses last_uses_;  // that could be read
+  std::optional<Uses> last_uses_;  // that could be read
+  bool is_complete_ = false;       // they are all that is mounted
   Mono next_sweep_{};
   bool is_over_quota_ = false;
 };

@@ -32,6 +32,7 @@ class KeepingTest : public ::testing::Test {
     auto usage = Usage::open(usageFolder(), disk_);
     ASSERT_TRUE(usage) << usage.error().message;
     usage_.emplace(*std::move(usage));
+    if (is_said_) { ASSERT_TRUE(usage_->sayComplete()); }
     keeping_ = std::make_unique<Keeping>(
         Keeping::Options{.root = root(), .usage_folder = usageFolder(), .sweep = terms_}, *shared_, claims_,
         *usage_, disk_);
@@ -105,6 +106,7 @@ class KeepingTest : public ::testing::Test {
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
   std::vector<kcache::CacheGpu> gpus_;
   std::int64_t attempt_ = 0;
+  bool is_said_ = true;  // by the CSI driver, what is mounted
   std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };
   std::unique_ptr<SharedStore> shared_;
   std::optional<Usage> usage_;
@@ -205,7 +207,9 @@ TEST_F(KeepingTest, ACacheThatIsOverGivesNewPodsNothingAndStaysForThoseThatHaveI
   has = settle();
   EXPECT_TRUE(has.caches.empty());
   EXPECT_FALSE(isPlaced("ns", "one", first_));
-  EXPECT_TRUE(hasTree(first_));  // until it is too old
+  clock_.advance(std::chrono::minutes{2});
+  settle();
+  EXPECT_TRUE(hasTree(first_));  // until it is too old: it was of use until now
   clock_.advance(std::chrono::hours{5});
   settle();
   EXPECT_FALSE(hasTree(first_));
@@ -258,6 +262,68 @@ TEST_F(KeepingTest, WhileUsesCannotBeReadNothingGoes) {
   EXPECT_EQ(has.caches, before.caches);
   EXPECT_TRUE(isPlaced("ns", "one", first_));
   EXPECT_TRUE(hasTree(first_));
+}
+
+TEST_F(KeepingTest, WhileNobodyHasSaidWhatIsMountedNothingGoesAndNoPodIsForgotten) {
+  want({{kOne, first_}});
+  settle();
+  use(first_, "v1");
+  const auto before = settle();
+  fs::remove_all(usageFolder());  // by somebody, under running pods
+  want({});
+  clock_.advance(std::chrono::hours{5});
+  auto has = settle();
+  EXPECT_EQ(has.caches, before.caches);
+  EXPECT_EQ(presentOfOne(), "");  // new pods get nothing, all the same
+  EXPECT_TRUE(isPlaced("ns", "one", first_));
+  EXPECT_TRUE(hasTree(first_));
+  use(first_, "v1");
+  ASSERT_TRUE(usage_->sayComplete());
+  has = settle();
+  EXPECT_EQ(has.caches, before.caches);
+  ASSERT_TRUE(usage_->remove("v1"));
+  EXPECT_TRUE(settle().caches.empty());
+}
+
+TEST_F(KeepingTest, WhatIsThereIsNotKnownBeforeUsesWereRead) {
+  fs::create_directories(usageFolder() + "/volumes");
+  std::ofstream{usageFolder() + "/volumes/" + std::string(64, 'f') + ".json"} << "torn";
+  open();
+  EXPECT_FALSE(turn().is_known);
+  fs::remove(usageFolder() + "/volumes/" + std::string(64, 'f') + ".json");
+  EXPECT_TRUE(turn().is_known);
+}
+
+TEST_F(KeepingTest, WhatPodsAreToldWithoutAPlaceOfOursGoes) {
+  for (const char* name : {"one", "gone"}) {
+    const std::string folder = root() + "/caches/ns/" + name;
+    fs::create_directories(folder);
+    std::ofstream{folder + "/cache.json"} << R"({"resolvedDigest":")" << first_.digest->text()
+                                          << R"(","image":"quay.io/gkm/a:b","sizes":{}})";
+  }
+  admit_ = [](const KeeperJob& job) -> Status {
+    if (job.cache == kOne) { return fail(Code::Conflict, "not signed"); }
+    return {};
+  };
+  open();
+  want({{kOne, first_}, {kTwo, first_}});
+  settle();
+  EXPECT_TRUE(hasTree(first_));
+  EXPECT_EQ(presentOfOne(), "");
+  EXPECT_EQ(present(*CacheName::inNamespace("ns", "gone")), "");
+  EXPECT_EQ(present(*CacheName::inNamespace("ns", "two")), first_.digest->text());
+}
+
+TEST_F(KeepingTest, WhatNewPodsCannotBeToldIsNoSuccess) {
+  want({{kOne, first_}});
+  work();
+  fs::create_directories(root() + "/caches/ns/one/cache.json/in the way");
+  auto has = turn();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Failed);
+  EXPECT_NE(of(has, kOne, first_).cause.find("new pods cannot be told of it"), std::string::npos);
+  fs::remove_all(root() + "/caches/ns/one/cache.json");
+  has = turn();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
 TEST_F(KeepingTest, WhileSomebodyMountsNothingGoes) {
@@ -329,17 +395,18 @@ TEST_F(KeepingTest, AnOldTreeInUseIsNotReplacedUnderItsPods) {
   const std::string old = fmt::format("{}/caches/ns/one/{}", root(), first_.digest->text());
   fs::create_directories(old + "/K");
   std::ofstream{old + "/K/a.json"} << "one";
-  const std::string usage = fmt::format("{}/ns/one/{}", usageFolder(), first_.digest->text());
-  fs::create_directories(usage);
-  std::ofstream{usage + "/usage.json"} << "{}";
+  fs::remove_all(usageFolder());
+  is_said_ = false;  // its pods run, and the new driver has not looked yet
   open();
   want({{kOne, first_}});
   settle();
   EXPECT_FALSE(fs::is_symlink(old));
   EXPECT_EQ(presentOfOne(), first_.digest->text());  // new pods get the new tree
-  fs::remove_all(usage);
-  open();
-  want({{kOne, first_}});
+  use(first_, "v1");
+  ASSERT_TRUE(usage_->sayComplete());
+  settle();
+  EXPECT_FALSE(fs::is_symlink(old));
+  ASSERT_TRUE(usage_->remove("v1"));
   settle();
   EXPECT_TRUE(fs::is_symlink(old));
 }

@@ -114,6 +114,8 @@ extern const kapi::Kind kClusterCacheNode;
 [[nodiscard]] kapi::Call writeStatus(const CacheNode& node);
 /// POST of a node object: its name, the label of its node, and those finalizers.
 [[nodiscard]] kapi::Call createNode(const model::ObjectKey& key, const std::vector<std::string>& finalizers);
+/// PATCH (merge) of a node object that there is, whatever its version: the label of its node.
+[[nodiscard]] kapi::Call labelNode(const model::ObjectKey& key);
 /// DELETE of a node object as it was at its revision.
 [[nodiscard]] kapi::Call deleteNode(const CacheNode& node);
 /// PATCH (merge) of an object's finalizers, as it was at that revision.

@@ -137,6 +137,15 @@ kapi::Call createNode(const model::ObjectKey& key, const std::vector<std::string
   return call;
 }
 
+kapi::Call labelNode(const model::ObjectKey& key) {
+  kapi::Call call;
+  call.verb = kapi::Verb::MergePatch;
+  call.kind = nodeKindOf(key);
+  call.key = key;
+  call.body.child("metadata").set("labels", Object{{kHostLabel, key.name}});
+  return call;
+}
+
 kapi::Call deleteNode(const CacheNode& node) {
   kapi::Call call;
   call.verb = kapi::Verb::Delete;

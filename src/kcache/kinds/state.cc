@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/utf8.h"
@@ -27,6 +28,19 @@ const Words& wordsOf(State state) { return kWords.at(static_cast<std::size_t>(st
 constexpr std::string_view kBeforeCause = ": ";
 constexpr std::size_t kMostOfCause = 1024;
 
+/// As the API server keeps it: what is no UTF-8 would come back as something else.
+std::string printable(std::string_view cause) {
+  std::string out;
+  for (std::string_view rest = cause.substr(0, kMostOfCause + 4); !rest.empty();) {
+    const std::size_t length = utf8Length(rest);
+    const std::string_view next = length == 0 ? "?" : rest.substr(0, length);
+    if (out.size() + next.size() > kMostOfCause) { break; }
+    out += next;
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
 bool isOneOf(const std::optional<Condition>& condition, State state) {
   return condition && condition->state == state;
 }
@@ -46,7 +60,7 @@ const char* sentenceOf(State state) { return wordsOf(state).sentence; }
 
 std::string messageOf(State state, std::string_view cause) {
   if (cause.empty()) { return sentenceOf(state); }
-  return fmt::format("{}{}{}", sentenceOf(state), kBeforeCause, utf8Prefix(cause, kMostOfCause));
+  return fmt::format("{}{}{}", sentenceOf(state), kBeforeCause, printable(cause));
 }
 
 std::string_view causeIn(State state, std::string_view message) {

@@ -82,5 +82,13 @@ TEST(Counts, AddAndSubtract) {
   EXPECT_EQ(sum, one);
 }
 
+TEST(State, ACauseOfAnyBytesIsATextThatStaysTheSame) {
+  EXPECT_EQ(messageOf(State::Error, "bad \xff name").substr(std::string{sentenceOf(State::Error)}.size()),
+            ": bad ? name");
+  const std::string message = messageOf(State::Error, std::string(2000, '\xc3') + "\xa4");
+  EXPECT_TRUE(isUtf8(message));
+  EXPECT_EQ(messageOf(State::Error, causeIn(State::Error, message)), message);
+}
+
 }  // namespace
 }  // namespace gs::kcache

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/quoted.h"
+#include "base/utf8.h"
 #include "kcache/content/names.h"
 
 namespace gs::kcache {
@@ -62,6 +63,7 @@ const char* wrongWith(std::string_view part) {
 Result<std::string_view> cleanEntryName(std::string_view name) {
   const std::string_view whole = name;
   if (name.starts_with('/')) { return refuseEntry(whole, "has an absolute name"); }
+  if (!isUtf8(name)) { return refuseEntry(whole, "has a name that is no UTF-8"); }
   if (name.find('\0') != std::string_view::npos) { return refuseEntry(whole, "has a NUL in its name"); }
   if (name.size() > kMaxEntryName) { return refuseEntry(whole, "has a name of over 1024 bytes"); }
   while (name.starts_with("./")) { name.remove_prefix(2); }

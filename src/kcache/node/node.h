@@ -57,7 +57,8 @@ using HasImages = std::map<std::string, HasImage, std::less<>>;
 
 struct NodeHas {
   std::map<model::ObjectKey, HasImages> caches;
-  std::string trouble;  // why the store cannot be worked with; "" it can
+  std::string trouble;   // why the store cannot be worked with; "" it can
+  bool is_known = true;  // false: nobody has been able to look yet, and `caches` says nothing
   friend bool operator==(const NodeHas&, const NodeHas&) = default;
 };
 using NodeHasPtr = std::shared_ptr<const NodeHas>;

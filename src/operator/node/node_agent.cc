@@ -21,6 +21,12 @@ constexpr std::uint8_t kDeskOwner = kFirst + 4;  // behind the reflectors
 constexpr controller::OwnerRange kPartsOwners{kFirst + 5, 3};
 constexpr int kMostWrites = 8;
 
+/// What it asks of a node is what it asked before.
+bool wantsTheSame(const Cache& before, const Cache& now) {
+  return before.uid == now.uid && before.image == now.image && before.digest == now.digest &&
+         before.is_deleting == now.is_deleting && before.finalizers == now.finalizers;
+}
+
 bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
 
 controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, const model::NodeName& node, Rng& rng) {
@@ -87,17 +93,23 @@ void NodeAgent::take(controller::Reflector& reflector, controller::Reflector::Ou
 
 void NodeAgent::apply(const controller::Change& change) {
   if (isNodeObject(change.kind)) {
-    applyNodeObject(change.key, change.object.as<CacheNode>());
+    const auto object = change.object.as<CacheNode>();
+    const bool is_ours_gone = object == nullptr && change.key.name == config_.node.text;
+    if (is_ours_gone) { scopes_[change.key.ns].gone = change.last_uid; }
+    applyNodeObject(change.key, object);
   } else {
     applyCache(change);
   }
-  is_wanted_new_ = true;
   touch(change.key.ns);
 }
 
 void NodeAgent::applyCache(const controller::Change& change) {
   auto& caches = scopes_[change.key.ns].known.caches;
-  if (const auto cache = change.object.as<Cache>()) {
+  const auto known = caches.find(change.key.name);
+  const auto cache = change.object.as<Cache>();
+  const bool is_same = cache != nullptr && known != caches.end() && wantsTheSame(*known->second, *cache);
+  is_wanted_new_ = is_wanted_new_ || !is_same;
+  if (cache != nullptr) {
     caches.insert_or_assign(change.key.name, cache);
   } else {
     caches.erase(change.key.name);
@@ -107,10 +119,14 @@ void NodeAgent::applyCache(const controller::Change& change) {
 void NodeAgent::applyNodeObject(const model::ObjectKey& key, const model::Ptr<CacheNode>& object) {
   Scope& scope = scopes_[key.ns];
   if (key.name == config_.node.text) {
-    const auto& before = scope.known.object;
+    const auto before = scope.known.object;
     const bool is_older = object != nullptr && before != nullptr && object->uid == before->uid &&
                           object->revision < before->revision;
-    if (!is_older) { scope.known.object = object; }
+    if (is_older) { return; }
+    scope.known.object = object;
+    const bool is_same = before != nullptr && object != nullptr && before->finalizers == object->finalizers &&
+                         before->is_deleting == object->is_deleting;
+    is_wanted_new_ = is_wanted_new_ || !is_same;
   } else if (object != nullptr) {
     scope.others.insert_or_assign(key.name, object);
   } else {
@@ -128,6 +144,8 @@ void NodeAgent::touchAll() {
 }
 
 kapi::Effects NodeAgent::has(const kcache::NodeHasPtr& has, Now now) {
+  store_trouble_ = has->trouble;
+  if (!has->is_known) { return {}; }  // that nothing is known says nothing
   const kcache::NodeHasPtr before = std::exchange(has_, has);
   for (const auto& [key, images] : has->caches) {
     auto& mine = scopes_[key.ns].known.has[key.name];
@@ -289,10 +307,12 @@ void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, ScopePlan pl
                          kapi::Effects& out) {
   const CacheNode& object = plan.object;
   switch (plan.act) {
-    case NodeAct::Create: return send(key, Doing::Create, kcache::createNode(key, plan.finalizers), out);
+    case NodeAct::Create:
+      if (scope.is_unlabelled) { return send(key, Doing::Label, kcache::labelNode(key), out); }
+      return send(key, Doing::Create, kcache::createNode(key, plan.finalizers), out);
     case NodeAct::WriteStatus:
       scope.written_at = now.mono;
-      for (auto& note : newsIn(*scope.known.object, object)) { notes_.push_back(std::move(note)); }
+      scope.news = newsIn(*scope.known.object, object);
       return send(key, Doing::WriteStatus, kcache::writeStatus(object), out);
     case NodeAct::WriteFinalizers:
       return send(
@@ -320,14 +340,18 @@ void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& o
     return;
   }
   if (answer->stale) { return; }
-  if (outcome.result != kapi::CallResult::Applied) { return failed(answer->key, outcome, now, out); }
+  if (outcome.result != kapi::CallResult::Applied) {
+    return failed(answer->key, answer->what, outcome, now, out);
+  }
   desk_.worked(answer->key);
   Scope& scope = scopes_[answer->key.ns];
   scope.trouble.clear();
+  for (auto& note : std::exchange(scope.news, {})) { notes_.push_back(std::move(note)); }
   const auto object = outcome.object.as<CacheNode>();
-  if (object != nullptr && answer->what != Doing::Delete && object->key == answer->key) {
+  const bool is_there = object != nullptr && object->uid != scope.gone;  // the watch may be faster
+  if (is_there && answer->what != Doing::Delete && object->key == answer->key) {
+    scope.is_unlabelled = false;
     applyNodeObject(answer->key, object);
-    is_wanted_new_ = true;
     if (answer->what == Doing::Create) { notes_.push_back(createdNote(*object)); }
   } else {
     // The watch says what became of it.
@@ -335,10 +359,22 @@ void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& o
   }
 }
 
-void NodeAgent::failed(const model::ObjectKey& key, const kapi::Outcome& outcome, Now now,
+void NodeAgent::failed(const model::ObjectKey& key, Doing doing, const kapi::Outcome& outcome, Now now,
                        kapi::Effects& out) {
   Scope& scope = scopes_[key.ns];
   scope.written_at.reset();
+  scope.news.clear();
+  if (outcome.notFound() && doing != Doing::Create) {
+    scope.is_unlabelled = false;
+    scope.known.object = nullptr;
+    is_wanted_new_ = true;
+  }
+  if (doing == Doing::Create && outcome.reason == "AlreadyExists") {
+    scope.is_unlabelled = true;
+    out.emplace_back(kapi::Log{kapi::Level::Warn,
+                               "there is a node object of our name without our label: it gets the label",
+                               {{"object", key.text()}, {"label", kcache::kHostLabel}}});
+  }
   desk_.failed(key, now.mono, outcome.retry_after);
   const bool is_behind = outcome.http == 409 || outcome.notFound();  // somebody was faster
   std::string trouble = is_behind ? "" : fmt::format("{} {}", outcome.http, outcome.message);
@@ -360,8 +396,8 @@ std::string NodeAgent::readiness() const {
                                              : one.trouble());
   }
   line("gpus", knows_gpus_ ? "" : "not looked at yet");
-  line("store", has_ == nullptr ? "not opened yet" : has_->trouble);
-  const bool is_ready = isComplete() && knows_gpus_ && has_ != nullptr && has_->trouble.empty();
+  line("store", has_ == nullptr && store_trouble_.empty() ? "not opened yet" : store_trouble_);
+  const bool is_ready = isComplete() && knows_gpus_ && has_ != nullptr && store_trouble_.empty();
   return (is_ready ? "1" : "0") + lines;
 }
 

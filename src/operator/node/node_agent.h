@@ -66,12 +66,15 @@ class NodeAgent {
 
  private:
   static constexpr std::size_t kKinds = 4;
-  enum class Doing : std::uint8_t { Create, WriteStatus, WriteFinalizers, Delete };
+  enum class Doing : std::uint8_t { Create, Label, WriteStatus, WriteFinalizers, Delete };
   struct Scope {
     NodeScope known{};
     std::map<std::string, model::Ptr<kcache::CacheNode>> others{};  // by name: an older version's
     std::optional<Mono> written_at{};                               // its status
     std::string trouble{};
+    model::Uid gone{};                          // of our object that the watch last said to be gone
+    bool is_unlabelled = false;                 // it is there, and the watch does not see it
+    std::vector<controller::EventNote> news{};  // of the write under way
     [[nodiscard]] bool isEmpty() const {
       return known.caches.empty() && known.object == nullptr && known.has.empty() && others.empty();
     }
@@ -82,7 +85,8 @@ class NodeAgent {
   void applyCache(const controller::Change& change);
   void applyNodeObject(const model::ObjectKey& key, const model::Ptr<kcache::CacheNode>& object);
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
-  void failed(const model::ObjectKey& key, const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void failed(const model::ObjectKey& key, Doing doing, const kapi::Outcome& outcome, Now now,
+              kapi::Effects& out);
   [[nodiscard]] bool isComplete() const;
   void touch(const std::string& ns) { desk_.touch({ns, config_.node.text}); }
   void touchAll();
@@ -108,6 +112,7 @@ class NodeAgent {
   NodeFacts facts_;
   bool knows_gpus_ = false;
   kcache::NodeHasPtr has_;  // nullptr: the rim has not said anything yet
+  std::string store_trouble_;
   controller::Backoff<model::ObjectKey> waits_{kTerms, std::chrono::minutes{30}};
   struct Attempt {
     std::string digest;

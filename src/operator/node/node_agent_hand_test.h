@@ -82,6 +82,9 @@ class NodeHand : public ::testing::Test {
   /// What becomes of a call. nullopt: it is carried out.
   std::function<std::optional<kapi::Outcome>(const kapi::Call&)> fate;
   Server server;
+  /// The news of what a call does come before its answer.
+  bool is_news_first = false;
+  bool is_store_silent = false;  // it tells nothing
   StoreOnPaper store;
   std::vector<std::string> writes;  // "PATCH gkmcachenodes ns/node-a"
   std::vector<std::string> logs;
@@ -96,6 +99,13 @@ class NodeHand : public ::testing::Test {
     carry(machine_->start(now()));
     carry(machine_->gpus(std::move(gpus), now()));
     settle();
+  }
+  /// As the rim does while it cannot look.
+  void tellNothing(const std::string& trouble) {
+    kcache::NodeHas has;
+    has.is_known = false;
+    has.trouble = trouble;
+    carry(machine_->has(std::make_shared<const kcache::NodeHas>(has), now()));
   }
   void look(std::vector<kcache::CacheGpu> gpus) {
     carry(machine_->gpus(std::move(gpus), now()));
@@ -191,7 +201,7 @@ class NodeHand : public ::testing::Test {
   bool turnStore() {
     if (auto wanted = machine_->takeWanted()) { store.want(std::move(wanted)); }
     auto has = store.turn();
-    if (last_ && **last_ == *has) { return false; }
+    if (is_store_silent || (last_ && **last_ == *has)) { return false; }
     last_ = has;
     carry(machine_->has(has, now()));
     return true;
@@ -201,7 +211,11 @@ class NodeHand : public ::testing::Test {
     const auto take = [&](kapi::Effects& from) {
       for (auto& effect : from) {
         if (auto* call = std::get_if<kapi::Call>(&effect)) {
-          events.emplace_back(send(*call));
+          kapi::Outcome answer = send(*call);
+          if (is_news_first) {
+            for (auto& event : server.takeNews()) { events.emplace_back(std::move(event)); }
+          }
+          events.emplace_back(std::move(answer));
         } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
           server.open(*open);
         } else if (const auto* close = std::get_if<kapi::CloseWatch>(&effect)) {

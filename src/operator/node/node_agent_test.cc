@@ -263,6 +263,74 @@ TEST_F(NodeAgentTest, AnObjectThatSomebodyDeletesIsMadeAnew) {
   EXPECT_NE(object("ns")->uid, uid);
 }
 
+TEST_F(NodeAgentTest, AnAnswerThatComesBehindTheNewsThatItIsGoneBringsNothingBack) {
+  is_news_first = true;
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  server.deleteSoftly(kcache::kCacheNode, {"ns", kNode});
+  pass(seconds{10});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  deleteCache(kOne);
+  pass(seconds{10});
+  EXPECT_EQ(shown("ns"), "-");
+}
+
+TEST_F(NodeAgentTest, AnObjectOfOurNameWithoutTheLabelGetsIt) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  server.remove(kcache::kCacheNode, {"ns", kNode});  // so the watch by label says
+  json::Value bare = json::Object{
+      {"metadata",
+       json::Object{{"name", kNode}, {"namespace", "ns"}, {"finalizers", json::Array{kOnesFinalizer}}}}};
+  server.put(kcache::kCacheNode, bare);
+  pass(seconds{30});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  EXPECT_EQ(logs.size(), 1U);
+  deleteCache(kOne);
+  pass(seconds{10});
+  EXPECT_EQ(shown("ns"), "-");
+}
+
+TEST_F(NodeAgentTest, AStoreThatCannotBeOpenedSaysNothingOfWhatIsThere) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  deleteCache(kOne);
+  pass(seconds{3});
+  writes.clear();
+  is_store_silent = true;
+  start();
+  tellNothing("the store belongs to another agent that runs");
+  pass(minutes{5});
+  EXPECT_TRUE(writes.empty()) << writes.front();
+  EXPECT_EQ(machine().readiness().front(), '0');
+  EXPECT_NE(machine().readiness().find("another agent"), std::string::npos);
+  is_store_silent = false;
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(machine().readiness().front(), '1');
+}
+
+TEST_F(NodeAgentTest, NewsAreToldWhenTheyStandThere) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  int left = 3;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.verb != kapi::Verb::Update || left-- <= 0) { return std::nullopt; }
+    return answerOf(kapi::CallResult::Refused, 422, "no");
+  };
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(minutes{1});
+  const auto all = events();
+  EXPECT_EQ(
+      std::count_if(all.begin(), all.end(), [](const auto& e) { return e.starts_with("Normal CacheUsed"); }),
+      1);
+}
+
 TEST_F(NodeAgentTest, ForeignFinalizersStay) {
   makeCache(kOne);
   start();

@@ -10,6 +10,10 @@
 namespace gs::serve {
 namespace {
 
+// What is known of all of them is in memory at a time.
+constexpr std::int64_t kMostEntries = 131'072;
+constexpr std::int64_t kMostPathBytes = std::int64_t{16} << 20;
+
 Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
   const auto size = kapi::quantityUnits(text);
   if (!size || *size < 0) {
@@ -77,7 +81,8 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
       .workers = concurrency,
       .bytes_per_second = *rate,
       .architecture = mcv::kArchitecture,
-      .mount_path = mount_path};
+      .mount_path = mount_path,
+      .limits = {.most_entries = kMostEntries, .most_path_bytes = kMostPathBytes}};
 }
 
 Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(
