@@ -14,7 +14,7 @@
 #include "cacherim/image/tar_test.h"
 #include "json/value.h"
 #include "kcache/image/manifest.h"
-#include "model/ids.h"
+#include "kcache/node/node.h"
 
 namespace gs::cacherim {
 

@@ -1,7 +1,8 @@
 // The operator and the agents of some nodes on one API server, all at once, with faults: writes that fail or
-// whose answers are lost, watches that end, news that are late, agents and operators that start anew, nodes that
-// leave. Users make, change and delete caches; pods come and go. At any time:
-//   - a cache that a pod has mounted keeps its object, and its node says that it has it, unless somebody lost it
+// whose answers are lost, watches that end, news that are late, agents and operators that start anew, nodes
+// that leave. Users make, change and delete caches; pods come and go. At any time:
+//   - a cache that a pod has mounted keeps its object, and its node says that it has it, unless somebody lost
+// it
 //     by force (a node that left)
 // and when the faults are over:
 //   - what the nodes say is what they have, and what the operator says is the sum

@@ -46,8 +46,8 @@ struct ScopePlan {
 };
 
 /// The image of a cache that this node is to have. Error Invalid: its image is none, which its entry says, or
-/// its digest, which the operator says. nullopt: it wants none (it is being deleted), or not yet (it has no digest, or the operator has
-/// not put its finalizer there, without which it could go while pods have it).
+/// its digest, which the operator says. nullopt: it wants none (it is being deleted), or not yet (it has no
+/// digest, or the operator has not put its finalizer there, without which it could go while pods have it).
 [[nodiscard]] std::optional<Result<kcache::WantedImage>> wantedOf(const kcache::Cache& cache);
 
 /// Its finalizer stands on the object.
