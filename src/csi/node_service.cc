@@ -105,7 +105,7 @@ Status NodeService::publish(const rpc::PublishRequest& request) {
   std::optional<kcache::Digest> image;
   const auto tree = chooseTree(*wish, image);
   if (!tree) { return tl::unexpected(tree.error()); }
-  return mountTree(*wish, *tree, *image);
+  return mountTree(*wish, {*tree, wish->cache, *image});
 }
 
 Status NodeService::alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use) {
@@ -146,7 +146,7 @@ Status NodeService::checkGpus(const VolumeWish& wish, const cacherim::Present& p
 }
 
 /// From reading which image it is until its use is written the agent takes nothing away.
-Result<std::string> NodeService::chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image) {
+Result<net::Fd> NodeService::chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image) {
   const auto lock = usage_.lock(Usage::Hold::Shared, options_.lock_limit);
   if (!lock) { return tl::unexpected(lock.error()); }
   const auto present = cacherim::readPresent(options_.store, wish.cache);
@@ -157,18 +157,21 @@ Result<std::string> NodeService::chooseTree(const VolumeWish& wish, std::optiona
     return fail(Code::NotFound, wish.is_cluster_cache ? "ClusterGKMCache has not been extracted"
                                                       : "GKMCache has not been extracted");
   }
-  if (!tree) { return fail(Code::Unavailable, tree.error().message); }
+  if (!tree) {
+    const bool is_conflict = tree.error().code == Code::Conflict;
+    return fail(is_conflict ? Code::Conflict : Code::Unavailable, tree.error().message);
+  }
   if (Status fits = checkGpus(wish, *present); !fits) { return tl::unexpected(fits.error()); }
   if (Status added = usage_.add(wish.use(present->image)); !added) { return tl::unexpected(added.error()); }
   image = present->image;
   return tree;
 }
 
-Status NodeService::mountTree(const VolumeWish& wish, const std::string& tree, const kcache::Digest& image) {
+Status NodeService::mountTree(const VolumeWish& wish, const MountedTree& tree) {
   Status done = mounts_.makeTarget(wish.target);
   if (done) {
     done = wish.is_read_only ? mounts_.mountReadOnly(tree, wish.target)
-                             : mounts_.mountWritable(tree, wish.target, overlaySource(wish.cache, image));
+                             : mounts_.mountWritable(tree, wish.target);
   }
   if (!done) { undo(wish); }
   return done;

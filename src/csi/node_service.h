@@ -74,10 +74,9 @@ class NodeService {
   [[nodiscard]] Result<Use> useOf(const std::string& volume_id) const;
   // publish
   [[nodiscard]] Status alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use);
-  [[nodiscard]] Result<std::string> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
+  [[nodiscard]] Result<net::Fd> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
   [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;
-  [[nodiscard]] Status mountTree(const VolumeWish& wish, const std::string& tree,
-                                 const kcache::Digest& image);
+  [[nodiscard]] Status mountTree(const VolumeWish& wish, const MountedTree& tree);
   void undo(const VolumeWish& wish);
   // unpublish
   [[nodiscard]] Status unmountAll(const std::string& target);

@@ -99,6 +99,47 @@ TEST_F(NodeServiceTest, ATreeThatIsNotCompleteIsNotExtracted) {
   expectNothingLeft();
 }
 
+TEST_F(NodeServiceTest, WhatTheAncestorTellsIsNotExtracted) {
+  std::ofstream{machine_.store() + "/caches/ml/vectors/cache.json"}
+      << R"({"resolvedDigest":")" << imageNamed("i1").text() << R"(","image":"quay.io/x:i1"})";
+  EXPECT_EQ(publish().error(), (Error{Code::NotFound, "GKMCache has not been extracted"}));
+  expectNothingLeft();
+}
+
+TEST_F(NodeServiceTest, ACacheWhosePlaceIsGoneIsNotExtracted) {
+  std::filesystem::remove(machine_.store() + "/caches/ml/vectors/" + imageNamed("i1").text());
+  EXPECT_EQ(publish().error(), (Error{Code::NotFound, "GKMCache has not been extracted"}));
+  expectNothingLeft();
+}
+
+TEST_F(NodeServiceTest, ATreeThatIsALinkIsAConflictAndNotMounted) {
+  const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+  std::filesystem::remove(root);
+  std::filesystem::create_directory_symlink(machine_.usage(), root);
+  for (const bool is_read_only : {false, true}) {
+    request_.read_only = is_read_only;
+    EXPECT_EQ(publish().error().code, Code::Conflict);
+    expectNothingLeft();
+  }
+}
+
+TEST_F(NodeServiceTest, AReadOnlyMountWithoutAUseIsOfItsOwnCache) {
+  const auto other = *cacherim::CacheName::inNamespace("a", "first");
+  machine_.extract(other, "i1");  // the same image, of somebody else
+  request_.read_only = true;
+  ASSERT_TRUE(publish());
+  std::filesystem::remove_all(machine_.usage());
+  ASSERT_TRUE(machine_.begin().start());
+  EXPECT_EQ(uses().at(0).cache, kVectors);
+}
+
+TEST_F(NodeServiceTest, AMountThatDoesNotSayWhoseItIsIsOfNoUsersCache) {
+  machine_.mounts.mounts.push_back({{request_.target_path, true, imageNamed("i1"), {}, true}, "/t"});
+  ASSERT_TRUE(machine_.begin().start());
+  EXPECT_EQ(uses().at(0).cache, *cacherim::CacheName::ofCluster("unknown"));
+  EXPECT_EQ(uses().at(0).image, imageNamed("i1"));
+}
+
 TEST_F(NodeServiceTest, NamespacesOfOthersAreRefusedBeforeAnythingIsLookedUp) {
   request_.context["csi.gkm.io/namespace"] = "other";
   EXPECT_EQ(publish().error().code, Code::Invalid);
@@ -410,7 +451,7 @@ TEST_F(NodeServiceTest, StartGivesMountsTheirLostUses) {
   ASSERT_EQ(uses().size(), 2U);
   for (const VolumeUse& use : uses()) {
     EXPECT_EQ(use.image, imageNamed("i1"));
-    EXPECT_EQ(use.cache, kVectors) << "of the read-only one by where its image is placed";
+    EXPECT_EQ(use.cache, kVectors) << "also of the read-only one";
     EXPECT_EQ(use.pod_uid, use.target == other.target_path ? "u2" : "u1");
   }
   EXPECT_TRUE(publish());

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "cacherim/node/old_usage.h"
-#include "cacherim/store/store.h"
 #include "csi/node_service.h"
 
 namespace gs::csi {
@@ -15,7 +14,6 @@ namespace {
 using cacherim::CacheName;
 using cacherim::Usage;
 using cacherim::VolumeUse;
-using Placed = std::vector<std::pair<CacheName, kcache::Digest>>;
 
 bool isMountedAt(const std::vector<TargetMount>& mounts, const std::string& target) {
   return std::any_of(mounts.begin(), mounts.end(),
@@ -26,22 +24,19 @@ bool isUseOf(const VolumeUse& use, const TargetMount& mount) {
   return use.target == mount.target && use.image == *mount.image;
 }
 
-/// A read-only mount does not say whose cache it is: one that has the image will do. What counts is that the
-/// image stays.
-CacheName cacheOf(const TargetMount& mount, const Placed& placed) {
-  if (mount.cache) { return *mount.cache; }
-  const auto it =
-      std::find_if(placed.begin(), placed.end(), [&](const auto& one) { return one.second == *mount.image; });
-  return it == placed.end() ? *CacheName::ofCluster("unknown") : it->first;
+/// A bind of a tree does not say whose it is (this driver makes none any more): it is of no user's cache, or its
+/// owner could not delete that one. What counts is that the image stays.
+CacheName cacheOf(const TargetMount& mount) {
+  return mount.cache ? *mount.cache : *CacheName::ofCluster("unknown");
 }
 
 /// A target that no kubelet made has no volume that we could know.
-VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root, const Placed& placed,
+VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root,
                      const cacherim::OldPods& pods) {
   const auto target = readTarget(mount.target, target_root);
   VolumeUse out{.volume_id = target ? target->volume_id : "mount:" + mount.target,
                 .target = mount.target,
-                .cache = cacheOf(mount, placed),
+                .cache = cacheOf(mount),
                 .image = *mount.image,
                 .pod_ns = {},
                 .pod_name = {},
@@ -131,7 +126,6 @@ Status NodeService::addMissing(const std::vector<TargetMount>& mounts) {
   const auto all = usage_.all();
   if (!all && all.error().code != Code::Invalid) { return tl::unexpected(all.error()); }
   const std::vector<VolumeUse> uses = all.value_or(std::vector<VolumeUse>{});
-  const Placed placed = cacherim::placedBelow(options_.store).value_or(Placed{});
   const cacherim::OldPods pods = cacherim::readOldUsage(options_.usage);
   for (const TargetMount& mount : mounts) {
     if (!mount.is_ours) { continue; }
@@ -140,7 +134,7 @@ Status NodeService::addMissing(const std::vector<TargetMount>& mounts) {
                 {{"target", mount.target}});
       continue;
     }
-    const VolumeUse use = useOfMount(mount, options_.target_root, placed, pods);
+    const VolumeUse use = useOfMount(mount, options_.target_root, pods);
     const auto own = usage_.find(use.volume_id);  // where one of the others cannot be read
     if ((own && isUseOf(*own, mount)) ||
         std::any_of(uses.begin(), uses.end(), [&](const VolumeUse& one) { return isUseOf(one, mount); })) {
