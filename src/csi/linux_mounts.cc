@@ -86,7 +86,8 @@ Result<In> inFolder(const std::string& root, const std::string& path) {
   return In{std::move(at), std::move(rest)};
 }
 
-/// A folder of our own where something is mounted while this lives. The one around it may have gone with /run.
+/// A folder of our own where something is mounted while this lives. The one around it may have gone with
+/// /run.
 class Scratch {
  public:
   explicit Scratch(const std::string& in) : path_{in + "/XXXXXX"} {

@@ -1,16 +1,17 @@
-// LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the target
-// root with it).
+// LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the
+// target root with it).
 //
-// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link is
-// followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod can make
-// a link there; so this guards against mistakes, and against folders that change hands while we work.
+// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link
+// is followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod
+// can make a link there; so this guards against mistakes, and against folders that change hands while we
+// work.
 //
-// A tree is mounted by its open folder, so that no link that somebody puts in the store meanwhile is followed.
-// Both kinds are overlays whose source says whose they are (overlaySource()).
-// Writable: its upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only
-// until the overlay has it. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it.
-// The memory is the pod's own: the kernel counts it for who writes.
-// Read-only: one without an upper layer, which the kernel makes of two lower ones; the second is empty.
+// A tree is mounted by its open folder, so that no link that somebody puts in the store meanwhile is
+// followed. Both kinds are overlays whose source says whose they are (overlaySource()). Writable: its
+// upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only until the overlay has
+// it. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it. The memory is the
+// pod's own: the kernel counts it for who writes. Read-only: one without an upper layer, which the kernel
+// makes of two lower ones; the second is empty.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,8 @@ class NodeService {
   NodeService(Options options, cacherim::Usage usage, Mounts& mounts)
       : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts} {}
 
-  /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one, and it is
-  /// said that the uses are complete. Error Unavailable too: a call is under way.
+  /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one, and it
+  /// is said that the uses are complete. Error Unavailable too: a call is under way.
   [[nodiscard]] Status start();
   /// start(), if the uses are not complete any more. Never waits for other calls. Error Unavailable: they are
   /// not, and cannot be made so now.

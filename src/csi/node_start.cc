@@ -24,8 +24,8 @@ bool isUseOf(const VolumeUse& use, const TargetMount& mount) {
   return use.target == mount.target && use.image == *mount.image;
 }
 
-/// A bind of a tree does not say whose it is (this driver makes none any more): it is of no user's cache, or its
-/// owner could not delete that one. What counts is that the image stays.
+/// A bind of a tree does not say whose it is (this driver makes none any more): it is of no user's cache,
+/// or its owner could not delete that one. What counts is that the image stays.
 CacheName cacheOf(const TargetMount& mount) {
   return mount.cache ? *mount.cache : *CacheName::ofCluster("unknown");
 }
@@ -51,7 +51,8 @@ VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root,
 
 }  // namespace
 
-/// No call is under way while this lives, and none begins: a mount that is made meanwhile could be overlooked.
+/// No call is under way while this lives, and none begins: a mount that is made meanwhile could be
+/// overlooked.
 class NodeService::Alone {
  public:
   explicit Alone(NodeService& service) : service_{service} {

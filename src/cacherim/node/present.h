@@ -1,14 +1,15 @@
-// Present: which image of a cache new pods get, as the agent tells the CSI driver. One small file per cache,
-// beside the links to its trees (cacherim/store/store.h):
+// Present: which image of a cache new pods get, as the agent tells the CSI driver. One small file per
+// cache, beside the links to its trees (cacherim/store/store.h):
 //
 //   caches/<namespace or cluster-scoped>/<name>/cache.json
 //   {"resolvedDigest","image","sizes":{"<digest>":bytes},"compatibleGPUs":[ids],"incompatibleGPUs":[ids],
 //    "store":1}
 //
-// The first three as the ancestor wrote them; "store" is ours alone. The ancestor's files stay on the node, and
-// nobody here has looked at what they tell of: only ours is believed, and only beside the link of its image
-// (or the ancestor's folder, which stays under its pods). It is there while the image's tree is complete and pods may
-// mount it, and gone before either ends. Written to the side and renamed, so that a reader sees all of it.
+// The first three as the ancestor wrote them; "store" is ours alone. The ancestor's files stay on the
+// node, and nobody here has looked at what they tell of: only ours is believed, and only beside the link
+// of its image (or the ancestor's folder, which stays under its pods). It is there while the image's tree
+// is complete and pods may mount it, and gone before either ends. Written to the side and renamed, so
+// that a reader sees all of it.
 #pragma once
 
 #include <optional>
@@ -43,9 +44,9 @@ struct Present {
 /// None there: fine.
 [[nodiscard]] Status removePresent(const std::string& root, const CacheName& cache, const Disk& disk);
 
-/// The folder of an image's tree, to mount by this descriptor: who can write in the store may put a link in its
-/// place at any moment, and a link is never followed. Errors: NotFound, the tree is not complete; Conflict, on
-/// the way is something that is no folder; Unavailable.
+/// The folder of an image's tree, to mount by this descriptor: who can write in the store may put a link
+/// in its place at any moment, and a link is never followed. Errors: NotFound, the tree is not complete;
+/// Conflict, on the way is something that is no folder; Unavailable.
 [[nodiscard]] Result<Fd> completeTree(const std::string& root, const kcache::Digest& image);
 
 }  // namespace gs::cacherim
