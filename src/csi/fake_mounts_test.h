@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -64,22 +65,11 @@ class FakeMounts final : public Mounts {
       return {};
     });
   }
-  Status mountWritable(const std::string& tree, const std::string& target,
-                       const std::string& source) override {
-    return change("mount", [&] {
-      const auto line =
-          MountLine{.device = "0:40", .root = "/", .point = target, .type = "overlay", .source = source};
-      const Places places{.target_root = kRoot, .real_target_root = kRoot, .real_store = "/none"};
-      mounts.push_back({targetMounts({line}, places).at(0), tree});
-      return Status{};
-    });
+  Status mountWritable(const MountedTree& tree, const std::string& target) override {
+    return mountOverlay(tree, target, false);
   }
-  Status mountReadOnly(const std::string& tree, const std::string& target) override {
-    return change("mount", [&] {
-      mounts.push_back(
-          {{.target = target, .is_ours = true, .image = imageOf(tree), .is_read_only = true}, tree});
-      return Status{};
-    });
+  Status mountReadOnly(const MountedTree& tree, const std::string& target) override {
+    return mountOverlay(tree, target, true);
   }
   Status unmount(const std::string& target) override {
     return change("unmount", [&] {
@@ -100,13 +90,22 @@ class FakeMounts final : public Mounts {
   }
 
   static inline const std::string kRoot = "/pods";
-  static std::optional<kcache::Digest> imageOf(const std::string& tree) {
-    const std::string above = tree.substr(0, tree.rfind('/'));
-    auto image = kcache::Digest::parse("sha256:" + above.substr(above.rfind('/') + 1));
-    return image ? std::optional{*image} : std::nullopt;
-  }
 
  private:
+  Status mountOverlay(const MountedTree& tree, const std::string& target, bool is_read_only) {
+    return change("mount", [&] {
+      const auto line = MountLine{.device = "0:40",
+                                  .root = "/",
+                                  .point = target,
+                                  .is_read_only = is_read_only,
+                                  .type = "overlay",
+                                  .source = overlaySource(tree.cache, tree.image)};
+      const Places places{.target_root = kRoot, .real_target_root = kRoot, .real_store = "/none"};
+      const auto at = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(tree.root.get()));
+      mounts.push_back({targetMounts({line}, places).at(0), at});
+      return Status{};
+    });
+  }
   Status ask(const char* call, bool is_done) {
     ++calls;
     return fault ? fault(call, is_done) : Status{};

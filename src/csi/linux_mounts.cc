@@ -27,6 +27,7 @@ using net::Fd;
 constexpr std::size_t kMostOfMountinfo = std::size_t{64} << 20;
 constexpr int kMountinfoReads = 10;
 constexpr std::uint64_t kBytesOfAFile = 16 << 10;  // so many files of this size may be in the limit
+constexpr std::uint64_t kEmptyLimit = 64 << 10;
 constexpr std::uint64_t kLeastInodes = 1024;
 constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV;
 
@@ -85,10 +86,13 @@ Result<In> inFolder(const std::string& root, const std::string& path) {
   return In{std::move(at), std::move(rest)};
 }
 
-/// A folder of our own where something is mounted while this lives.
+/// A folder of our own where something is mounted while this lives. The one around it may have gone with
+/// /run.
 class Scratch {
  public:
   explicit Scratch(const std::string& in) : path_{in + "/XXXXXX"} {
+    std::error_code said_below;
+    std::filesystem::create_directories(in, said_below);
     if (::mkdtemp(path_.data()) == nullptr) { error_ = errno; }
   }
   Scratch(const Scratch&) = delete;
@@ -138,15 +142,6 @@ Status makeUpper(const std::string& scratch, std::uint64_t limit) {
 
 }  // namespace
 
-std::string overlayPath(const std::string& path) {
-  std::string out;
-  for (const char c : path) {
-    if (c == ':' || c == ',' || c == '\\') { out += '\\'; }
-    out += c;
-  }
-  return out;
-}
-
 Result<std::unique_ptr<LinuxMounts>> LinuxMounts::open(Options options) {
   for (const std::string* path : {&options.target_root, &options.store, &options.scratch}) {
     if (!isCleanPath(*path)) {
@@ -155,7 +150,7 @@ Result<std::unique_ptr<LinuxMounts>> LinuxMounts::open(Options options) {
           fmt::format("the path '{}' is not absolute, or has '..', '.', '//' or '/' at its end", *path));
     }
   }
-  if (overlayPath(options.scratch) != options.scratch) {
+  if (options.scratch.find_first_of(":,\\") != std::string::npos) {  // the kernel's, in options of an overlay
     return fail(Code::Invalid, fmt::format("the scratch folder '{}' has ':', ',' or '\\'", options.scratch));
   }
   std::unique_ptr<LinuxMounts> out{new LinuxMounts{std::move(options)}};
@@ -213,25 +208,21 @@ Status LinuxMounts::makeTarget(const std::string& target) {
   return made ? Status{} : tl::unexpected(made.error());
 }
 
-Status LinuxMounts::mountWritable(const std::string& tree, const std::string& target,
-                                  const std::string& source) {
+Status LinuxMounts::mountWritable(const MountedTree& tree, const std::string& target) {
   const Scratch scratch{options_.scratch};
   if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
   if (Status upper = makeUpper(scratch.path(), options_.writable_limit); !upper) { return upper; }
-  return mountAt(options_.target_root, target, source, "overlay", kFlags,
-                 fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", overlayPath(realPath(tree)),
-                             scratch.path(), scratch.path()));
+  return mountAt(options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay", kFlags,
+                 fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", byFd(tree.root), scratch.path(),
+                             scratch.path()));
 }
 
-Status LinuxMounts::mountReadOnly(const std::string& tree, const std::string& target) {
+Status LinuxMounts::mountReadOnly(const MountedTree& tree, const std::string& target) {
   const Scratch scratch{options_.scratch};
   if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
-  const char* at = scratch.path().c_str();
-  if (::mount(tree.c_str(), at, nullptr, MS_BIND, nullptr) != 0 ||
-      ::mount(nullptr, at, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | kFlags, nullptr) != 0) {
-    return systemSaid("bind", tree, errno);
-  }
-  return mountAt(options_.target_root, target, scratch.path(), nullptr, MS_BIND, "");
+  if (Status empty = makeUpper(scratch.path(), kEmptyLimit); !empty) { return empty; }
+  return mountAt(options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay",
+                 kFlags | MS_RDONLY, fmt::format("lowerdir={}:{}/upper", byFd(tree.root), scratch.path()));
 }
 
 Status LinuxMounts::unmount(const std::string& target) {

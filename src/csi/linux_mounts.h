@@ -1,14 +1,17 @@
-// LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the target
-// root with it).
+// LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the
+// target root with it).
 //
-// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link is
-// followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod can make
-// a link there; so this guards against mistakes, and against folders that change hands while we work.
+// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link
+// is followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod
+// can make a link there; so this guards against mistakes, and against folders that change hands while we
+// work.
 //
-// Writable: an overlay. Its upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only
-// until the overlay has it. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it.
-// The memory is the pod's own: the kernel counts it for who writes.
-// Read-only: a bind of the tree, of a bind that was made read-only before, so that it never is anything else.
+// A tree is mounted by its open folder, so that no link that somebody puts in the store meanwhile is
+// followed. Both kinds are overlays whose source says whose they are (overlaySource()). Writable: its
+// upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only until the overlay has
+// it. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it. The memory is the
+// pod's own: the kernel counts it for who writes. Read-only: one without an upper layer, which the kernel
+// makes of two lower ones; the second is empty.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +36,8 @@ class LinuxMounts final : public Mounts {
   Result<std::vector<TargetMount>> list() override;
   Result<bool> isThere(const std::string& path) override;
   Status makeTarget(const std::string& target) override;
-  Status mountWritable(const std::string& tree, const std::string& target,
-                       const std::string& source) override;
-  Status mountReadOnly(const std::string& tree, const std::string& target) override;
+  Status mountWritable(const MountedTree& tree, const std::string& target) override;
+  Status mountReadOnly(const MountedTree& tree, const std::string& target) override;
   Status unmount(const std::string& target) override;
   Status removeTarget(const std::string& target) override;
   Result<rpc::VolumeStats> stats(const std::string& target) override;
@@ -45,8 +47,5 @@ class LinuxMounts final : public Mounts {
   [[nodiscard]] Status clearScratch() const;
   const Options options_;
 };
-
-/// For a path in an overlay's options: ':', ',' and '\' are the kernel's.
-[[nodiscard]] std::string overlayPath(const std::string& path);
 
 }  // namespace gs::csi

@@ -63,10 +63,15 @@ class LinuxMountsTest : public testing::Test {
     EXPECT_TRUE(out) << out.error().message;
     return *std::move(out);
   }
+  [[nodiscard]] net::Fd openTree() const {
+    return net::Fd{::open(tree_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  }
+  static MountedTree tree(const net::Fd& fd) { return {fd, kRealCache, kRealImage}; }
   void mountBoth(LinuxMounts& mounts) const {
+    const net::Fd fd = openTree();
     for (const char* uid : {"u1", "u2"}) {
       ASSERT_TRUE(mounts.makeTarget(target(uid)));
-      const Status done = mounts.mountWritable(tree_, target(uid), overlaySource(kRealCache, kRealImage));
+      const Status done = mounts.mountWritable(tree(fd), target(uid));
       ASSERT_TRUE(done) << done.error().message;
     }
   }
@@ -149,10 +154,11 @@ TEST_F(LinuxMountsTest, ReadOnlyIsReadOnlyForRoot) {
   apart([&] {
     const auto mounts = open();
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
-    const Status done = mounts->mountReadOnly(tree_, target("u1"));
+    const net::Fd fd = openTree();
+    const Status done = mounts->mountReadOnly(tree(fd), target("u1"));
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(mounts->list(),
-              (std::vector<TargetMount>{{target("u1"), true, kRealImage, std::nullopt, true}}));
+    EXPECT_EQ(mounts->list(), (std::vector<TargetMount>{{target("u1"), true, kRealImage, kRealCache, true}}))
+        << "it says whose it is";
     EXPECT_EQ(readFile(target("u1") + "/key/kernel.so"), "native");
     EXPECT_EQ(write(target("u1") + "/key/poison.so"), EROFS);
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
@@ -196,16 +202,16 @@ TEST_F(LinuxMountsTest, NoLinkOnTheWayIsFollowed) {
     const auto mounts = open();
     fs::create_directories(folder_.path("outside/volumes/kubernetes.io~csi/k/mount"));
     fs::create_directory_symlink(folder_.path("outside"), root_ + "/u3");
-    for (const auto& done :
-         {mounts->makeTarget(target("u3")), mounts->mountWritable(tree_, target("u3"), "gkm:x"),
-          mounts->mountReadOnly(tree_, target("u3")), mounts->unmount(target("u3")),
-          mounts->removeTarget(target("u3"))}) {
+    const net::Fd fd = openTree();
+    for (const auto& done : {mounts->makeTarget(target("u3")), mounts->mountWritable(tree(fd), target("u3")),
+                             mounts->mountReadOnly(tree(fd), target("u3")), mounts->unmount(target("u3")),
+                             mounts->removeTarget(target("u3"))}) {
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().code, Code::Conflict) << done.error().message;
     }
     fs::create_directory_symlink(folder_.path("outside"), target("u1"));
     EXPECT_EQ(mounts->makeTarget(target("u1")).error().code, Code::Conflict);
-    EXPECT_EQ(mounts->mountReadOnly(tree_, target("u1")).error().code, Code::Conflict);
+    EXPECT_EQ(mounts->mountReadOnly(tree(fd), target("u1")).error().code, Code::Conflict);
     EXPECT_TRUE(fs::exists(folder_.path("outside/volumes/kubernetes.io~csi/k/mount")));
     EXPECT_EQ(mounts->list(), std::vector<TargetMount>{});
   });
@@ -221,17 +227,42 @@ TEST_F(LinuxMountsTest, WhatACrashLeftInTheScratchFolderGoes) {
   });
 }
 
+TEST_F(LinuxMountsTest, WhatTookTheTreesPlaceMeanwhileIsNotMounted) {
+  apart([&] {
+    const auto mounts = open();
+    const net::Fd fd = openTree();
+    fs::rename(tree_, store_ + "/moved");
+    fs::create_directory_symlink(root_, tree_);
+    for (const char* uid : {"u1", "u2"}) { ASSERT_TRUE(mounts->makeTarget(target(uid))); }
+    ASSERT_TRUE(mounts->mountWritable(tree(fd), target("u1")));
+    ASSERT_TRUE(mounts->mountReadOnly(tree(fd), target("u2")));
+    for (const char* uid : {"u1", "u2"}) {
+      EXPECT_EQ(readFile(target(uid) + "/key/kernel.so"), "native");
+      EXPECT_FALSE(fs::exists(target(uid) + "/u1"));
+    }
+  });
+}
+
+TEST_F(LinuxMountsTest, AScratchFolderThatWasTakenAwayIsMadeAgain) {
+  apart([&] {
+    const auto mounts = open();
+    fs::remove_all(folder_.path("scratch"));
+    mountBoth(*mounts);
+    EXPECT_EQ(readFile(target("u2") + "/key/kernel.so"), "native");
+  });
+}
+
 TEST_F(LinuxMountsTest, AMountThatCannotBeLeavesNothing) {
   apart([&] {
     const auto mounts = open();
     ASSERT_TRUE(mounts->makeTarget(target("u1")));
-    const Status done =
-        mounts->mountWritable(tree_ + "/gone", target("u1"), overlaySource(kRealCache, kRealImage));
+    const net::Fd none;
+    const Status done = mounts->mountWritable(tree(none), target("u1"));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::Unavailable);
     EXPECT_NE(done.error().message.find("mount overlay at " + target("u1")), std::string::npos)
         << done.error().message;
-    EXPECT_FALSE(mounts->mountReadOnly(tree_ + "/gone", target("u1")));
+    EXPECT_FALSE(mounts->mountReadOnly(tree(none), target("u1")));
     EXPECT_EQ(mounts->list(), std::vector<TargetMount>{});
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
   });
@@ -244,7 +275,6 @@ TEST(LinuxMountsOptions, PathsMustBeClean) {
     EXPECT_EQ(got.error().code, Code::Invalid);
   }
   EXPECT_EQ(LinuxMounts::open({"/pods", "/store", "/scr,atch", kLimit}).error().code, Code::Invalid);
-  EXPECT_EQ(overlayPath("/a:b,c\\d"), "/a\\:b\\,c\\\\d");
 }
 
 }  // namespace

@@ -11,9 +11,17 @@
 #include <vector>
 
 #include "csi/mountinfo.h"
+#include "net/socket.h"
 #include "rpc/csi_calls.h"
 
 namespace gs::csi {
+
+/// What is mounted, and as whose.
+struct MountedTree {
+  const net::Fd& root;  // its folder, open: whatever happens to the path meanwhile
+  const cacherim::CacheName& cache;
+  const kcache::Digest& image;
+};
 
 class Mounts {
  public:
@@ -26,10 +34,9 @@ class Mounts {
   /// An empty folder in one that is there. There already: fine.
   [[nodiscard]] virtual Status makeTarget(const std::string& target) = 0;
   /// `tree` below a layer of the pod's own, which has a limit and goes with the mount.
-  [[nodiscard]] virtual Status mountWritable(const std::string& tree, const std::string& target,
-                                             const std::string& source) = 0;
+  [[nodiscard]] virtual Status mountWritable(const MountedTree& tree, const std::string& target) = 0;
   /// `tree` as it is: nobody writes through it.
-  [[nodiscard]] virtual Status mountReadOnly(const std::string& tree, const std::string& target) = 0;
+  [[nodiscard]] virtual Status mountReadOnly(const MountedTree& tree, const std::string& target) = 0;
   /// The mount that was made last at the target. None there: fine.
   [[nodiscard]] virtual Status unmount(const std::string& target) = 0;
   /// The folder, when it is empty. None there: fine.

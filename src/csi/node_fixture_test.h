@@ -45,7 +45,8 @@ class NodeMachine {
     const std::string place = store() + "/caches/" + cache.folder() + '/' + cache.name();
     std::filesystem::create_directories(place);
     std::error_code there;
-    std::filesystem::create_directory_symlink(tree, place + '/' + imageNamed(image).text(), there);
+    std::filesystem::create_directory_symlink(cacherim::treeRootBelow("../../..", imageNamed(image)),
+                                              place + '/' + imageNamed(image).text(), there);
     EXPECT_TRUE(cacherim::writePresent(store(), cache,
                                        {imageNamed(image), "quay.io/x:" + image, 1, compatible, incompatible},
                                        cacherim::Disk{{}, false}));

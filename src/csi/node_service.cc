@@ -1,13 +1,16 @@
 #include "csi/node_service.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "base/log.h"
+#include "net/socket.h"
 
 namespace gs::csi {
 namespace {
@@ -32,7 +35,7 @@ class NodeService::Busy {
   Busy(NodeService& service, const std::string& volume_id, const std::string& target)
       : service_{service}, names_{"v" + volume_id, "t" + target} {
     const MutexLock lock{service_.mutex_};
-    got_ = !service_.busy_.contains(names_[0]) && !service_.busy_.contains(names_[1]);
+    got_ = !service_.is_alone_ && !service_.busy_.contains(names_[0]) && !service_.busy_.contains(names_[1]);
     if (got_) { service_.busy_.insert(names_.begin(), names_.end()); }
   }
   Busy(const Busy&) = delete;
@@ -45,7 +48,8 @@ class NodeService::Busy {
   }
   [[nodiscard]] Status status() const {
     if (got_) { return {}; }
-    return fail(Code::Unavailable, "another call for this volume is under way; try again");
+    return fail(Code::Unavailable,
+                "another call for this volume is under way, or lost uses are made again; try again");
   }
 
  private:
@@ -80,6 +84,7 @@ Result<NodeService::Use> NodeService::useOf(const std::string& volume_id) const 
 Status NodeService::publish(const rpc::PublishRequest& request) {
   const auto wish = readPublish(request, options_.target_root);
   if (!wish) { return tl::unexpected(wish.error()); }
+  if (Status known = keepComplete(); !known) { return known; }
   const Busy busy{*this, wish->volume_id, wish->target};
   if (!busy.status()) { return busy.status(); }
   const auto mounts = mountsAt(wish->target);
@@ -100,7 +105,7 @@ Status NodeService::publish(const rpc::PublishRequest& request) {
   std::optional<kcache::Digest> image;
   const auto tree = chooseTree(*wish, image);
   if (!tree) { return tl::unexpected(tree.error()); }
-  return mountTree(*wish, *tree, *image);
+  return mountTree(*wish, {*tree, wish->cache, *image});
 }
 
 Status NodeService::alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use) {
@@ -141,7 +146,7 @@ Status NodeService::checkGpus(const VolumeWish& wish, const cacherim::Present& p
 }
 
 /// From reading which image it is until its use is written the agent takes nothing away.
-Result<std::string> NodeService::chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image) {
+Result<net::Fd> NodeService::chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image) {
   const auto lock = usage_.lock(Usage::Hold::Shared, options_.lock_limit);
   if (!lock) { return tl::unexpected(lock.error()); }
   const auto present = cacherim::readPresent(options_.store, wish.cache);
@@ -152,18 +157,21 @@ Result<std::string> NodeService::chooseTree(const VolumeWish& wish, std::optiona
     return fail(Code::NotFound, wish.is_cluster_cache ? "ClusterGKMCache has not been extracted"
                                                       : "GKMCache has not been extracted");
   }
-  if (!tree) { return fail(Code::Unavailable, tree.error().message); }
+  if (!tree) {
+    const bool is_conflict = tree.error().code == Code::Conflict;
+    return fail(is_conflict ? Code::Conflict : Code::Unavailable, tree.error().message);
+  }
   if (Status fits = checkGpus(wish, *present); !fits) { return tl::unexpected(fits.error()); }
   if (Status added = usage_.add(wish.use(present->image)); !added) { return tl::unexpected(added.error()); }
   image = present->image;
   return tree;
 }
 
-Status NodeService::mountTree(const VolumeWish& wish, const std::string& tree, const kcache::Digest& image) {
+Status NodeService::mountTree(const VolumeWish& wish, const MountedTree& tree) {
   Status done = mounts_.makeTarget(wish.target);
   if (done) {
     done = wish.is_read_only ? mounts_.mountReadOnly(tree, wish.target)
-                             : mounts_.mountWritable(tree, wish.target, overlaySource(wish.cache, image));
+                             : mounts_.mountWritable(tree, wish.target);
   }
   if (!done) { undo(wish); }
   return done;
@@ -184,6 +192,9 @@ void NodeService::undo(const VolumeWish& wish) {
 
 Status NodeService::unpublish(const rpc::UnpublishRequest& request) {
   if (Status fine = checkUnpublish(request, options_.target_root); !fine) { return fine; }
+  if (const Status known = keepComplete(); !known) {  // pods end all the same
+    log::warn("unmounted all the same", {{"volume", request.volume_id}, {"why", known.error().message}});
+  }
   const Busy busy{*this, request.volume_id, request.target_path};
   if (!busy.status()) { return busy.status(); }
   Status done = unmountAll(request.target_path);
@@ -244,8 +255,24 @@ Status NodeService::ready() {
   if (!std::filesystem::is_directory(options_.store + "/caches", error)) {
     return fail(Code::Unavailable, fmt::format("{}/caches is not there; gkm-agent makes it", options_.store));
   }
+  if (Status known = keepComplete(); !known) { return known; }
   if (const auto uses = usage_.all(); !uses) { return tl::unexpected(uses.error()); }
   if (const auto mounts = mounts_.list(); !mounts) { return tl::unexpected(mounts.error()); }
+  return {};
+}
+
+/// In a folder that is removed while it is open, or mounted, nothing can be made: it has no name any more.
+Status NodeService::alive() const {
+  for (std::filesystem::path path = options_.usage; path.has_relative_path(); path = path.parent_path()) {
+    const net::Fd folder{::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    struct stat is {};
+    if (!folder.valid() || ::fstat(folder.get(), &is) != 0) { continue; }
+    if (is.st_nlink > 0) { return {}; }
+    return fail(Code::Unavailable,
+                fmt::format("{} was taken away under this process, which has to be started anew to get the "
+                            "new one",
+                            path.string()));
+  }
   return {};
 }
 

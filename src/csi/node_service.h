@@ -9,6 +9,8 @@
 // One call at a time for a volume and for a target; a second one is Unavailable, and never waits. Different
 // volumes go side by side. A call that fails has undone what it did, and what a crash leaves the next call
 // for that volume, or start(), puts in order.
+// When the uses are all that is mounted, that is said (Usage::sayComplete()); the agent takes nothing away
+// before. Somebody may empty /run at any moment: then calls put it in order first (keepComplete()).
 // Any thread. What it is given must outlive it.
 #pragma once
 
@@ -41,8 +43,12 @@ class NodeService {
   NodeService(Options options, cacherim::Usage usage, Mounts& mounts)
       : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts} {}
 
-  /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one.
+  /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one, and it
+  /// is said that the uses are complete. Error Unavailable too: a call is under way.
   [[nodiscard]] Status start();
+  /// start(), if the uses are not complete any more. Never waits for other calls. Error Unavailable: they are
+  /// not, and cannot be made so now.
+  [[nodiscard]] Status keepComplete();
 
   /// Errors: Invalid, the request is wrong; NotFound, the cache is not extracted (yet); Conflict, something
   /// is in the way, or no GPU can use the cache; Unavailable and Deadline, later it may go.
@@ -51,38 +57,42 @@ class NodeService {
   [[nodiscard]] Status unpublish(const rpc::UnpublishRequest& request);
   /// Error NotFound: no such volume is mounted there.
   [[nodiscard]] Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request);
-  /// The store, the uses and the mounts can be read.
+  /// The store, the uses and the mounts can be read, and the uses are complete.
   [[nodiscard]] Status ready();
+  /// Error Unavailable: the folder of uses was taken away as a whole, and under a mount of it nothing can be
+  /// made any more. Only a container that is started anew gets the new one.
+  [[nodiscard]] Status alive() const;
   [[nodiscard]] Result<std::vector<cacherim::VolumeUse>> uses() const { return usage_.all(); }
 
  private:
   using Use = std::optional<cacherim::VolumeUse>;
   class Busy;
+  class Alone;
 
   [[nodiscard]] Result<std::vector<TargetMount>> mountsAt(const std::string& target);
   [[nodiscard]] Result<bool> isOursAt(const std::string& target);
   [[nodiscard]] Result<Use> useOf(const std::string& volume_id) const;
   // publish
   [[nodiscard]] Status alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use);
-  [[nodiscard]] Result<std::string> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
+  [[nodiscard]] Result<net::Fd> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
   [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;
-  [[nodiscard]] Status mountTree(const VolumeWish& wish, const std::string& tree,
-                                 const kcache::Digest& image);
+  [[nodiscard]] Status mountTree(const VolumeWish& wish, const MountedTree& tree);
   void undo(const VolumeWish& wish);
   // unpublish
   [[nodiscard]] Status unmountAll(const std::string& target);
   [[nodiscard]] Status forget(const rpc::UnpublishRequest& request);
   // node_start.cc
+  [[nodiscard]] Status putInOrder();
   [[nodiscard]] Status dropLeft(const std::vector<cacherim::VolumeUse>& uses,
                                 const std::vector<TargetMount>& mounts);
-  [[nodiscard]] Status addMissing(const std::vector<cacherim::VolumeUse>& uses,
-                                  const std::vector<TargetMount>& mounts);
+  [[nodiscard]] Status addMissing(const std::vector<TargetMount>& mounts);
 
   const Options options_;
   const cacherim::Usage usage_;
   Mounts& mounts_;
   Mutex mutex_;
   std::set<std::string> busy_ GS_GUARDED_BY(mutex_);  // volumes, and targets
+  bool is_alone_ GS_GUARDED_BY(mutex_) = false;       // start() is under way: no call begins
 };
 
 }  // namespace gs::csi

@@ -1,6 +1,9 @@
 #include "csi/node_service.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 #include "csi/node_fixture_test.h"
 
@@ -18,6 +21,14 @@ class NodeServiceTest : public testing::Test {
   [[nodiscard]] std::vector<VolumeUse> uses() { return *machine_.service().uses(); }
   [[nodiscard]] VolumeUse expectedUse(const std::string& image) const {
     return readPublish(request_, FakeMounts::kRoot)->use(imageNamed(image));
+  }
+  [[nodiscard]] bool isComplete() const {
+    return *cacherim::Usage::open(machine_.usage(), cacherim::Disk{{}, false})->isComplete();
+  }
+  void tearUses() const {
+    for (const auto& one : std::filesystem::directory_iterator{machine_.usage() + "/volumes"}) {
+      if (one.path().extension() == ".json") { std::ofstream{one.path()} << "torn"; }
+    }
   }
   void expectNothingLeft() {
     EXPECT_TRUE(machine_.mounts.mounts.empty());
@@ -88,6 +99,47 @@ TEST_F(NodeServiceTest, ATreeThatIsNotCompleteIsNotExtracted) {
   expectNothingLeft();
 }
 
+TEST_F(NodeServiceTest, WhatTheAncestorTellsIsNotExtracted) {
+  std::ofstream{machine_.store() + "/caches/ml/vectors/cache.json"}
+      << R"({"resolvedDigest":")" << imageNamed("i1").text() << R"(","image":"quay.io/x:i1"})";
+  EXPECT_EQ(publish().error(), (Error{Code::NotFound, "GKMCache has not been extracted"}));
+  expectNothingLeft();
+}
+
+TEST_F(NodeServiceTest, ACacheWhosePlaceIsGoneIsNotExtracted) {
+  std::filesystem::remove(machine_.store() + "/caches/ml/vectors/" + imageNamed("i1").text());
+  EXPECT_EQ(publish().error(), (Error{Code::NotFound, "GKMCache has not been extracted"}));
+  expectNothingLeft();
+}
+
+TEST_F(NodeServiceTest, ATreeThatIsALinkIsAConflictAndNotMounted) {
+  const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+  std::filesystem::remove(root);
+  std::filesystem::create_directory_symlink(machine_.usage(), root);
+  for (const bool is_read_only : {false, true}) {
+    request_.read_only = is_read_only;
+    EXPECT_EQ(publish().error().code, Code::Conflict);
+    expectNothingLeft();
+  }
+}
+
+TEST_F(NodeServiceTest, AReadOnlyMountWithoutAUseIsOfItsOwnCache) {
+  const auto other = *cacherim::CacheName::inNamespace("a", "first");
+  machine_.extract(other, "i1");  // the same image, of somebody else
+  request_.read_only = true;
+  ASSERT_TRUE(publish());
+  std::filesystem::remove_all(machine_.usage());
+  ASSERT_TRUE(machine_.begin().start());
+  EXPECT_EQ(uses().at(0).cache, kVectors);
+}
+
+TEST_F(NodeServiceTest, AMountThatDoesNotSayWhoseItIsIsOfNoUsersCache) {
+  machine_.mounts.mounts.push_back({{request_.target_path, true, imageNamed("i1"), {}, true}, "/t"});
+  ASSERT_TRUE(machine_.begin().start());
+  EXPECT_EQ(uses().at(0).cache, *cacherim::CacheName::ofCluster("unknown"));
+  EXPECT_EQ(uses().at(0).image, imageNamed("i1"));
+}
+
 TEST_F(NodeServiceTest, NamespacesOfOthersAreRefusedBeforeAnythingIsLookedUp) {
   request_.context["csi.gkm.io/namespace"] = "other";
   EXPECT_EQ(publish().error().code, Code::Invalid);
@@ -134,9 +186,7 @@ TEST_F(NodeServiceTest, ALostUseIsMadeAgainAndNothingUnmounted) {
 
 TEST_F(NodeServiceTest, AUseThatCannotBeReadIsWrittenAnew) {
   ASSERT_TRUE(publish());
-  for (const auto& one : std::filesystem::directory_iterator{machine_.usage() + "/volumes"}) {
-    std::ofstream{one.path()} << "torn";
-  }
+  tearUses();
   ASSERT_TRUE(publish());
   EXPECT_EQ(uses(), std::vector{expectedUse("i1")});
 }
@@ -176,7 +226,7 @@ TEST_F(NodeServiceTest, AFailureUndoesWhatWasDone) {
 }
 
 TEST_F(NodeServiceTest, WhileTheAgentTakesTreesAwayPublishIsRefused) {
-  static_cast<void>(machine_.service());
+  ASSERT_TRUE(machine_.service().start());
   const auto usage = cacherim::Usage::open(machine_.usage(), cacherim::Disk{{}, false});
   const auto lock = usage->lock(cacherim::Usage::Hold::Alone, Duration{});
   EXPECT_EQ(publish().error().code, Code::Deadline);
@@ -261,14 +311,130 @@ TEST_F(NodeServiceTest, StatsAreOfAVolumeThatIsMounted) {
 TEST_F(NodeServiceTest, ReadyIsWhoReachesTheStoreAndTheUses) {
   EXPECT_TRUE(machine_.service().ready());
   ASSERT_TRUE(publish());
-  for (const auto& one : std::filesystem::directory_iterator{machine_.usage() + "/volumes"}) {
-    std::ofstream{one.path()} << "torn";
-  }
+  tearUses();
   EXPECT_FALSE(machine_.service().ready());
   ASSERT_TRUE(machine_.service().start());
   EXPECT_TRUE(machine_.service().ready());
   std::filesystem::remove_all(machine_.store());
   EXPECT_FALSE(machine_.service().ready());
+}
+
+TEST_F(NodeServiceTest, WhoseFolderWasTakenAwayAsAWholeIsNotAlive) {
+  EXPECT_TRUE(machine_.service().alive());
+  std::filesystem::remove_all(machine_.usage());
+  EXPECT_TRUE(machine_.service().alive()) << "it can be made again";
+  const std::string run = machine_.store() + "/run";
+  std::filesystem::create_directories(run);
+  const net::Fd held{::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};  // as a mount holds it
+  const std::string seen = "/proc/self/fd/" + std::to_string(held.get());
+  FakeMounts mounts;
+  const NodeService service{{.store = machine_.store(), .usage = seen + "/usage", .target_root = "/pods"},
+                            *cacherim::Usage::open(seen + "/usage", cacherim::Disk{{}, false}),
+                            mounts};
+  EXPECT_TRUE(service.alive());
+  std::filesystem::remove_all(run);
+  const Status dead = service.alive();
+  ASSERT_FALSE(dead);
+  EXPECT_EQ(dead.error().code, Code::Unavailable);
+  EXPECT_NE(dead.error().message.find(seen + " was taken away"), std::string::npos) << dead.error().message;
+}
+
+// ---- Complete
+
+TEST_F(NodeServiceTest, UsesAreCompleteOnceStartHasLookedAtAll) {
+  ASSERT_TRUE(publish());
+  std::filesystem::remove_all(machine_.usage());
+  machine_.begin();
+  EXPECT_FALSE(isComplete());
+  failing("list");
+  EXPECT_FALSE(machine_.service().start());
+  EXPECT_FALSE(isComplete());
+  machine_.mounts.fault = {};
+  machine_.disk_fault = [](std::string_view call) { return call == "write" ? ENOSPC : 0; };
+  EXPECT_FALSE(machine_.begin().start());
+  EXPECT_FALSE(isComplete());
+  machine_.disk_fault = {};
+  EXPECT_TRUE(machine_.begin().start());
+  EXPECT_TRUE(isComplete());
+  EXPECT_EQ(uses().size(), 1U);
+}
+
+TEST_F(NodeServiceTest, AnyCallMakesLostUsesOfAllVolumesAgain) {
+  ASSERT_TRUE(publish());
+  const auto other = machine_.request("u2", "kernels", true);
+  const auto calls = std::vector<std::function<bool()>>{
+      [&] { return machine_.service().ready().has_value(); },
+      [&] { return machine_.service().publish(other).has_value(); },
+      [&] { return machine_.service().unpublish(NodeMachine::unpublishOf(other)).has_value(); }};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    std::filesystem::remove_all(machine_.usage());
+    EXPECT_TRUE(calls[i]()) << i;
+    EXPECT_TRUE(isComplete()) << i;
+    EXPECT_EQ(uses().size(), i == 1 ? 2U : 1U) << i;
+  }
+}
+
+TEST_F(NodeServiceTest, WhileUsesCannotBeMadeAgainOnlyUnpublishGoes) {
+  ASSERT_TRUE(publish());
+  std::filesystem::remove_all(machine_.usage());
+  machine_.disk_fault = [](std::string_view call) { return call == "write" ? ENOSPC : 0; };
+  machine_.begin();  // its disk has the fault
+  const auto other = machine_.request("u2", "kernels");
+  const Status refused = machine_.service().publish(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::Unavailable);
+  EXPECT_NE(refused.error().message.find("which volumes are mounted is not known"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(machine_.mounts.count(other.target_path), 0U);
+  EXPECT_FALSE(machine_.service().ready());
+  EXPECT_TRUE(unpublish());
+}
+
+TEST_F(NodeServiceTest, UsesAreNotCompleteWhileACallIsUnderWay) {
+  ASSERT_TRUE(machine_.service().start());
+  const auto other = machine_.request("u3", "kernels");
+  machine_.mounts.fault = [&](const char* name, bool is_done) -> Status {
+    if (is_done || name != std::string{"mount"}) { return {}; }
+    std::filesystem::remove_all(machine_.usage());  // with the use of the mount that is about to be
+    EXPECT_EQ(machine_.service().keepComplete().error().code, Code::Unavailable);
+    EXPECT_EQ(machine_.service().publish(other).error().code, Code::Unavailable);
+    EXPECT_FALSE(isComplete());
+    return {};
+  };
+  ASSERT_TRUE(publish());
+  EXPECT_FALSE(isComplete());
+  machine_.mounts.fault = {};
+  EXPECT_TRUE(machine_.service().keepComplete());
+  EXPECT_TRUE(isComplete());
+  EXPECT_EQ(uses().size(), 1U);
+}
+
+TEST_F(NodeServiceTest, NoCallBeginsWhileUsesAreMadeAgain) {
+  ASSERT_TRUE(publish());
+  std::filesystem::remove_all(machine_.usage());
+  const auto other = machine_.request("u3", "kernels");
+  int inside = 0;
+  machine_.mounts.fault = [&](const char*, bool) -> Status {
+    if (inside++ > 0) { return {}; }
+    EXPECT_EQ(machine_.service().publish(other).error().code, Code::Unavailable);
+    EXPECT_EQ(unpublish().error().code, Code::Unavailable);
+    return {};
+  };
+  EXPECT_TRUE(machine_.service().keepComplete());
+  EXPECT_GT(inside, 0);
+  EXPECT_TRUE(machine_.service().publish(other)) << "and the next one goes";
+}
+
+TEST_F(NodeServiceTest, AUseThatCannotBeReadIsThereUntilItsMountHasOne) {
+  ASSERT_TRUE(publish());
+  ASSERT_TRUE(isComplete());
+  tearUses();
+  machine_.disk_fault = [](std::string_view call) { return call == "write" ? ENOSPC : 0; };
+  EXPECT_FALSE(machine_.begin().start());
+  EXPECT_FALSE(machine_.service().uses()) << "the agent takes nothing away";
+  machine_.disk_fault = {};
+  EXPECT_TRUE(machine_.begin().start());
+  EXPECT_EQ(uses().at(0).image, imageNamed("i1"));
 }
 
 // ---- Start
@@ -285,7 +451,7 @@ TEST_F(NodeServiceTest, StartGivesMountsTheirLostUses) {
   ASSERT_EQ(uses().size(), 2U);
   for (const VolumeUse& use : uses()) {
     EXPECT_EQ(use.image, imageNamed("i1"));
-    EXPECT_EQ(use.cache, kVectors) << "of the read-only one by where its image is placed";
+    EXPECT_EQ(use.cache, kVectors) << "also of the read-only one";
     EXPECT_EQ(use.pod_uid, use.target == other.target_path ? "u2" : "u1");
   }
   EXPECT_TRUE(publish());

@@ -1,10 +1,11 @@
 // NodeService::start(): what a crash, an emptied /run or the ancestor left is put in order.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "cacherim/node/old_usage.h"
-#include "cacherim/store/store.h"
 #include "csi/node_service.h"
 
 namespace gs::csi {
@@ -13,29 +14,29 @@ namespace {
 using cacherim::CacheName;
 using cacherim::Usage;
 using cacherim::VolumeUse;
-using Placed = std::vector<std::pair<CacheName, kcache::Digest>>;
 
 bool isMountedAt(const std::vector<TargetMount>& mounts, const std::string& target) {
   return std::any_of(mounts.begin(), mounts.end(),
                      [&](const TargetMount& mount) { return mount.is_ours && mount.target == target; });
 }
 
-/// A read-only mount does not say whose cache it is: one that has the image will do. What counts is that the
-/// image stays.
-CacheName cacheOf(const TargetMount& mount, const Placed& placed) {
-  if (mount.cache) { return *mount.cache; }
-  const auto it =
-      std::find_if(placed.begin(), placed.end(), [&](const auto& one) { return one.second == *mount.image; });
-  return it == placed.end() ? *CacheName::ofCluster("unknown") : it->first;
+bool isUseOf(const VolumeUse& use, const TargetMount& mount) {
+  return use.target == mount.target && use.image == *mount.image;
+}
+
+/// A bind of a tree does not say whose it is (this driver makes none any more): it is of no user's cache,
+/// or its owner could not delete that one. What counts is that the image stays.
+CacheName cacheOf(const TargetMount& mount) {
+  return mount.cache ? *mount.cache : *CacheName::ofCluster("unknown");
 }
 
 /// A target that no kubelet made has no volume that we could know.
-VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root, const Placed& placed,
+VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root,
                      const cacherim::OldPods& pods) {
   const auto target = readTarget(mount.target, target_root);
   VolumeUse out{.volume_id = target ? target->volume_id : "mount:" + mount.target,
                 .target = mount.target,
-                .cache = cacheOf(mount, placed),
+                .cache = cacheOf(mount),
                 .image = *mount.image,
                 .pod_ns = {},
                 .pod_name = {},
@@ -50,11 +51,52 @@ VolumeUse useOfMount(const TargetMount& mount, const std::string& target_root, c
 
 }  // namespace
 
+/// No call is under way while this lives, and none begins: a mount that is made meanwhile could be
+/// overlooked.
+class NodeService::Alone {
+ public:
+  explicit Alone(NodeService& service) : service_{service} {
+    const MutexLock lock{service_.mutex_};
+    got_ = !service_.is_alone_ && service_.busy_.empty();
+    if (got_) { service_.is_alone_ = true; }
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+  ~Alone() {
+    if (!got_) { return; }
+    const MutexLock lock{service_.mutex_};
+    service_.is_alone_ = false;
+  }
+  [[nodiscard]] bool got() const { return got_; }
+
+ private:
+  NodeService& service_;
+  bool got_ = false;
+};
+
 Status NodeService::start() {
+  const Alone alone{*this};
+  if (!alone.got()) { return fail(Code::Unavailable, "another call is under way; try again"); }
+  return putInOrder();
+}
+
+Status NodeService::keepComplete() {
+  const auto is_complete = usage_.isComplete();
+  if (is_complete && *is_complete) { return {}; }
+  log::warn("the folder of uses was emptied, or is new: they are made again", {{"folder", options_.usage}});
+  const Status done = is_complete ? start() : tl::unexpected(is_complete.error());
+  if (done) { return {}; }
+  return fail(Code::Unavailable,
+              fmt::format("which volumes are mounted is not known: {}", done.error().message));
+}
+
+/// What cannot be read goes behind what is added: until then it keeps everything.
+Status NodeService::putInOrder() {
   const auto lock = usage_.lock(Usage::Hold::Shared, options_.lock_limit);
   if (!lock) { return tl::unexpected(lock.error()); }
   const auto mounts = mounts_.list();
   if (!mounts) { return tl::unexpected(mounts.error()); }
+  if (Status added = addMissing(*mounts); !added) { return added; }
   const auto dropped = usage_.dropUnreadable();
   if (!dropped) { return tl::unexpected(dropped.error()); }
   for (const std::string& name : *dropped) {
@@ -62,9 +104,8 @@ Status NodeService::start() {
   }
   const auto uses = usage_.all();
   if (!uses) { return tl::unexpected(uses.error()); }
-  Status done = dropLeft(*uses, *mounts);
-  if (done) { done = addMissing(*uses, *mounts); }
-  return done;
+  if (Status left = dropLeft(*uses, *mounts); !left) { return left; }
+  return usage_.sayComplete();
 }
 
 /// While the pod's folder is there the kubelet comes again for the volume.
@@ -82,13 +123,10 @@ Status NodeService::dropLeft(const std::vector<VolumeUse>& uses, const std::vect
   return {};
 }
 
-Status NodeService::addMissing(const std::vector<VolumeUse>& uses, const std::vector<TargetMount>& mounts) {
-  const auto has_use = [&](const TargetMount& mount) {
-    return std::any_of(uses.begin(), uses.end(), [&](const VolumeUse& use) {
-      return use.target == mount.target && use.image == *mount.image;
-    });
-  };
-  const Placed placed = cacherim::placedBelow(options_.store).value_or(Placed{});
+Status NodeService::addMissing(const std::vector<TargetMount>& mounts) {
+  const auto all = usage_.all();
+  if (!all && all.error().code != Code::Invalid) { return tl::unexpected(all.error()); }
+  const std::vector<VolumeUse> uses = all.value_or(std::vector<VolumeUse>{});
   const cacherim::OldPods pods = cacherim::readOldUsage(options_.usage);
   for (const TargetMount& mount : mounts) {
     if (!mount.is_ours) { continue; }
@@ -97,11 +135,14 @@ Status NodeService::addMissing(const std::vector<VolumeUse>& uses, const std::ve
                 {{"target", mount.target}});
       continue;
     }
-    if (has_use(mount)) { continue; }
-    log::info("a mount without a use gets one", {{"target", mount.target}, {"image", mount.image->text()}});
-    if (Status added = usage_.add(useOfMount(mount, options_.target_root, placed, pods)); !added) {
-      return added;
+    const VolumeUse use = useOfMount(mount, options_.target_root, pods);
+    const auto own = usage_.find(use.volume_id);  // where one of the others cannot be read
+    if ((own && isUseOf(*own, mount)) ||
+        std::any_of(uses.begin(), uses.end(), [&](const VolumeUse& one) { return isUseOf(one, mount); })) {
+      continue;
     }
+    log::info("a mount without a use gets one", {{"target", mount.target}, {"image", mount.image->text()}});
+    if (Status added = usage_.add(use); !added) { return added; }
   }
   return {};
 }

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kPresentFile = "cache.json";
 constexpr const char* kPresentBeside = "cache.json.new";
 constexpr std::size_t kMostOfAPresent = std::size_t{1} << 20;
+constexpr std::int64_t kOurStore = 1;
 
 json::Value idsValue(const std::vector<int>& ids) {
   json::Array out;
@@ -41,12 +42,28 @@ Result<Fd> openStore(const std::string& root) {
   return store;
 }
 
+/// NotFound says that there is nothing: what is there and no folder is a Conflict.
+Result<Fd> openStep(const Fd& at, const std::string& name) {
+  auto out = Disk::openFolder(at.get(), name);
+  if (!out && out.error().code != Code::Unavailable && Disk::look(at.get(), name)) {
+    return fail(Code::Conflict, name + " is no folder, or a link");
+  }
+  return out;
+}
+
 /// caches/<folder>/<name>/ below the store.
 Result<Fd> folderOfCache(const std::string& root, const CacheName& cache) {
   const auto store = openStore(root);
   const auto caches = store ? Disk::openFolder(store->get(), "caches") : because(store.error());
   const auto scope = caches ? Disk::openFolder(caches->get(), cache.folder()) : because(caches.error());
   return scope ? Disk::openFolder(scope->get(), cache.name()) : because(scope.error());
+}
+
+/// The link that Store::place() makes, or a folder of the ancestor's that stays under its pods.
+bool isPlaced(int folder, const kcache::Digest& image) {
+  const auto there = Disk::look(folder, image.text());
+  if (!there || there->isFolder()) { return there.has_value(); }
+  return there->isLink() && Disk::readLink(folder, image.text()) == treeRootBelow("../../..", image);
 }
 
 tl::unexpected<Error> aboutPresent(const CacheName& cache, const Error& error) {
@@ -59,11 +76,13 @@ tl::unexpected<Error> aboutPresent(const CacheName& cache, const Error& error) {
 std::string printPresent(const Present& present) {
   json::Object sizes;
   sizes.append(present.image.text(), static_cast<std::int64_t>(present.bytes));
-  return json::print(json::Object{{"resolvedDigest", present.image.text()},
-                                  {"image", present.reference},
-                                  {"sizes", std::move(sizes)},
-                                  {"compatibleGPUs", idsValue(present.compatible_gpus)},
-                                  {"incompatibleGPUs", idsValue(present.incompatible_gpus)}});
+  json::Object out{{"resolvedDigest", present.image.text()},
+                   {"image", present.reference},
+                   {"sizes", std::move(sizes)},
+                   {"compatibleGPUs", idsValue(present.compatible_gpus)},
+                   {"incompatibleGPUs", idsValue(present.incompatible_gpus)}};
+  if (present.is_ours) { out.append("store", kOurStore); }
+  return json::print(std::move(out));
 }
 
 Result<Present> parsePresent(std::string_view text) {
@@ -72,6 +91,7 @@ Result<Present> parsePresent(std::string_view text) {
   auto image = kcache::Digest::parse((*value)["resolvedDigest"].str());
   if (!image) { return fail(Code::Invalid, "resolvedDigest: " + image.error().message); }
   Present out{*std::move(image), std::string{(*value)["image"].str()}, 0, {}, {}};
+  out.is_ours = (*value)["store"].intOr(0) == kOurStore;
   const std::int64_t bytes = (*value)["sizes"][out.image.text()].intOr(0);
   if (bytes < 0) { return fail(Code::Invalid, "sizes: a size below 0"); }
   out.bytes = static_cast<std::uint64_t>(bytes);
@@ -88,6 +108,10 @@ Result<Present> readPresent(const std::string& root, const CacheName& cache) {
                            : Result<std::string>{because(folder.error())};
   auto out = text ? parsePresent(*text) : Result<Present>{because(text.error())};
   if (!out) { return aboutPresent(cache, out.error()); }
+  if (!out->is_ours) { return aboutPresent(cache, {Code::NotFound, "GKM wrote it, not this agent"}); }
+  if (!isPlaced(folder->get(), out->image)) {
+    return aboutPresent(cache, {Code::NotFound, "the link of its image is not beside it"});
+  }
   return out;
 }
 
@@ -115,15 +139,16 @@ Status removePresent(const std::string& root, const CacheName& cache, const Disk
   return {};
 }
 
-Result<std::string> completeTree(const std::string& root, const kcache::Digest& image) {
+Result<Fd> completeTree(const std::string& root, const kcache::Digest& image) {
   const auto store = openStore(root);
-  const auto trees = store ? Disk::openFolder(store->get(), "trees") : because(store.error());
-  const auto tree = trees ? Disk::openFolder(trees->get(), std::string{image.hex()}) : because(trees.error());
+  const auto trees = store ? openStep(*store, "trees") : because(store.error());
+  const auto tree = trees ? openStep(*trees, std::string{image.hex()}) : because(trees.error());
   const auto record = tree ? Disk::look(tree->get(), "record.json") : because(tree.error());
-  if (!record) {
-    return fail(record.error().code, fmt::format("the tree of {}: {}", image.text(), record.error().message));
+  auto out = record ? openStep(*tree, "root") : Result<Fd>{because(record.error())};
+  if (!out) {
+    return fail(out.error().code, fmt::format("the tree of {}: {}", image.text(), out.error().message));
   }
-  return treeRootBelow(root, image);
+  return out;
 }
 
 }  // namespace gs::cacherim

@@ -16,7 +16,20 @@ const kcache::Digest kImage = kcache::Digest::of("image");
 
 class PresentTest : public testing::Test {
  protected:
-  void makeFolder() const { std::filesystem::create_directories(folder_.path("caches/ml/vectors")); }
+  void makeFolder() const {
+    std::filesystem::create_directories(folder_.path("caches/ml/vectors"));
+    for (const char* image : {"image", "newer"}) {
+      std::error_code there;
+      std::filesystem::create_directory_symlink(linkOf(kcache::Digest::of(image)),
+                                                placeOf(kcache::Digest::of(image)), there);
+    }
+  }
+  static std::string linkOf(const kcache::Digest& image) {
+    return "../../../trees/" + std::string{image.hex()} + "/root";
+  }
+  [[nodiscard]] std::string placeOf(const kcache::Digest& image) const {
+    return folder_.path("caches/ml/vectors/" + image.text());
+  }
   void write(const std::string& text) const {
     makeFolder();
     std::ofstream{folder_.path("caches/ml/vectors/cache.json")} << text;
@@ -42,15 +55,61 @@ TEST_F(PresentTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read(), other);
 }
 
-TEST_F(PresentTest, WhatTheAncestorWroteIsRead) {
-  write("{\n  \"resolvedDigest\": \"" + kImage.text() +
-        "\",\n  \"image\": \"quay.io/gkm/vectors:rocm\",\n  \"sizes\": {\"sha256:other\": 1, \"" +
-        kImage.text() + "\": 80415}\n}\n");
-  const auto got = read();
+TEST_F(PresentTest, WhatTheAncestorWroteIsReadAndNotBelieved) {
+  const std::string text{
+      "{\n  \"resolvedDigest\": \"" + kImage.text() +
+      "\",\n  \"image\": \"quay.io/gkm/vectors:rocm\",\n  \"sizes\": {\"sha256:other\": 1, \"" +
+      kImage.text() + "\": 80415}\n}\n"};
+  const auto got = parsePresent(text);
   ASSERT_TRUE(got);
+  EXPECT_FALSE(got->is_ours);
+  EXPECT_EQ(parsePresent(printPresent(*got)), *got);
+  write(text);
+  EXPECT_EQ(read().error().code, Code::NotFound) << "though the image's link is there";
   EXPECT_EQ(got->image, kImage);
   EXPECT_EQ(got->bytes, 80415U);
   EXPECT_TRUE(got->compatible_gpus.empty());
+}
+
+TEST_F(PresentTest, WithoutTheLinkOfItsImageItIsNotBelieved) {
+  makeFolder();
+  ASSERT_TRUE(writePresent(folder_.path(), kCache, present_, disk_));
+  const std::string place = placeOf(kImage);
+  std::filesystem::remove(place);
+  EXPECT_EQ(read().error().code, Code::NotFound) << "its place is gone";
+  for (const std::string& other : {linkOf(kcache::Digest::of("newer")), "/" + linkOf(kImage)}) {
+    std::filesystem::create_directory_symlink(other, place);
+    EXPECT_EQ(read().error().code, Code::NotFound) << other;
+    std::filesystem::remove(place);
+  }
+  std::ofstream{place} << "a file";
+  EXPECT_EQ(read().error().code, Code::NotFound);
+  std::filesystem::remove(place);
+  std::filesystem::create_directory(place);
+  EXPECT_EQ(read(), present_) << "the ancestor's folder stays under its pods, new ones get our tree";
+}
+
+TEST_F(PresentTest, NoLinkIsFollowedToATree) {
+  const std::string tree = folder_.path("trees/" + std::string{kImage.hex()});
+  const auto code = [&] {
+    const auto got = completeTree(folder_.path(), kImage);
+    return got ? Code{} : got.error().code;
+  };
+  EXPECT_EQ(code(), Code::NotFound);
+  std::filesystem::create_directories(tree + "/root");
+  EXPECT_EQ(code(), Code::NotFound) << "it is not complete";
+  std::ofstream{tree + "/record.json"} << "{}";
+  const auto got = completeTree(folder_.path(), kImage);
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(std::filesystem::equivalent("/proc/self/fd/" + std::to_string(got->get()), tree + "/root"));
+  std::filesystem::rename(tree + "/root", tree + "/elsewhere");
+  std::filesystem::create_directory_symlink("elsewhere", tree + "/root");
+  EXPECT_EQ(code(), Code::Conflict);
+  std::filesystem::remove(tree + "/root");
+  std::filesystem::rename(tree + "/elsewhere", tree + "/root");
+  std::filesystem::rename(tree, folder_.path("trees/moved"));
+  std::filesystem::create_directory_symlink("moved", tree);
+  EXPECT_EQ(code(), Code::Conflict);
 }
 
 TEST_F(PresentTest, NoFolderAndNoFileAreNotFound) {
@@ -101,6 +160,7 @@ TEST_F(PresentTest, ACrashAtAnyStepLeavesTheOldOneOrTheNewOne) {
   }
   std::size_t left = 0;
   for (const auto& one : std::filesystem::directory_iterator{folder_.path("caches/ml/vectors")}) {
+    if (one.is_symlink()) { continue; }
     EXPECT_EQ(one.path().filename(), "cache.json");
     ++left;
   }

@@ -38,11 +38,16 @@ CsiDriverProcess::CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Option
       mounts_{std::move(mounts)},
       service_{flags.service(), std::move(usage), *mounts_},
       driver_{service_, metrics_, clock_},
-      page_{{.failure = [] { return std::string{}; },
+      page_{{.failure = [this] { return liveness(); },
              .readiness = [this] { return readiness(); },
              .state = [this] { return driver_.metricsText(); },
              .metrics = [] { return std::string{}; },
              .now = [this] { return clock_.now().mono; }}} {}
+
+std::string CsiDriverProcess::liveness() const {
+  const Status alive = service_.alive();
+  return alive ? std::string{} : alive.error().message;
+}
 
 std::string CsiDriverProcess::readiness() {
   const Status ready = service_.ready();

@@ -30,6 +30,7 @@ class CsiDriverProcess {
  private:
   CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Options server, cacherim::Usage usage,
                    std::unique_ptr<csi::LinuxMounts> mounts);
+  [[nodiscard]] std::string liveness() const;
   [[nodiscard]] std::string readiness();
 
   const process::StopSignals signals_;  // first: threads inherit what they block
