@@ -221,6 +221,14 @@ class Undeploy(unittest.TestCase):
             self.assertIn("delete -n gkm-system deployment/gkm-operator", deletes[2])
             self.assertFalse(any("patch" in call for call in deletes))
 
+    def test_a_server_that_falls_silent_meanwhile_has_not_let_caches_go(self):
+        rules = [KNOWN, [CACHES[0], CACHES[1], 0, 1], ["get gkmcaches", "", 1]]
+        with Place(["kubectl"], rules) as place:
+            code, _, err = place.run("undeploy", FORCE="1")
+            self.assertNotEqual(code, 0)
+            self.assertIn("does not say which caches are left", err)
+            self.assertFalse(any("deployment/gkm-operator" in call or "patch" in call for call in self.deletes(place)))
+
     def test_force_gives_up_on_caches_that_do_not_go(self):
         with Place(["kubectl"], [KNOWN, ["get gkmcaches.*or .metadata", "team-a one\n"], CACHES, ["get pods", "Pod team-a/uses\n"]]) as place:
             code, out, _ = place.run("undeploy", FORCE="1")
