@@ -81,7 +81,9 @@ int run(const process::Program& program, Flags& f) {
   const SystemClock clock;
   const auto webhook = webhookOf(f.webhook, clock, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
-  if (webhook) { beside.emplace(serve::OperatorWithWebhook::Webhook{webhook->machine(), webhook->policy()}); }
+  if (webhook) {
+    beside.emplace(webhook->machine(), webhook->policy(), [&webhook] { return webhook->policyTrouble(); });
+  }
   serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);
   run.readiness = [&both] { return both.readiness(); };

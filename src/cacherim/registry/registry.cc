@@ -127,6 +127,7 @@ Result<net::Answer> Registry::ask(RegistryHost& host, const RegistryAsk& ask, Re
                                   int tries) {
   retry.begin(tries);
   while (true) {
+    if (retry.isOver()) { return fail(Code::Deadline, host.name() + ": no time is left to ask it"); }
     Reply reply = host.once(ask, retry.deadline());
     if (reply) { return std::move(*reply); }
     if (auto end = retry.failed(reply.error(), false)) { return tl::unexpected<Error>(std::move(*end)); }

@@ -55,7 +55,8 @@ class Registry final : public ImageSource {
   /// At most 10,000, as the registry orders them.
   [[nodiscard]] Result<std::vector<std::string>> tags(const kcache::Reference& repository);
   /// What says that `subject` is its subject (signatures, say), of one artifact type or, "", of all: by the
-  /// referrers API, else by the tag that stands in for it. At most 1,000.
+  /// referrers API, else by the tag that stands in for it. Of each media type, digest, size and artifact
+  /// type only; at most 256, of 8 MiB of lists.
   [[nodiscard]] Result<std::vector<kcache::Descriptor>> referrers(const kcache::Reference& repository,
                                                                   const kcache::Digest& subject,
                                                                   const std::string& artifact_type);

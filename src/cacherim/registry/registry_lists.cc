@@ -11,7 +11,8 @@ namespace gs::cacherim {
 namespace {
 
 constexpr std::size_t kMostTags = 10'000;
-constexpr std::size_t kMostReferrers = 1'000;
+constexpr std::size_t kMostReferrers = 256;
+constexpr std::size_t kMostOfReferrers = std::size_t{8} << 20;  // bytes of all pages
 constexpr int kMostPages = 100;
 
 /// The next page's target, "" after the last. Of this host: a list is not followed to another.
@@ -23,13 +24,15 @@ std::string nextPage(const RegistryHost& host, const net::Answer& answer) {
 /// "sha256-<hex>": the tag of the index that stands in for the referrers API.
 std::string fallbackTag(const kcache::Digest& subject) { return "sha256-" + std::string{subject.hex()}; }
 
-/// Those of one artifact type that are not there yet.
+/// Those of one artifact type that are not there yet, without what people may write about them at length.
 void addReferrers(std::vector<kcache::Descriptor>& out, const kcache::Index& index, const std::string& type) {
   for (const kcache::Descriptor& one : index.manifests) {
     const bool wanted = type.empty() || one.artifact_type == type;
     const bool known =
         std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.digest == one.digest; });
-    if (wanted && !known && out.size() < kMostReferrers) { out.push_back(one); }
+    if (wanted && !known && out.size() < kMostReferrers) {
+      out.push_back({one.media_type, one.digest, one.size, {}, {}, one.artifact_type});
+    }
   }
 }
 
@@ -54,9 +57,10 @@ Result<std::vector<std::string>> Registry::tags(const kcache::Reference& reposit
         ask(**host, {.target = target, .repository = repository.repository}, retry, context_.options.tries);
     if (!answer) { return tl::unexpected<Error>(answer.error()); }
     if (answer->status == 404) { return fail(Code::NotFound, what + ": there is no such repository"); }
-    const auto list = json::parse(answer->body);
+    const auto list = kcache::parseRegistryJson(answer->body);
     if (answer->status != 200 || !list) {
-      return fail(Code::Invalid, fmt::format("{}: status {}, and no list", what, answer->status));
+      const std::string why = list ? "" : ": " + list.error().message;
+      return fail(Code::Invalid, fmt::format("{}: status {}, and no list{}", what, answer->status, why));
     }
     for (const json::Value& tag : (*list)["tags"].items()) {
       if (kcache::parseReference(repository.name() + ':' + std::string{tag.str()}) &&
@@ -77,9 +81,12 @@ Result<std::vector<kcache::Descriptor>> Registry::referrers(const kcache::Refere
   const std::string what = fmt::format("referrers of {}@{}", repository.name(), subject.text());
   RegistryRetry retry{context_};
   std::vector<kcache::Descriptor> out;
+  std::size_t bytes = 0;
   std::string target = (*host)->targetOf(repository.repository, "referrers/" + subject.text());
   if (!artifact_type.empty()) { target += "?artifactType=" + percentEncode(artifact_type); }
-  for (int page = 0; page < kMostPages && !target.empty() && out.size() < kMostReferrers; ++page) {
+  for (int page = 0;
+       page < kMostPages && !target.empty() && out.size() < kMostReferrers && bytes < kMostOfReferrers;
+       ++page) {
     const auto answer =
         ask(**host, {.target = target, .repository = repository.repository}, retry, context_.options.tries);
     if (!answer) { return tl::unexpected<Error>(answer.error()); }
@@ -99,6 +106,7 @@ Result<std::vector<kcache::Descriptor>> Registry::referrers(const kcache::Refere
     const auto parsed = readIndex(answer->body, what);
     if (!parsed) { return tl::unexpected<Error>(parsed.error()); }
     addReferrers(out, *parsed, artifact_type);
+    bytes += answer->body.size();
     target = nextPage(**host, *answer);
   }
   return out;

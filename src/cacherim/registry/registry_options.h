@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct RegistryOptions {
   Duration request = std::chrono::seconds{30};  // one request for anything but a blob
   Duration idle = std::chrono::seconds{30};     // within a blob
   Duration whole = std::chrono::hours{1};       // one call, all its tries and waits included
+  std::optional<Mono> until{};                  // all calls together end by then
   int tries = 6;                                // in a row that brought less than `progress` bytes
   std::uint64_t progress = std::uint64_t{64} << 10;
   kapi::RetryTerms waits{std::chrono::milliseconds{500}, std::chrono::seconds{20}};

@@ -13,7 +13,9 @@ namespace gs::cacherim {
 class RegistryRetry {
  public:
   explicit RegistryRetry(RegistryContext& context)
-      : context_{context}, deadline_{context.clock.now().mono + context.options.whole} {}
+      : context_{context},
+        deadline_{std::min(context.clock.now().mono + context.options.whole,
+                           context.options.until.value_or(Mono::max()))} {}
 
   [[nodiscard]] Mono deadline() const { return deadline_; }
   /// Another host is asked now; so many tries in a row at most.
@@ -21,6 +23,8 @@ class RegistryRetry {
     tries_ = tries;
     failures_ = 0;
   }
+  /// Before a try: nothing is asked any more when its time is over.
+  [[nodiscard]] bool isOver() const { return context_.clock.now().mono >= deadline_; }
   /// nullopt: waited, try again. `progress`: this try brought something.
   [[nodiscard]] std::optional<Error> failed(const Refusal& why, bool progress) {
     if (!why.again) { return why.error; }

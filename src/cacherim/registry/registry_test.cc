@@ -495,5 +495,82 @@ TEST_F(ReferrersTest, NoneIsNoError) {
   EXPECT_TRUE(out->empty());
 }
 
+TEST_F(ReferrersTest, OnlyWhatFindsThemIsKept) {
+  FakeRegistry fake{[](Peer& peer, const net::Request&, int) {
+    std::string text = indexOf({{"a", "sig"}});
+    text.insert(text.find("\"artifactType\""),
+                R"("annotations":{"a":"b"},"platform":{"os":"linux","architecture":"x"},)");
+    peer.write(http(200, {}, text));
+    return true;
+  }};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  ASSERT_EQ(out->size(), 1U);
+  EXPECT_EQ((*out)[0].artifact_type, "sig");
+  EXPECT_EQ((*out)[0].size, 4);
+  EXPECT_TRUE((*out)[0].annotations.empty());
+  EXPECT_FALSE((*out)[0].platform);
+}
+
+/// Pages without end, each with as many as `page` says and so much besides.
+FakeRegistry::Handle pagesOf(const std::function<std::string(int)>& page) {
+  return [page](Peer& peer, const net::Request& request, int count) {
+    const std::string next =
+        request.target.substr(0, request.target.find('?')) + "?n=" + std::to_string(count);
+    peer.write(http(200, {{"Link", "<" + next + ">; rel=\"next\""}}, page(count)));
+    return true;
+  };
+}
+
+TEST_F(ReferrersTest, NoMoreThan256AreTaken) {
+  FakeRegistry fake{pagesOf([](int count) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (int i = 0; i < 100; ++i) { entries.emplace_back(std::to_string(100 * count + i), "sig"); }
+    return indexOf(entries);
+  })};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->size(), 256U);
+  EXPECT_EQ(fake.asked().size(), 3U);
+}
+
+TEST_F(ReferrersTest, NoMoreThan8MibAreRead) {
+  FakeRegistry fake{pagesOf([](int count) {
+    return indexOf({{std::to_string(count), "sig"}}) + std::string(std::size_t{3} << 20, ' ');
+  })};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(fake.asked().size(), 3U);
+}
+
+TEST_F(ReferrersTest, AListOfTooManyValuesIsRefused) {
+  FakeRegistry fake{[](Peer& peer, const net::Request&, int) {
+    peer.write(http(200, {}, "{\"tags\":[" + std::string(65'536, ',') + "]}"));
+    return true;
+  }};
+  plain(fake);
+  EXPECT_NE(registry().tags(fake.image()).error().message.find("it has too many values"), std::string::npos);
+  EXPECT_NE(registry().referrers(fake.image(), subject_, "").error().message.find("it has too many values"),
+            std::string::npos);
+}
+
+TEST_F(RegistryTest, AllCallsShareOneEnd) {
+  FakeRegistry fake{[this](Peer& peer, const net::Request&, int) {
+    clock_.advance(std::chrono::seconds{8});
+    peer.write(http(200, {}, kManifest));
+    return true;
+  }};
+  plain(fake).until = clock_.now().mono + std::chrono::seconds{20};
+  Registry registry = this->registry();
+  int given = 0;
+  while (given < 9 && registry.manifest(fake.image())) { ++given; }
+  EXPECT_EQ(given, 3);
+  EXPECT_EQ(registry.manifest(fake.image()).error().code, Code::Deadline);
+  EXPECT_EQ(fake.asked().size(), 3U);
+}
+
 }  // namespace
 }  // namespace gs::cacherim

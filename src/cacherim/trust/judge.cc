@@ -21,6 +21,8 @@ using signature::PublicKey;
 
 constexpr std::size_t kShown = 200;  // of a name in a message
 constexpr std::size_t kMostNames = 4;
+constexpr std::string_view kNoTime =
+    "nothing proves when it was signed: no promise of a log (SET), and no timestamp";
 
 tl::unexpected<Error> doesNotCount(std::string why) { return fail(Code::Invalid, std::move(why)); }
 
@@ -152,15 +154,15 @@ Result<std::optional<Wall>> Sigstore::checkEntry(const kt::LogEntry& entry, cons
                                                  const Certificate& leaf,
                                                  const std::vector<Wall>& stamped) const {
   const Wall at{std::chrono::seconds{std::min<std::int64_t>(entry.integrated_time, std::int64_t{1} << 36U)}};
+  const bool has_promise = !entry.promise.empty();  // checked below; without it nobody has signed the time
   const auto counted = [&](const Log& one) {
-    if (entry.integrated_time != 0) { return one.valid.holds(at); }
+    if (has_promise) { return one.valid.holds(at); }
     return std::all_of(stamped.begin(), stamped.end(), [&](Wall then) { return one.valid.holds(then); });
   };
   const auto log = std::find_if(logs_.begin(), logs_.end(),
                                 [&](const Log& one) { return one.id == entry.log_id && counted(one); });
   if (log == logs_.end()) { return doesNotCount("the log of its entry is not in the trusted root"); }
   if (Status fine = isAbout(entry, evidence, leaf); !fine) { return tl::unexpected(fine.error()); }
-  const bool has_promise = !entry.promise.empty();
   if (has_promise && !log->key.verifies(kt::promisedText(entry), entry.promise)) {
     return doesNotCount("the log's promise (SET) is not about its entry");
   }
@@ -169,6 +171,7 @@ Result<std::optional<Wall>> Sigstore::checkEntry(const kt::LogEntry& entry, cons
   if (has_proof) {
     if (Status fine = checkProof(entry, log->key); !fine) { return tl::unexpected(fine.error()); }
   }
+  if (!has_promise && stamped.empty()) { return doesNotCount(std::string{kNoTime}); }
   return has_promise ? std::optional{at} : std::nullopt;
 }
 
@@ -195,9 +198,7 @@ Result<std::vector<Wall>> Sigstore::timesOf(const Evidence& evidence, const Cert
     if (!at) { return tl::unexpected(at.error()); }
     if (*at) { out.push_back(**at); }
   }
-  if (out.empty()) {
-    return doesNotCount("nothing proves when it was signed: no promise of a log (SET), and no timestamp");
-  }
+  if (out.empty()) { return doesNotCount(std::string{kNoTime}); }
   return out;
 }
 

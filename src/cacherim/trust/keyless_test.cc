@@ -409,6 +409,30 @@ TEST(Keyless, AKeyOrACaThatDidNotCountThenIsNone) {
             std::string::npos);
 }
 
+// Without a promise nobody has signed the time that the entry says.
+TEST(Keyless, ATimeThatNobodySignedSaysNothingOfAKeyOfALog) {
+  How how;
+  how.stamp = true;
+  how.promise = false;
+  const auto saidWhen = [](const How& how, const kt::Validity& log) {
+    SignedImage image;
+    image.addBundle(bundleText(bundleBy(how, image.digest)), image.digest);
+    kt::TrustedRoot root = ours().root();
+    root.logs[0].valid = log;
+    return said(image.verify(trusting(root)));
+  };
+  const kt::Validity always;
+  const kt::Validity before{Wall{}, kAt - minutes{1}};
+  EXPECT_EQ(saidWhen(how, always), "");
+  how.log_sees = [](kt::LogEntry& e) { e.integrated_time = secondsOf(kAt - minutes{2}); };
+  EXPECT_NE(saidWhen(how, before).find("the log of its entry is not in the trusted root"), std::string::npos);
+  how.log_sees = [](kt::LogEntry& e) { e.integrated_time = 0; };
+  EXPECT_EQ(saidWhen(how, always), "");
+  EXPECT_NE(saidWhen(how, before).find("the log of its entry is not in the trusted root"), std::string::npos);
+  how.stamp = false;  // nothing at all says when
+  EXPECT_NE(saidWhen(how, always).find("nothing proves when it was signed"), std::string::npos);
+}
+
 TEST(Keyless, OneOfSeveralCasAndIdentitiesIsEnough) {
   SignedImage image;
   image.addBundle(bundleText(bundleBy({}, image.digest)), image.digest);

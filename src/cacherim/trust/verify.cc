@@ -23,7 +23,7 @@ class Verification {
       : source_{source}, reference_{reference}, image_{std::move(image)}, trusted_{trusted} {}
 
   Result<Verified> operator()() {
-    const bool found = byBundles() || byTag();
+    const bool found = byBundles() || (!isOver() && byTag());
     if (found) { return Verified{std::move(image_), std::move(who_), std::move(where_), std::move(others_)}; }
     const std::string name = reference_.pinned(image_.digest).text();
     if (away_) { return fail(away_->code, fmt::format("signatures of {}: {}", name, away_->message)); }
@@ -40,9 +40,12 @@ class Verification {
   /// What is the registry's fault is tried again later; all else speaks against this one only.
   void passOver(const std::string& where, const Error& why) {
     const bool is_away = why.code == Code::Unavailable || why.code == Code::Deadline;
-    if (is_away && !away_) { away_ = why; }
+    if (is_away && !isOver()) { away_ = why; }
     others_.push_back(fmt::format("{}: {}", where, why.message));
   }
+
+  /// The registry took too long: nothing more is asked of it.
+  [[nodiscard]] bool isOver() const { return away_ && away_->code == Code::Deadline; }
 
   bool counts(const std::string& where, const Result<Evidence>& evidence) {
     const auto who =
@@ -90,7 +93,7 @@ class Verification {
     std::size_t looked_at = 0;
     for (const kcache::Descriptor& one : *found) {
       if (!one.artifact_type.starts_with(kt::kBundlePrefix)) { continue; }
-      if (++looked_at > kMostOfAKind) { break; }
+      if (++looked_at > kMostOfAKind || isOver()) { break; }
       if (byBundle(one.digest)) { return true; }
     }
     return false;
@@ -129,7 +132,7 @@ class Verification {
     for (std::size_t i = 0; i < manifest->layers.size(); ++i) {
       const kcache::Descriptor& layer = manifest->layers[i];
       if (layer.media_type != kt::kSimpleSigningType) { continue; }
-      if (++looked_at > kMostOfAKind) { break; }
+      if (++looked_at > kMostOfAKind || isOver()) { break; }
       if (counts(fmt::format("{} layer {}", tag.tag, i), readLayer(layer))) { return true; }
     }
     return false;

@@ -4,7 +4,7 @@
 // and so what a cache is pinned to. Looked at are the bundles whose subject is that digest (by the referrers
 // API, or the tag that stands in for it), and the signatures under cosign's older tag, sha256-<hex>.sig;
 // each for itself. Anybody who may push can put something there, so a bad one says nothing against a good
-// one; at most 32 of each kind are looked at.
+// one; at most 32 of each kind are looked at, and none after one that took the registry too long (Deadline).
 #pragma once
 
 #include <functional>

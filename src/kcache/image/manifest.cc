@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxLayers = 128;
 constexpr std::size_t kMaxEntries = 256;
+constexpr std::ptrdiff_t kMaxValues = 65'536;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 53;
 
 tl::unexpected<Error> badManifest(const std::string& member, std::string_view what) {
@@ -165,8 +166,15 @@ bool isImage(const Descriptor& entry) {
 
 }  // namespace
 
+Result<json::Value> parseRegistryJson(std::string_view text, std::size_t max_bytes) {
+  if (std::count(text.begin(), text.end(), ',') >= kMaxValues) {
+    return fail(Code::Invalid, fmt::format("it has too many values; {} are allowed", kMaxValues));
+  }
+  return json::parse(text, max_bytes);
+}
+
 Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type) {
-  const auto value = json::parse(text, kMaxManifestBytes);
+  const auto value = parseRegistryJson(text);
   if (!value) { return fail(Code::Invalid, "image manifest: " + value.error().message); }
   if (!value->isObject()) { return fail(Code::Invalid, "image manifest: it is no JSON object"); }
   // One that is both is read as an image by some and as an index by others (CVE-2021-41190).
@@ -213,7 +221,7 @@ Result<Descriptor> choosePlatform(const Index& index, std::string_view architect
 }
 
 Result<ImageConfig> parseImageConfig(std::string_view text) {
-  const auto value = json::parse(text, kMaxManifestBytes);
+  const auto value = parseRegistryJson(text);
   if (!value) { return fail(Code::Invalid, "image config: " + value.error().message); }
   ImageConfig out;
   out.platform = {std::string{(*value)["os"].str()}, std::string{(*value)["architecture"].str()}};

@@ -3,7 +3,9 @@
 //
 // What is read: media types, digests, sizes, platforms, annotations, subject. Fields of other people are
 // ignored. Limits: 4 MiB a manifest (as registries have it), 128 layers, 256 entries of an index, sizes below
-// 2^53. A text without mediaType is what its Content-Type says; without that, what its members look like.
+// 2^53, 65,536 values (counted before any is read, as commas, those in texts too: a value takes far more room
+// than its text). A text without mediaType is what its Content-Type says; without that, what its members look
+// like.
 // Refused: a mediaType that the Content-Type contradicts, and a text that is both an image and an index.
 #pragma once
 
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/value.h"
 #include "kcache/image/digest.h"
 
 namespace gs::kcache {
@@ -69,6 +72,11 @@ struct Index {
 };
 
 using AnyManifest = std::variant<Manifest, Index>;
+
+/// json::parse() of what a registry gave, at most so many bytes. Error Invalid: it is no JSON, or has too
+/// many values; to stand behind the name of what it is.
+[[nodiscard]] Result<json::Value> parseRegistryJson(std::string_view text,
+                                                    std::size_t max_bytes = kMaxManifestBytes);
 
 /// `content_type` as a registry said it, "" not said. Error Invalid: names the member and what is wrong.
 [[nodiscard]] Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type);

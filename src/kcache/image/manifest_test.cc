@@ -176,5 +176,17 @@ TEST(ImageConfig, WhatIsWrongIsNamed) {
   EXPECT_FALSE(parseImageConfig("{"));
 }
 
+TEST(Manifest, TooManyValuesAreRefusedBeforeTheyAreRead) {
+  const std::string many = "[" + std::string(65'536, ',') + "]";  // no JSON, which nobody gets to see
+  EXPECT_EQ(parseManifest(many, "").error(),
+            (Error{Code::Invalid, "image manifest: it has too many values; 65536 are allowed"}));
+  EXPECT_EQ(parseImageConfig(many).error(),
+            (Error{Code::Invalid, "image config: it has too many values; 65536 are allowed"}));
+  std::string list = "0";
+  for (int i = 1; i < 65'536; ++i) { list += ",0"; }
+  EXPECT_TRUE(parseImageConfig(R"({"x":[)" + list + "]}"));
+  EXPECT_FALSE(parseImageConfig(R"({"x":[0,)" + list + "]}"));
+}
+
 }  // namespace
 }  // namespace gs::kcache

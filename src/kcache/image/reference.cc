@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace gs::kcache {
@@ -104,7 +105,26 @@ Parts split(std::string_view text) {
   return parts;
 }
 
+/// Where "host:0443" has its port; npos: it has none.
+std::size_t portOf(std::string_view registry) {
+  const std::size_t colon = registry.rfind(':');
+  const bool has_port =
+      colon != std::string_view::npos && colon + 1 < registry.size() &&
+      std::all_of(registry.begin() + static_cast<std::ptrdiff_t>(colon) + 1, registry.end(), isDigit);
+  return has_port ? colon + 1 : std::string_view::npos;
+}
+
 }  // namespace
+
+std::string registryName(std::string_view written) {
+  std::string out = inLowerCase(written);
+  if (const std::size_t port = portOf(out); port != std::string::npos) {
+    out.erase(port, std::min(out.find_first_not_of('0', port), out.size() - 1) - port);
+    if (std::string_view{out}.substr(port) == "443") { out.resize(port - 1); }
+  }
+  const bool is_docker = out == "index.docker.io" || out == "registry-1.docker.io";
+  return is_docker ? std::string{kDefaultRegistry} : out;
+}
 
 std::string Reference::text() const {
   std::string out = name();
@@ -120,6 +140,7 @@ Result<Reference> parseReference(std::string_view text) {
                 .tag = std::string{parts.tag},
                 .digest = std::nullopt};
   if (!isRegistry(out.registry)) { return refuse(text, "the part before the first '/' is no host[:port]"); }
+  out.registry = registryName(out.registry);
   if (!isRepository(parts.path)) {
     return refuse(
         text,

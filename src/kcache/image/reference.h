@@ -5,6 +5,8 @@
 // "localhost"; else the registry is docker.io, where a repository of one part lies in "library/". A port is
 // part of the registry, never a tag ("host:5000/repo" has no tag). With neither tag nor digest the tag is
 // "latest". With a digest the tag says nothing any more; it is kept for people.
+// One registry has one name, since policies compare names: in lower case, without the port 443, and docker.io
+// where people write one of its hosts.
 #pragma once
 
 #include <optional>
@@ -32,6 +34,8 @@ struct Reference {
   friend bool operator==(const Reference&, const Reference&) = default;
 };
 
+/// The one name of a registry that is written host or host:port; of part of one (a glob) too.
+[[nodiscard]] std::string registryName(std::string_view written);
 /// Error Invalid: names the text, the part of it that is wrong, and what would be right.
 [[nodiscard]] Result<Reference> parseReference(std::string_view text);
 /// As mcv's flags are read: a registry and a tag or digest have to be there.

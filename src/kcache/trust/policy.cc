@@ -179,7 +179,10 @@ Result<Rule> ruleOf(const json::Value& value, const std::string& field) {
   out.name = field;
   auto images = globsAt(value["images"], field + ".images", "images such as quay.io/gkm/**");
   if (!images) { return tl::unexpected(images.error()); }
-  out.images = std::move(*images);
+  for (const std::string& glob : *images) {
+    const std::size_t host = std::min(glob.find('/'), glob.size());
+    out.images.push_back(registryName(std::string_view{glob}.substr(0, host)) + glob.substr(host));
+  }
   if (Status fine = readScope(value["scope"], field + ".scope", out); !fine) {
     return tl::unexpected(fine.error());
   }
@@ -251,12 +254,11 @@ bool matchesGlob(std::string_view glob, std::string_view text) {
 
 Result<Policy> parsePolicy(const json::Value& document) {
   Policy out;
-  if (document.isNull()) { return out; }
-  if (Status fine = onlyMembers(document, "(document)", {"rules"}); !fine) {
-    return tl::unexpected(fine.error());
-  }
   const json::Value& rules = document["rules"];
-  if (!rules.isNull() && (!rules.isArray() || rules.items().size() > kMostRules)) {
+  const Status fine = document.isNull() ? Status{} : onlyMembers(document, "(document)", {"rules"});
+  if (!fine) { return tl::unexpected(fine.error()); }
+  if (rules.isNull()) { return badPolicy("rules", "there is no list of rules; write rules: [] for none"); }
+  if (!rules.isArray() || rules.items().size() > kMostRules) {
     return badPolicy("rules", fmt::format("write a list of at most {} rules", kMostRules));
   }
   for (std::size_t i = 0; i < rules.items().size(); ++i) {

@@ -5,7 +5,8 @@
 // Whoever reads the ConfigMap reads the YAML.
 //
 //   rules:                          # the first that names the image and the place of the cache decides
-//   - images: ["quay.io/gkm/**"]    # registry/repository; * is part of a name, ** crosses '/'
+//   - images: ["quay.io/gkm/**"]    # registry/repository; * is part of a name, ** crosses '/'; a registry
+//                                   # counts in each of its spellings (image/reference.h)
 //     scope: {namespaces: [team-a, "ml-*"], cluster: true}
 //     require:                      # one of them is enough
 //     - publicKeys: ["-----BEGIN PUBLIC KEY-----..."]
@@ -79,7 +80,8 @@ struct Policy {
   std::vector<Rule> rules;
 };
 
-/// Error Invalid: names the field, the value and the fix. A null or empty document is a policy without rules.
+/// Error Invalid: names the field, the value and the fix. Without a list of
+/// rules it is none: one that was emptied by a slip must not turn checks off.
 [[nodiscard]] Result<Policy> parsePolicy(const json::Value& document);
 
 /// Where a cache is: a GKMCache's namespace; "" a ClusterGKMCache.

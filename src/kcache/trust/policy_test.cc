@@ -30,7 +30,7 @@ Decision decide(const Policy& policy, const std::string& ns, const std::string& 
 }
 
 TEST(TrustPolicy, WithoutOneNothingUnsignedIsMountedClusterWide) {
-  const Policy none = *parsePolicy({});
+  const Policy none;
   const Decision cluster = decide(none, "", "quay.io/gkm/a:v1");
   EXPECT_EQ(cluster.kind, Decision::Kind::Refused);
   EXPECT_EQ(cluster.why,
@@ -76,6 +76,34 @@ TEST(TrustPolicy, TheFirstRuleThatNamesImageAndPlaceDecides) {
   EXPECT_FALSE(keyless.identities[0].issuer.matches("https://ij"));
   EXPECT_TRUE(keyless.identities[0].subject.matches("me@example.com"));
   EXPECT_FALSE(keyless.identities[0].subject.matches("me@example.com.evil"));
+}
+
+TEST(TrustPolicy, ARegistryIsTheSameInEachSpelling) {
+  for (const char* glob : {"quay.io/gkm/**", "QUAY.IO/gkm/**", "quay.io:443/gkm/**"}) {
+    const Policy policy = read(policyText(
+        ruleText("[\"" + std::string{glob} + "\"]", R"({"cluster":true})", R"("require":[)" + kKeyed + "]")));
+    for (const char* image : {"quay.io/gkm/a", "QUAY.IO/gkm/a", "quay.io:443/gkm/a", "quay.io:0443/gkm/a"}) {
+      EXPECT_EQ(decide(policy, "", image).kind, Decision::Kind::Verify) << glob << ' ' << image;
+    }
+    EXPECT_EQ(decide(policy, "", "quay.io:444/gkm/a").kind, Decision::Kind::Refused) << glob;
+  }
+  for (const char* glob : {"docker.io/me/*", "index.docker.io/me/*", "registry-1.docker.io/me/*"}) {
+    const Policy policy = read(policyText(
+        ruleText("[\"" + std::string{glob} + "\"]", R"({"cluster":true})", R"("require":[)" + kKeyed + "]")));
+    for (const char* image :
+         {"me/a", "docker.io/me/a", "index.docker.io/me/a", "Registry-1.Docker.io/me/a"}) {
+      EXPECT_EQ(decide(policy, "", image).kind, Decision::Kind::Verify) << glob << ' ' << image;
+    }
+  }
+}
+
+TEST(TrustPolicy, WithoutAListOfRulesItIsNone) {
+  for (const char* text : {"null", "{}", R"({"rules":null})"}) {
+    EXPECT_EQ(said(text),
+              "gkm-trust-policy, key policy.yaml: rules: there is no list of rules; write rules: [] for none")
+        << text;
+  }
+  EXPECT_EQ(said(R"({"rules":[]})"), "");
 }
 
 TEST(TrustPolicy, WhatIsWrongIsSaidWithItsFieldAndItsFix) {

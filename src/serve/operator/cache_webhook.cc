@@ -9,9 +9,10 @@
 namespace gs::serve {
 namespace {
 
-/// More than images are resolved at once (Turns::Limits::all): a review that needs none always finds one.
+/// More than resolve images at once or wait for that (Turns::Limits): a review that needs none always finds
+/// one.
 constexpr std::size_t kWorkers = 64;
-static_assert(kWorkers > std::size_t{Turns::Limits{}.all});
+static_assert(kWorkers > std::size_t{Turns::Limits{}.all + Turns::Limits{}.waiting});
 
 }  // namespace
 

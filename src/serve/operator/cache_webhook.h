@@ -38,6 +38,8 @@ class CacheWebhook {
   [[nodiscard]] gkm::Webhook& machine() { return machine_; }
   /// To be run beside it.
   [[nodiscard]] gkm::PolicyWatch& policy() { return policy_; }
+  /// Why the policy refuses everything; "" it does not.
+  [[nodiscard]] std::string policyTrouble() const { return gate_.trouble(); }
   [[nodiscard]] Status start();
   /// What is asked of registries is broken off.
   void stop();

@@ -12,6 +12,7 @@
 #include "net/http_client.h"
 #include "operator/admission/digest_mark.h"
 #include "operator/admission/review_test.h"
+#include "serve/operator/operator_with_webhook.h"
 
 namespace gs::serve {
 namespace {
@@ -39,11 +40,12 @@ class CacheWebhookTest : public ::testing::Test {
   }
   void serve(ImageResolver::Verify verify) {
     webhook_ = std::make_unique<CacheWebhook>(
-        CacheWebhook::Config{.flags = flags_,
-                             .ns = "gkm-system",
-                             .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
-                             .resolver = {.environment = [](const char*) { return std::nullopt; }},
-                             .verify = std::move(verify)},
+        CacheWebhook::Config{
+            .flags = flags_,
+            .ns = "gkm-system",
+            .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
+            .resolver = {.environment = [](const char*) { return std::nullopt; }, .limits = limits_},
+            .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
     asked_ = webhook_->machine().start(clock_.now());
     thereIsNoPolicy();
@@ -101,6 +103,7 @@ class CacheWebhookTest : public ::testing::Test {
   SystemClock clock_;
   Metrics metrics_;
   CacheWebhookFlags flags_;
+  Turns::Limits limits_;
   std::unique_ptr<CacheWebhook> webhook_;
   std::string ca_;
   kapi::Effects asked_;
@@ -128,11 +131,44 @@ TEST_F(CacheWebhookTest, NothingUnverifiedIsForTheWholeCluster) {
   const json::Value answer =
       review("/mutate-gkm-io-v1alpha1-clustergkmcache", {.object = {kPinned}, .ns = ""});
   EXPECT_FALSE(answer["allowed"].boolOr(true));
-  EXPECT_TRUE(answer["status"]["message"].str().starts_with("image signature verification failed for '" +
-                                                            kPinned + "': no policy of trust"));
+  EXPECT_TRUE(answer["status"]["message"].str().starts_with(
+      "image signature verification failed for '" + kPinned + "': nothing unsigned is mounted cluster-wide"));
+}
+
+// As Helm makes them.
+TEST_F(CacheWebhookTest, FiveAtOnceOfOneNamespaceAreAllAnswered) {
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  serve([&](const model::ObjectKey&, const kcache::Reference&, Mono) -> Result<std::string> {
+    gone.wait();
+    return std::string{};
+  });
+  std::vector<std::future<json::Value>> five;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    five.push_back(std::async(std::launch::async, [this, name] {
+      return review(kMutatePath, {.object = {kPinned, {}, "", name}});
+    }));
+  }
+  for (auto& one : five) { EXPECT_EQ(one.wait_for(50ms), std::future_status::timeout); }
+  go.set_value();
+  for (auto& one : five) { EXPECT_TRUE(one.get()["allowed"].boolOr(false)); }
+}
+
+TEST_F(CacheWebhookTest, APolicyThatRefusesAllIsShownAsNotReady) {
+  OpensslMaker maker;
+  gkm::Webhook machine{{.certificates = {}, .key = {}, .on_pair = {}, .on_key = {}}, maker};
+  serve({});
+  std::string trouble;
+  const OperatorWithWebhook::Webhook beside{machine, webhook_->policy(), [&] { return trouble; }};
+  EXPECT_TRUE(beside.isReady());
+  EXPECT_EQ(beside.checks(), "trust-policy: ok\n");
+  trouble = "it cannot be read";
+  EXPECT_FALSE(beside.isReady());
+  EXPECT_EQ(beside.checks(), "trust-policy: it cannot be read\n");
 }
 
 TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
+  limits_.waiting = 0;
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
   std::vector<std::promise<void>> came(2);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/log.h"
 #include "operator/admission/metrics.h"
 
@@ -31,7 +30,8 @@ Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, cons
                  {{"result", result}})
         .add();
   };
-  const auto turn = turns_.take(cache.ns, inLowerCase(image.registry));
+  // A third of it at most is for waiting.
+  const auto turn = turns_.take(cache.ns, image.registry, until - options_.budget * 2 / 3);
   if (!turn) {
     count("busy");
     return fail(turn.error().code, gkm::resolutionFailed(image.text(), turn.error().message));
@@ -64,6 +64,7 @@ Result<kcache::Digest> ImageResolver::digestOf(const kcache::Reference& image, M
   cacherim::RegistryOptions how = options_.registry;
   how.credentials = *std::move(credentials);
   how.whole = std::max(until - clock_.now().mono, Duration{std::chrono::milliseconds{1}});
+  how.until = until;
   how.request = std::min(kRequest, how.whole);
   how.idle = how.request;
   how.tries = kTries;
@@ -94,6 +95,7 @@ void ImageResolver::ended(cacherim::Registry& registry) {
 }
 
 void ImageResolver::stop() {
+  turns_.stop();
   const MutexLock lock{mutex_};
   is_stopped_ = true;
   for (cacherim::Registry* one : asking_) { one->cancel(); }

@@ -1,9 +1,9 @@
 // ImageResolver: what images of caches are, for the webhook (operator/admission/decide.h): asks the registry
 // which digest a tag has, and whoever verifies whether that very digest may be used.
 //
-// One image is asked for at most Options::budget, its tries and what verifies it included; nothing is
-// remembered, for a tag that was pushed a second ago counts. How many at once: turns.h; more are answered at
-// once that it is busy. Credentials are read each time, so that a Secret that changed counts.
+// One image is asked for at most Options::budget, its turn, its tries and what verifies it included; nothing
+// is remembered, for a tag that was pushed a second ago counts. How many at once: turns.h. Credentials are
+// read each time, so that a Secret that changed counts.
 // Any thread, many at a time; each call blocks its own. The clock and the metrics must outlive it.
 #pragma once
 

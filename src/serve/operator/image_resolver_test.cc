@@ -130,6 +130,7 @@ TEST_F(ImageResolverTest, ARegistryThatStallsHoldsUpOnlyWhoAsksIt) {
   FakeRegistry slow{[&](cacherim::Peer&, const net::Request&, int) { return stalled.wait(); }};
   FakeRegistry quick{[](cacherim::Peer& peer, const net::Request&, int) { return answers(peer); }};
   options_.limits.of_pair = 1;
+  options_.limits.waiting = 0;
   options_.registry.plain_http.insert(slow.name());
   const auto resolver = resolverOf(quick);
   auto hangs = std::async(std::launch::async, [&] { return resolver->resolve(cache_, slow.image()); });

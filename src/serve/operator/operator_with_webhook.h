@@ -3,6 +3,7 @@
 // outlive it. One thread.
 #pragma once
 
+#include <functional>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -16,9 +17,21 @@ namespace gs::serve {
 
 class OperatorWithWebhook {
  public:
-  struct Webhook {
+  class Webhook {
+   public:
+    Webhook(gkm::Webhook& of, gkm::PolicyWatch& watch, std::function<std::string()> why_not)
+        : machine{of}, policy{watch}, trouble_{std::move(why_not)} {}
+
     gkm::Webhook& machine;
     gkm::PolicyWatch& policy;
+
+    [[nodiscard]] bool isReady() const { return machine.isReady() && policy.isKnown() && trouble_().empty(); }
+    [[nodiscard]] std::string checks() const {
+      return machine.checks() + (trouble_().empty() ? policy.check() : "trust-policy: " + trouble_() + '\n');
+    }
+
+   private:
+    std::function<std::string()> trouble_;  // why the policy refuses everything; "" it does not
   };
   /// `webhook`: nullptr where none is served.
   OperatorWithWebhook(gkm::Operator& of, Webhook* webhook) : operator_{of}, webhook_{webhook} {}
@@ -44,8 +57,8 @@ class OperatorWithWebhook {
   [[nodiscard]] std::string readiness() const {
     std::string out = operator_.readiness();
     if (webhook_ == nullptr) { return out; }
-    if (!webhook_->machine.isReady() || !webhook_->policy.isKnown()) { out.front() = '0'; }
-    return out + webhook_->machine.checks() + webhook_->policy.check();
+    if (!webhook_->isReady()) { out.front() = '0'; }
+    return out + webhook_->checks();
   }
 
  private:

@@ -38,9 +38,19 @@ void Turns::change(const std::string& ns, const std::string& registry, int by) {
   all_ += by;
 }
 
-Result<Turns::Turn> Turns::take(const std::string& ns, const std::string& registry) {
+Result<Turns::Turn> Turns::take(const std::string& ns, const std::string& registry, Mono until) {
   const MutexLock lock{mutex_};
-  if (const std::string who = whoIsBusy(ns, registry); !who.empty()) {
+  std::string who = whoIsBusy(ns, registry);
+  if (!who.empty() && waiting_ < limits_.waiting && !is_stopped_) {
+    ++waiting_;
+    bool is_time_left = true;
+    while (!who.empty() && is_time_left && !is_stopped_) {
+      is_time_left = given_back_.waitUntil(mutex_, until);
+      who = whoIsBusy(ns, registry);
+    }
+    --waiting_;
+  }
+  if (!who.empty()) {
     return fail(Code::Unavailable, fmt::format("busy with other images of {}; try again in a moment", who));
   }
   change(ns, registry, 1);
@@ -50,6 +60,18 @@ Result<Turns::Turn> Turns::take(const std::string& ns, const std::string& regist
 void Turns::giveBack(const std::string& ns, const std::string& registry) {
   const MutexLock lock{mutex_};
   change(ns, registry, -1);
+  given_back_.notifyAll();
+}
+
+void Turns::stop() {
+  const MutexLock lock{mutex_};
+  is_stopped_ = true;
+  given_back_.notifyAll();
+}
+
+int Turns::waiting() const {
+  const MutexLock lock{mutex_};
+  return waiting_;
 }
 
 }  // namespace gs::serve

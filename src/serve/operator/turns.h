@@ -2,13 +2,16 @@
 // it, and nobody takes the room of all.
 //
 // A turn is for a namespace ("" cluster-wide) and a registry; each pair of them, each namespace, each
-// registry and all together have a limit. Who gets none is not to wait: it would hold a thread. Any thread.
+// registry and all together have a limit. Who gets none waits a while, since many caches are often made at
+// once (Helm); a waiter holds a thread, so few of them wait, and who comes then is told at once. No order
+// among those who wait. Any thread.
 #pragma once
 
 #include <map>
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
 
@@ -21,6 +24,7 @@ class Turns {
     int of_namespace = 6;
     int of_registry = 16;
     int all = 48;
+    int waiting = 12;  // beside those
   };
   explicit Turns(Limits limits) : limits_{limits} {}
 
@@ -43,8 +47,12 @@ class Turns {
     std::string ns_;
     std::string registry_;
   };
-  /// Error Unavailable: whose images are too many, for the user.
-  [[nodiscard]] Result<Turn> take(const std::string& ns, const std::string& registry);
+  /// Waits for one until then. Error Unavailable: whose images are too many, for the user.
+  [[nodiscard]] Result<Turn> take(const std::string& ns, const std::string& registry, Mono until = Mono{});
+  /// Who waits is told that it is busy, and nobody waits any more.
+  void stop() GS_EXCLUDES(mutex_);
+  /// How many wait.
+  [[nodiscard]] int waiting() const GS_EXCLUDES(mutex_);
 
  private:
   void giveBack(const std::string& ns, const std::string& registry) GS_EXCLUDES(mutex_);
@@ -58,6 +66,9 @@ class Turns {
   std::map<std::string, int> namespaces_ GS_GUARDED_BY(mutex_);
   std::map<std::string, int> registries_ GS_GUARDED_BY(mutex_);
   int all_ GS_GUARDED_BY(mutex_) = 0;
+  int waiting_ GS_GUARDED_BY(mutex_) = 0;
+  bool is_stopped_ GS_GUARDED_BY(mutex_) = false;
+  Signal given_back_;
 };
 
 }  // namespace gs::serve

@@ -46,6 +46,7 @@ Result<std::string> RegistryImages::admit(const model::ObjectKey& cache, const k
                                           Duration budget) {
   cacherim::RegistryOptions options = options_.registry;
   options.whole = budget;
+  options.until = clock_.now().mono + budget;
   options.request = std::min(options.request, budget);
   options.idle = options.request;
   options.longest_retry_after = budget;

@@ -28,8 +28,8 @@ class RegistryImages {
 
   /// Error: credentials cannot be read.
   [[nodiscard]] Result<std::unique_ptr<cacherim::ImageSource>> source();
-  /// TrustGate::admit(); asking the registry for signatures takes no longer than `budget`, all tries
-  /// included.
+  /// TrustGate::admit(); asking the registry for signatures takes no longer than `budget`, all calls
+  /// and tries together.
   [[nodiscard]] Result<std::string> admit(const model::ObjectKey& cache, const kcache::Reference& image,
                                           Duration budget);
   /// What asks for signatures ends, for good.
