@@ -26,4 +26,4 @@ expect_like "tests that were played" '[1-9][0-9]* Passed \| 0 Failed' "$(grep -E
 
 step "nothing is left behind"
 expect_output "mounts" 0 count_mounts
-expect_output "uses" "" ls "$CASE_DIR/usage/volumes"
+expect_output "uses" complete ls "$CASE_DIR/usage/volumes" # that there is none

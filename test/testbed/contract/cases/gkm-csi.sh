@@ -21,7 +21,7 @@ extract() {
     mkdir -p "$tree/root/KEY" "$place"; chmod 700 /var/lib/gkm/trees; chmod 777 "$tree/root/KEY"
     echo "kernel of $3" >"$tree/root/KEY/add_kernel.json"; chmod 444 "$tree/root/KEY/add_kernel.json"; echo "{}" >"$tree/record.json"
     ln -sfn "../../../trees/${3#sha256:}/root" "$place/$3"
-    echo "{\"resolvedDigest\":\"$3\",\"image\":\"quay.io/gkm/a:b\",\"sizes\":{}}" >"$place/new"; mv "$place/new" "$place/cache.json"' _ "$@"
+    echo "{\"resolvedDigest\":\"$3\",\"image\":\"quay.io/gkm/a:b\",\"sizes\":{},\"store\":1}" >"$place/new"; mv "$place/new" "$place/cache.json"' _ "$@"
 }
 # cached_pod NAME NAMESPACE-ATTRIBUTE COMMAND [READ-ONLY [USER]]: a pod with the cache vectors at /cache.
 cached_pod() {
@@ -45,7 +45,7 @@ in_pod() { kubectl exec "$1" -- sh -c "$2"; }
 why() { kubectl get events --field-selector "involvedObject.name=$1,reason=FailedMount" -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'; }
 mounts() { node awk '/kubernetes.io~csi/ { print $NF }' /proc/self/mountinfo | wc -l; }
 socket_is_there() { node test -S "$CSI" && echo yes; }
-uses() { node ls /run/gkm/usage/volumes | wc -l; }
+uses() { node ls /run/gkm/usage/volumes | { grep -c '\.json$' || true; }; } # grep says no where there is none
 
 step "a node, the CSIDriver, and gkm-csi, which the kubelet finds by itself"
 provider_up --kubelets 1 2>>"$CASE_DIR/up.log"
