@@ -249,6 +249,8 @@ void Keeping::takeAway(Now now, std::string& trouble) {
   hidePresents(trouble);
   const auto uses = readUses();
   if (!uses) { return say(trouble, uses.error()); }
+  learnComplete();  // behind the uses: who empties the folder takes both away
+  if (!is_complete_) { return; }
   for (auto it = places_.begin(); it != places_.end();) {
     auto& [key, place] = *it;
     const auto present = presents_.find(key.first);
