@@ -66,7 +66,7 @@ class KeeperTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  const SystemClock clock_;
+  const SystemClock clock_{};
   RealPause pause_{clock_};
   ImagesOnPaper images_;
   Told told_;

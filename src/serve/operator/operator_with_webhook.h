@@ -25,7 +25,7 @@ class OperatorWithWebhook {
     gkm::Webhook& machine;
     gkm::PolicyWatch& policy;
 
-    [[nodiscard]] bool isReady() const { return machine.isReady() && policy.isKnown() && trouble_().empty(); }
+    [[nodiscard]] bool isReady() const { return machine.isReady() && policy.isKnown(); }
     [[nodiscard]] std::string checks() const {
       return machine.checks() + (trouble_().empty() ? policy.check() : "trust-policy: " + trouble_() + '\n');
     }
