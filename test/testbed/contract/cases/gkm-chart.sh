@@ -10,7 +10,7 @@ NAMESPACE=gkm-system
 render() { helm template gkm "$CHART" --namespace $NAMESPACE --kube-version 1.33.13 "$@"; }
 kinds_of() { render --no-hooks "$@" | sed -n 's/^kind: //p' | sort -u | xargs; }
 # What the server says of objects that it does not take; nothing is what is wanted.
-dry_run() { kubectl apply --dry-run=server -f - 2>&1 | { grep -v ' (server dry run)$' || true; }; }
+dry_run() { kubectl apply --dry-run=server -f - 2>&1 | { grep -v ' (server dry run)$' || true; }; } # nothing else is said where all is well
 taken() { render "$@" | dry_run; }
 refused() { render --set "$1" 2>&1 >/dev/null; }
 # value PATH-OF-JQ [HELM-OPTION...]: of all objects.
@@ -152,7 +152,7 @@ expect "agents by then" 2 "$(kubectl get pods -n $NAMESPACE -l app=gkm-agent -o 
 step "FORCE=1: caches that do not go lose their finalizers, and all of GKM is gone"
 kubectl create -f - >/dev/null <<<"{apiVersion: gkm.io/v1alpha1, kind: GKMCacheNode, metadata: {name: node-a, namespace: gkm-test-ns-scoped-2, finalizers: [gkm.io.gone/finalizer]}}"
 FORCE=1 FORCE_SECONDS=2 gkm undeploy || fail "$(tail -n 5 "$CASE_DIR/gkm-deploy.log")"
-expect_output "what is left" "" eval "kubectl get crd,mutatingwebhookconfiguration,validatingwebhookconfiguration,clusterrole,clusterrolebinding,namespace -o name | grep 'gkm\.io\|/gkm-[^t]' || true"
+expect_output "what is left" "" eval "kubectl get crd,mutatingwebhookconfiguration,validatingwebhookconfiguration,clusterrole,clusterrolebinding,namespace -o name | grep 'gkm\.io\|/gkm-[^t]' || true" # nothing, where nothing is left
 gkm undeploy-examples || true # their kinds are gone, and are said
 expect_refused "undeploy of nothing, where it would still be refused" 'no|NotFound' kubectl get namespace gkm-system
 gkm undeploy || fail "a second undeploy: $(tail -n 5 "$CASE_DIR/gkm-deploy.log")"
