@@ -32,9 +32,9 @@ Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, 
       rate_{options_.bytes_per_second, clock} {}
 
 void Keeper::start() {
-  threads_.push_back(std::make_unique<Worker>("keeper", [this](std::stop_token) { run(); }));
+  threads_.push_back(std::make_unique<Worker>("keeper", [this](const std::stop_token&) { run(); }));
   for (int i = 0; i < options_.workers; ++i) {
-    threads_.push_back(std::make_unique<Worker>("fetch", [this](std::stop_token) { work(); }));
+    threads_.push_back(std::make_unique<Worker>("fetch", [this](const std::stop_token&) { work(); }));
   }
 }
 
