@@ -99,8 +99,9 @@ bool nameBind(std::string_view in_store, TargetMount& out) {
   const auto parts = split(in_store, '/');
   if (parts.size() == 4 && parts[1] == "trees" && parts[3] == "root") {
     auto image = kcache::Digest::parse(std::string{kcache::Digest::kPrefix}.append(parts[2]));
-    if (image) { out.image = *std::move(image); }
-    return image.has_value();
+    if (!image) { return false; }
+    out.image = *std::move(image);
+    return true;
   }
   if ((parts.size() != 4 && parts.size() != 5) || parts[1] != "caches") { return false; }
   auto cache = CacheName::fromFolder(parts[2], parts[3]);

@@ -276,13 +276,13 @@ void NodeAgent::go(Now now, kapi::Effects& out) {
 }
 
 void NodeAgent::look(const model::ObjectKey& key, Scope& scope, Now now, kapi::Effects& out) {
-  ScopePlan plan = planOf(key, scope.known, facts_, now.wall);
+  const ScopePlan plan = planOf(key, scope.known, facts_, now.wall);
   if (plan.act == NodeAct::Nothing) { return lookAtOther(key, scope, out); }
   if (plan.act == NodeAct::WriteStatus && scope.written_at) {
     const Mono at = *scope.written_at + (plan.is_progress_only ? kProgressGap : kGap);
     if (now.mono < at) { return desk_.touchAt(key, at); }
   }
-  carryOut(key, scope, std::move(plan), now, out);
+  carryOut(key, scope, plan, now, out);
 }
 
 /// What an older version left of this node: first its finalizers, then the object.
@@ -303,7 +303,7 @@ void NodeAgent::lookAtOther(const model::ObjectKey& key, const Scope& scope, kap
   }
 }
 
-void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, ScopePlan plan, Now now,
+void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, const ScopePlan& plan, Now now,
                          kapi::Effects& out) {
   const CacheNode& object = plan.object;
   switch (plan.act) {

@@ -95,7 +95,8 @@ class NodeAgent {
   void look(const model::ObjectKey& key, Scope& scope, Now now, kapi::Effects& out);
   void lookAtOther(const model::ObjectKey& key, const Scope& scope, kapi::Effects& out);
   void send(const model::ObjectKey& key, Doing doing, kapi::Call call, kapi::Effects& out);
-  void carryOut(const model::ObjectKey& key, Scope& scope, ScopePlan plan, Now now, kapi::Effects& out);
+  void carryOut(const model::ObjectKey& key, Scope& scope, const ScopePlan& plan, Now now,
+                kapi::Effects& out);
 
   void learnAttempts(const model::ObjectKey& cache, const kcache::HasImages& has, Now now);
   void takeDueAttempts(Now now);

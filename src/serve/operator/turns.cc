@@ -22,7 +22,7 @@ void add(Counts& counts, const Key& key, int by) {
 }  // namespace
 
 std::string Turns::whoIsBusy(const std::string& ns, const std::string& registry) const {
-  const std::string whose = ns.empty() ? "cluster-wide caches" : "namespace " + ns;
+  std::string whose = ns.empty() ? "cluster-wide caches" : "namespace " + ns;
   if (countOf(pairs_, std::pair{ns, registry}) >= limits_.of_pair) {
     return fmt::format("{} of {}", registry, whose);
   }
