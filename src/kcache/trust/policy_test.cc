@@ -8,8 +8,8 @@ namespace {
 
 const std::string kPem = "-----BEGIN PUBLIC KEY-----\\nAA==\\n-----END PUBLIC KEY-----\\n";
 const std::string kKeyed = R"({"publicKeys":[")" + kPem + R"("]})";
-const std::string kKeyless =
-    R"({"trustedRoot":"trusted_root.json","identities":[{"issuer":"https://i","subjectRegExp":".*@example[.]com"}]})";
+const std::string kKeyless = R"({"trustedRoot":"trusted_root.json","identities":[{"issuer":"https://i",)"
+                             R"("subjectRegExp":".*@example[.]com"}]})";
 
 std::string ruleText(const std::string& images, const std::string& scope, const std::string& rest) {
   return R"({"images":)" + images + R"(,"scope":)" + scope + "," + rest + "}";

@@ -117,9 +117,9 @@ TEST(RekorBody, EveryKindSaysWhoSignedWhat) {
 }
 
 TEST(RekorAnnotation, IsAnEntryWithItsPromise) {
-  const std::string text =
-      R"({"SignedEntryTimestamp":"cHJvbWlzZQ==","Payload":{"body":"Ym9keQ==","integratedTime":1750000000,"logIndex":7,"logID":")" +
-      kHex + R"("}})";
+  const std::string text = R"({"SignedEntryTimestamp":"cHJvbWlzZQ==","Payload":{"body":"Ym9keQ==",)"
+                           R"("integratedTime":1750000000,"logIndex":7,"logID":")" +
+                           kHex + R"("}})";
   const auto entry = parseRekorAnnotation(text);
   ASSERT_TRUE(entry) << entry.error().message;
   EXPECT_EQ(entry->promise, "promise");
@@ -166,8 +166,8 @@ TEST(TrustedRoot, WhatIsWrongIsSaid) {
         R"({"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1")" + members + "}");
     return root ? "" : root.error().message;
   };
-  const std::string ca =
-      R"(,"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]},"validFor":{"start":"2020-01-01T00:00:00Z"}}])";
+  const std::string ca = R"(,"certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]},)"
+                         R"("validFor":{"start":"2020-01-01T00:00:00Z"}}])";
   EXPECT_EQ(said(ca), "");
   EXPECT_EQ(said(""), "trusted root: it has no certificateAuthorities, and so verifies nothing");
   EXPECT_EQ(said(R"(,"certificateAuthorities":[{}])"),
@@ -182,7 +182,8 @@ TEST(TrustedRoot, WhatIsWrongIsSaid) {
 
 TEST(TrustedRoot, ALogWithoutAnIdIsNamedByItsKey) {
   const auto root = parseTrustedRoot(
-      R"({"mediaType":"application/vnd.dev.sigstore.trustedroot.v0.2+json","certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]}}],"tlogs":[{"publicKey":{"rawBytes":"YQ=="}}]})");
+      R"({"mediaType":"application/vnd.dev.sigstore.trustedroot.v0.2+json",)"
+      R"("certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]}}],"tlogs":[{"publicKey":{"rawBytes":"YQ=="}}]})");
   ASSERT_TRUE(root) << root.error().message;
   EXPECT_EQ(root->logs[0].id, sha("a"));
   EXPECT_TRUE(root->logs[0].valid.holds(Wall{}));

@@ -262,7 +262,8 @@ TEST_F(Admission, ACacheThatIsBeingDeletedAsksNobody) {
 
 TEST_F(Admission, OfAnObjectWithoutMetadataNothingIsMade) {
   const auto document = json::Document::read(
-      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",)"
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)"
+      R"("operation":"CREATE",)"
       R"("kind":{"group":"gkm.io","kind":"GKMCache"},"namespace":"ns","object":{"spec":{"image":"a:b"}}}})");
   EXPECT_EQ(mutate(*admission::readReview(document->root()), rules_).message, "metadata must be set");
 }
