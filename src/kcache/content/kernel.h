@@ -1,7 +1,8 @@
 // One compiled kernel of a Triton cache: the JSON beside its code.
 //
 // Triton keeps a kernel in a folder named by its `hash`, with a file <name>.json of what it was compiled for:
-// by base32 of it (without padding; 3.3 and newer), by base64 for URLs (3.2), or as it is (before). Files of launchers and helpers have folders of their own and no JSON.
+// by base32 of it (without padding; 3.3 and newer), by base64 for URLs (3.2), or as it is (before). Files of
+// launchers and helpers have folders of their own and no JSON.
 #pragma once
 
 #include <optional>
