@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clean_path.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 
@@ -172,17 +173,6 @@ Status checkStats(const rpc::StatsRequest& request, const std::string& target_ro
     return fail(Code::NotFound, "no volume is mounted at volume_path");
   }
   return {};
-}
-
-bool isCleanPath(std::string_view path) {
-  if (path.size() < 2 || path.front() != '/' || path.find('\0') != std::string_view::npos) { return false; }
-  for (std::size_t at = 1; at <= path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, end - at);
-    if (part.empty() || part == "." || part == "..") { return false; }
-    at = end + 1;
-  }
-  return true;
 }
 
 std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clean_path.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
 #include "noderim/nvml.h"
@@ -21,11 +22,6 @@ Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
                 fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
   }
   return static_cast<std::uint64_t>(*size);
-}
-
-bool isCleanPath(const std::string& path) {
-  return path.starts_with('/') && !path.ends_with('/') && path.find("//") == std::string::npos &&
-         (path + '/').find("/../") == std::string::npos && (path + '/').find("/./") == std::string::npos;
 }
 
 }  // namespace
