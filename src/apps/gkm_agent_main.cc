@@ -2,6 +2,7 @@
 // what it has around it serve/node/cache_node.h, what runs both process/service.h.
 #include "base/log.h"
 #include "base/system_clock.h"
+#include "cacherim/registry/mirrors.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
 #include "process/program.h"
@@ -37,7 +38,10 @@ Result<serve::CacheNodeRim::Config> configOf(const process::Program& program, co
   if (!keeper) { return tl::unexpected(std::move(keeper).error()); }
   auto gpus = f.own.gpus(*node, surroundings);
   if (!gpus) { return tl::unexpected(std::move(gpus).error()); }
+  auto mirrors = cacherim::parseMirrors("--registry-mirror", f.own.mirrors);
+  if (!mirrors) { return tl::unexpected(std::move(mirrors).error()); }
   cacherim::RegistryOptions registry;
+  registry.mirrors = *std::move(mirrors);
   registry.ca_file = f.own.ca_file;
   registry.whole = std::chrono::hours{24};  // the keeper gives up what comes too slowly
   return serve::CacheNodeRim::Config{.agent = {.node = *node, .instance = program.name() + "-" + node->text},

@@ -35,6 +35,8 @@ void describe(process::Command root, mcv::Options& o) {
       .text("--authfile", "FILE", o.authfile,
             "Who to be there; without it REGISTRY_AUTH_FILE, or what podman and docker log in to")
       .text("--ca-file", "FILE", o.ca_file, "Certificates to trust besides the system's")
+      .text("--registry-mirror", "REGISTRY=URL", o.mirrors,
+            "Asked before that registry for images; several with ',' between them")
       .flag("--plain-http", o.plain_http, "The registry speaks no TLS");
   root.topic("Signatures")
       .text("--sign", "FILE", o.sign,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cacherim/registry/auth_files.h"
+#include "cacherim/registry/mirrors.h"
 
 namespace gs::mcv {
 namespace {
@@ -28,6 +29,9 @@ Result<cacherim::RegistryOptions> registryOptions(const Options& options, const 
                                                   const Environment& environment) {
   cacherim::RegistryOptions out;
   out.ca_file = options.ca_file;
+  auto mirrors = cacherim::parseMirrors("--registry-mirror", options.mirrors);
+  if (!mirrors) { return tl::unexpected(std::move(mirrors).error()); }
+  out.mirrors = *std::move(mirrors);
   if (options.plain_http) { out.plain_http.insert(image.registry); }
   auto credentials = cacherim::readAuthFiles(options.authfile, environment);
   if (!credentials) { return tl::unexpected(std::move(credentials).error()); }

@@ -44,7 +44,9 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .text("--authfile", "FILE", f.authfile,
             "Who to be at which registry, as docker and podman write it; without it REGISTRY_AUTH_FILE and "
             "their usual places")
-      .text("--ca-file", "FILE", f.ca_file, "Certificates to trust besides the system's (PEM)");
+      .text("--ca-file", "FILE", f.ca_file, "Certificates to trust besides the system's (PEM)")
+      .text("--registry-mirror", "REGISTRY=URL", f.mirrors,
+            "Asked before that registry; several with ',' between them, in this order");
   command.topic("GPUs")
       .name("--nvml-library", f.nvml_library, "The library of NVIDIA's driver, by its name or its path")
       .text("--simulate", "FILE", f.simulate,
