@@ -1,4 +1,5 @@
-// Which mirrors are asked before a registry, as a flag says it: "quay.io=https://mirror:5000,quay.io=http://other/cache".
+// Which mirrors are asked before a registry, as a flag says it:
+// "quay.io=https://mirror:5000,quay.io=http://other/cache".
 // Of one registry in the order in which they stand; the registry itself comes last.
 #pragma once
 
