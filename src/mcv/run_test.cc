@@ -245,7 +245,7 @@ TEST_F(McvTest, WhatIsHiddenIsNotPacked) {
   EXPECT_EQ(files, kcache::rocmSample().size());
 }
 
-// 9.24: the ancestor's second look in a process found no GPU.
+// docs/gkm-faults.md 24: the ancestor's second look in a process found no GPU.
 TEST_F(McvTest, TheSecondLookIsAsTheFirst) {
   put("cuda", kCuda80);
   ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/mutex.h"
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
@@ -80,6 +82,43 @@ TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
   EXPECT_TRUE(comes(HasImage::What::Here));
   keeper->want(std::make_shared<const kcache::Wanted>());
   EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.caches.empty(); }));
+}
+
+TEST_F(KeeperTest, WhileAnImageIsBeingFetchedPodsAreCounted) {
+  const model::ObjectKey two{"ns", "two"};
+  const auto first = images_.make({{{"K/a", "one"}}});
+  const auto second = images_.make({{{"K/a", "two"}}});
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(first));
+  ASSERT_TRUE(comes(HasImage::What::Here));
+  std::promise<void> go;
+  images_.fate = [held = go.get_future().share()](const kcache::Digest&) {
+    held.wait();
+    return Status{};
+  };
+  kcache::Wanted both = *wanting(first);
+  both.images.emplace(two, kcache::WantedImage{"quay.io/gkm/a:c", second, 0});
+  keeper->want(std::make_shared<const kcache::Wanted>(std::move(both)));
+  const auto secondIs = [&](HasImage::What what) {
+    return told_.waitFor([&](const kcache::NodeHas& has) {
+      return has.caches.contains(two) && has.caches.at(two).at(second.digest->text()).what == what;
+    });
+  };
+  EXPECT_TRUE(secondIs(HasImage::What::Coming));
+  ASSERT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})
+                  ->add({.volume_id = "v",
+                         .target = "/t/v",
+                         .cache = *CacheName::inNamespace("ns", "one"),
+                         .image = *first.digest,
+                         .pod_ns = "ns",
+                         .pod_name = "pod",
+                         .pod_uid = "u"}));
+  EXPECT_TRUE(told_.waitFor([&](const kcache::NodeHas& has) {
+    return has.caches.at(kOne).at(first.digest->text()).pods.size() == 1;
+  }));
+  go.set_value();
+  EXPECT_TRUE(secondIs(HasImage::What::Here));
 }
 
 TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {

@@ -209,6 +209,18 @@ TEST_F(NodeAgentTest, GpusSayWhichCanUseACache) {
   EXPECT_EQ(store.wanted()->gpus.size(), 1U);
 }
 
+TEST_F(NodeAgentTest, TheSecondCacheIsComparedAsTheFirst) {
+  makeCache(kOne);
+  makeCache(kTwo);
+  start({{0, "H100", "550", {"cuda", "90", 32}}, {1, "A100", "550", {"cuda", "80", 32}}});
+  pass(seconds{3});
+  for (const char* name : {"one", "two"}) {
+    const auto entry = object("ns")->caches.at(name).at(kDigestA);
+    EXPECT_EQ(entry.compatible_gpus, std::vector<int>{0}) << name;
+    EXPECT_EQ(entry.incompatible_gpus, std::vector<int>{1}) << name;
+  }
+}
+
 TEST_F(NodeAgentTest, APodWithACacheForOtherGpusIsTold) {
   makeCache(kOne);
   start({{1, "A100", "550", {"cuda", "80", 32}}});
@@ -261,6 +273,21 @@ TEST_F(NodeAgentTest, AnObjectThatSomebodyDeletesIsMadeAnew) {
   pass(seconds{5});
   EXPECT_EQ(shown("ns"), "one@a: Extracted");
   EXPECT_NE(object("ns")->uid, uid);
+}
+
+TEST_F(NodeAgentTest, OfACacheThatIsGoneAndMountedTheObjectIsMadeAnew) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  releaseCache(kOne);                                // somebody took its finalizers off,
+  server.remove(kcache::kCacheNode, {"ns", kNode});  // and those of the node's object
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(finalizers("ns"), (Texts{kOnesFinalizer}));
+  store.pods.clear();
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "-");
 }
 
 TEST_F(NodeAgentTest, AnAnswerThatComesBehindTheNewsThatItIsGoneBringsNothingBack) {
