@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/caches/node_caches.h"
 #include "scheduler/pending/pending_pods.h"
 
 namespace gs::scheduler {
@@ -29,7 +30,8 @@ class Unschedulable : public controller::Part {
   /// has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
-  Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} {
+  Unschedulable(Context& context, PendingPods& pending, const NodeCaches& node_caches)
+      : c_{context}, pending_{pending}, node_caches_{node_caches} {
     c_.parts.add(*this);
   }
 
@@ -58,7 +60,7 @@ class Unschedulable : public controller::Part {
   std::vector<model::Uid> markUnschedulable(sched::EquivalenceClass pod_class);
   void reject(sched::EquivalenceClass pod_class, sched::Rejection now);
   [[nodiscard]] bool knowsHolders(const sched::Rejection& rejection) const;
-  [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
+  [[nodiscard]] std::string textOf(sched::EquivalenceClass pod_class, sched::Rejection rejection) const;
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
   void beginRound(bool numbers_too);
@@ -71,6 +73,7 @@ class Unschedulable : public controller::Part {
 
   Context& c_;
   PendingPods& pending_;
+  const NodeCaches& node_caches_;
   std::map<sched::EquivalenceClass, Rejection>
       words_;  // what pods of a class are told while it is unschedulable; kept longer
   std::map<sched::EquivalenceClass, std::vector<model::Uid>>
