@@ -44,7 +44,8 @@ Scheduler::Scheduler(Config config, Rng rng)
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
       proofs_{c_},
       pending_{c_},
-      unschedulable_{c_, pending_, node_caches_},
+      fetch_first_{c_, node_caches_},
+      unschedulable_{c_, pending_, node_caches_, fetch_first_},
       probes_{c_, slots_, pending_},
       binder_{c_, {desk_, slots_, pending_, proofs_, node_caches_}},
       bound_leases_{c_, desk_, leadership_.record()},
@@ -309,6 +310,7 @@ void Scheduler::work() {
     for (const auto& notice : notices) { noticed(notice); }
     if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
+  for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
   extender_pods_.settle();
   unschedulable_.tellSome();
   blocked_.pump();

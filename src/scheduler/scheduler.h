@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engine/informers.h"
+#include "scheduler/caches/fetch_first.h"
 #include "scheduler/caches/node_caches.h"
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
@@ -152,6 +153,7 @@ class Scheduler {
   LeaseDesk desk_;
   GoneProofs proofs_;
   PendingPods pending_;
+  FetchFirst fetch_first_;
   Unschedulable unschedulable_;
   Probes probes_;
   Binder binder_;

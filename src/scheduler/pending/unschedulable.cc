@@ -61,13 +61,17 @@ std::string Unschedulable::textOf(sched::EquivalenceClass pod_class, sched::Reje
     std::sort(names.begin(), names.end());
     text += fmt::format(" Held by {}.", fmt::join(names, ", "));
   }
-  const std::string caches = node_caches_.saidOf(c_.engine.decider().request(pod_class).better_with);
-  return caches.empty() ? text : text + " " + caches;
+  for (const std::string& more : {node_caches_.saidOf(c_.engine.decider().request(pod_class).better_with),
+                                  fetch_first_.saidOf(pod_class)}) {
+    if (!more.empty()) { text += " " + more; }
+  }
+  return text;
 }
 
 /// Who was told already is told again only when the words changed.
 void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
   auto untold = markUnschedulable(pod_class);
+  fetch_first_.waits(pod_class);
   Rejection& words = words_[pod_class];
   other_numbers_.erase(pod_class);
   if (!knowsHolders(now)) { other_numbers_.insert(pod_class); }  // nothing says when they come to be known
@@ -181,6 +185,11 @@ void Unschedulable::activateFitting() {
     --unchecked_;
   }
   if (all_stale_ || !stale_.empty()) { refreshSoon(); }
+}
+
+void Unschedulable::readSoon(sched::EquivalenceClass pod_class) {
+  stale_.insert(pod_class);
+  refreshSoon();
 }
 
 /// One round, and another one if something changed meanwhile.

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/caches/fetch_first.h"
 #include "scheduler/caches/node_caches.h"
 #include "scheduler/pending/pending_pods.h"
 
@@ -30,8 +31,9 @@ class Unschedulable : public controller::Part {
   /// has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
-  Unschedulable(Context& context, PendingPods& pending, const NodeCaches& node_caches)
-      : c_{context}, pending_{pending}, node_caches_{node_caches} {
+  Unschedulable(Context& context, PendingPods& pending, const NodeCaches& node_caches,
+                FetchFirst& fetch_first)
+      : c_{context}, pending_{pending}, node_caches_{node_caches}, fetch_first_{fetch_first} {
     c_.parts.add(*this);
   }
 
@@ -45,6 +47,8 @@ class Unschedulable : public controller::Part {
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
+  /// Something else is to be said of this class, soon.
+  void readSoon(sched::EquivalenceClass pod_class);
   void tellSome();
   /// Requests that no pod makes any more are forgotten, when there are many.
   void retireClasses();
@@ -74,6 +78,7 @@ class Unschedulable : public controller::Part {
   Context& c_;
   PendingPods& pending_;
   const NodeCaches& node_caches_;
+  FetchFirst& fetch_first_;
   std::map<sched::EquivalenceClass, Rejection>
       words_;  // what pods of a class are told while it is unschedulable; kept longer
   std::map<sched::EquivalenceClass, std::vector<model::Uid>>
