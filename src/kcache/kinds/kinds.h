@@ -88,7 +88,7 @@ struct CacheNode {
   Counts counts;         // sums over its caches, but nodes = 1
   std::vector<GpuGroup> gpus;
   std::map<std::string, Entries, std::less<>> caches;  // by the cache's name
-  std::optional<FetchFirst> first;                     // as the annotation asks; nullopt: it does not
+  std::optional<FetchFirst> first{};                   // as the annotation asks; nullopt: it does not
   friend bool operator==(const CacheNode&, const CacheNode&) = default;
 };
 
