@@ -8,6 +8,7 @@
 #include "base/clean_path.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "kcache/kinds/names.h"
 
 namespace gs::csi {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 constexpr std::size_t kMostOfAnId = 256;
 constexpr std::size_t kMostOfATarget = 1024;
 constexpr std::string_view kOurKeys = "csi.gkm.io/";
-constexpr const char* kCacheKey = "csi.gkm.io/GKMCache";
-constexpr const char* kNamespaceKey = "csi.gkm.io/namespace";
+constexpr const char* kCacheKey = kcache::kCacheAttribute;
+constexpr const char* kNamespaceKey = kcache::kNamespaceAttribute;
 constexpr const char* kEphemeralKey = "csi.storage.k8s.io/ephemeral";
 constexpr const char* kPodNameKey = "csi.storage.k8s.io/pod.name";
 constexpr const char* kPodNamespaceKey = "csi.storage.k8s.io/pod.namespace";

@@ -85,6 +85,7 @@ void Keeper::run() {
   JobQueue queue{options_.workers};
   while (true) {
     for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
+    if (wanted_ != nullptr) { queue.bringForward(wanted_->first); }
     while (auto job = queue.next()) { to_do_.push(*std::move(job)); }
     tell(keeping->turn(clock_.now()));
     const Mono next = clock_.now().mono + options_.look;
@@ -95,7 +96,8 @@ void Keeper::run() {
 
 void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
   if (auto* wanted = std::get_if<kcache::WantedPtr>(&news)) {
-    keeping.want(std::move(*wanted));
+    wanted_ = std::move(*wanted);
+    keeping.want(wanted_);
     const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
     for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
     cancelUnless(is_wanted);

@@ -214,6 +214,25 @@ TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
   EXPECT_EQ(queue.waiting(), 1U);
 }
 
+TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {
+  JobQueue queue{1};
+  const auto push = [&](const char* ns, const char* name) {
+    KeeperJob job;
+    job.cache = {ns, name};
+    queue.push(job);
+  };
+  for (const char* name : {"1", "2", "3", "4"}) { push("asks", name); }
+  for (const char* name : {"1", "2"}) { push("other", name); }
+  queue.bringForward({{"asks", "3"}, {"asks", "4"}, {"nobody", "1"}, {"other", "5"}});
+  std::vector<std::string> begun;
+  while (auto next = queue.next()) {
+    begun.push_back(next->cache.text());
+    queue.ended(*next);
+  }
+  EXPECT_EQ(begun, (std::vector<std::string>{"asks/3", "other/1", "asks/4", "other/2", "asks/1", "asks/2"}))
+      << "namespaces take turns all the same, and others keep their order";
+}
+
 TEST(ByteRate, WhoComesTooEarlyWaits) {
   ManualClock clock;
   ByteRate rate{1000, clock};

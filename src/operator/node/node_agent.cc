@@ -125,7 +125,7 @@ void NodeAgent::applyNodeObject(const model::ObjectKey& key, const model::Ptr<Ca
     if (is_older) { return; }
     scope.known.object = object;
     const bool is_same = before != nullptr && object != nullptr && before->finalizers == object->finalizers &&
-                         before->is_deleting == object->is_deleting;
+                         before->is_deleting == object->is_deleting && before->first == object->first;
     is_wanted_new_ = is_wanted_new_ || !is_same;
   } else if (object != nullptr) {
     scope.others.insert_or_assign(key.name, object);
@@ -221,6 +221,11 @@ kcache::Wanted NodeAgent::wanted() const {
       }
       out.images.emplace(key, **std::move(wanted));
     }
+    const auto& first = scope.known.object == nullptr ? std::nullopt : scope.known.object->first;
+    if (!first || !first->counts(wall_)) { continue; }
+    for (const std::string& name : first->caches) {
+      if (out.images.contains({ns, name})) { out.first.insert({ns, name}); }
+    }
   }
   return out;
 }
@@ -252,6 +257,7 @@ kcache::WantedPtr NodeAgent::takeWanted() {
 // ---- what is done
 
 void NodeAgent::go(Now now, kapi::Effects& out) {
+  wall_ = now.wall;
   takeDueAttempts(now);
   const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure_.empty() && is_taking_;
   if (may_write) {

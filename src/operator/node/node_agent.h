@@ -10,6 +10,8 @@
 // does not know it must not take for gone. A change of a cache, or of what the node has of it, costs what
 // its namespace has. A status is written when it differs, at most one write per kGap and object, and one of
 // which only the progress differs per kProgressGap.
+// What gpu-scheduler asks for first (kcache/kinds/first.h) comes before others of its namespace, as long as
+// that counts.
 // An image that failed is tried again after kTerms, by cache; one that another digest took the place of, at
 // once.
 // One thread; time is an argument.
@@ -123,6 +125,7 @@ class NodeAgent {
   std::map<model::ObjectKey, Attempt> attempts_;
   kcache::WantedPtr told_;  // what takeWanted() gave last
   bool is_wanted_new_ = false;
+  Wall wall_{};  // of the last event
   std::vector<controller::EventNote> notes_;
   std::string failure_;
   bool is_taking_ = true;

@@ -81,6 +81,29 @@ TEST_F(NodeAgentTest, CachesOfANamespaceShareOneObject) {
   EXPECT_EQ(written("POST"), 1);
 }
 
+TEST_F(NodeAgentTest, WhatIsAskedForFirstComesFirstAsLongAsThatCounts) {
+  const auto ask = [&](const std::string& text) {
+    const Server::Key at{"gkmcachenodes", {"ns", "node-a"}};
+    server.objects.at(at).child("metadata").set("annotations", json::Object{{kcache::kFirstKey, text}});
+    server.touch(at);
+    pass(seconds{2});
+    return store.wanted()->first;
+  };
+  using Keys = std::set<model::ObjectKey>;
+  store.is_held = true;
+  makeCache(kOne);
+  makeCache(kTwo);
+  makeCache(kWide);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(store.wanted()->first, Keys{});
+  EXPECT_EQ(ask(kcache::printFirst({now().wall, {"two", "wide", "which-is-none"}})), (Keys{kTwo}))
+      << "of its own namespace, and those that there are";
+  EXPECT_EQ(ask(kcache::printFirst({now().wall - minutes{10}, {"two"}})), Keys{});
+  EXPECT_EQ(ask("two"), Keys{}) << "no request";
+  EXPECT_EQ(store.wanted()->images.size(), 3U) << "what is wanted is the same";
+}
+
 TEST_F(NodeAgentTest, ACacheWithoutADigestIsLeftAlone) {
   makeCache(kOne, "");
   start();
