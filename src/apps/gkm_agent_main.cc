@@ -9,6 +9,7 @@
 #include "process/service.h"
 #include "serve/node/cache_node.h"
 #include "serve/node/flags.h"
+#include "serve/node/metric_specs.h"
 #include "serve/operator/flags.h"
 
 namespace gs {
@@ -65,8 +66,8 @@ int run(const process::Program& program, const Flags& f) {
   if (const auto fine = configOf(program, f, surroundings, ""); !fine) {
     return process::refuse(fine.error());
   }
-  auto made =
-      process::Service::make(program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = {}});
+  auto made = process::Service::make(
+      program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = serve::nodeMetrics()});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
   auto config = configOf(program, f, surroundings, service.leaseNamespace());
@@ -75,7 +76,7 @@ int run(const process::Program& program, const Flags& f) {
   serve::CacheNodeRim rim{*std::move(config), service.host(), clock, service.rng()};
   process::Machine machine = process::machineOf(rim);
   machine.readiness = [&rim] { return rim.readiness(); };
-  machine.state = [] { return std::string{}; };
+  machine.state = [&rim] { return rim.metricsText(); };
   return service.run(std::move(machine), {{.serves = "the store",
                                            .start =
                                                [&rim] {

@@ -1,5 +1,7 @@
 // mcv: kernel caches into images and out of them. Which flags, and what they are about; what is done is
 // mcv/run.h.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 
@@ -74,7 +76,9 @@ int run(const mcv::Options& o) {
   noderim::Nvml gpus{{.library = o.nvml_library}};
   const SystemClock clock;
   cacherim::RealPause pause{clock};
-  return mcv::run(o, {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr});
+  std::ostream* const terminal = ::isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr;
+  return mcv::run(o,
+                  {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr, terminal});
 }
 
 }  // namespace

@@ -48,11 +48,17 @@ class KeeperTest : public ::testing::Test {
     options.look = std::chrono::milliseconds{10};
     return std::make_unique<Keeper>(
         options,
-        Keeper::Outside{.sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
-                          return images_.source();
-                        },
-                        .admit = [](const model::ObjectKey&, const kcache::WantedImage&) { return Status{}; },
-                        .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); }},
+        Keeper::Outside{
+            .sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
+              return images_.source();
+            },
+            .admit = [this](const model::ObjectKey&, const kcache::WantedImage&) { return admitted_; },
+            .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); },
+            .ended =
+                [this](const FetchEnd& end) {
+                  const MutexLock lock{mutex_};
+                  ends_.push_back(end);
+                }},
         Disk{{}, false}, clock_, pause_);
   }
   static kcache::WantedPtr wanting(const kcache::Reference& image) {
@@ -71,7 +77,10 @@ class KeeperTest : public ::testing::Test {
   const SystemClock clock_{};
   RealPause pause_{clock_};
   ImagesOnPaper images_;
+  Status admitted_;
   Told told_;
+  Mutex mutex_;
+  std::vector<FetchEnd> ends_;  // under the mutex, until the keeper has stopped
 };
 
 TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
@@ -119,6 +128,40 @@ TEST_F(KeeperTest, WhileAnImageIsBeingFetchedPodsAreCounted) {
   }));
   go.set_value();
   EXPECT_TRUE(secondIs(HasImage::What::Here));
+}
+
+TEST_F(KeeperTest, WhatCameAndHowItEndedIsCounted) {
+  const auto image = images_.make({{{"K/a", "one"}, {"K/b", "two and"}}});
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(image));
+  ASSERT_TRUE(comes(HasImage::What::Here));
+  keeper->stop();
+  const KeeperFigures figures = keeper->figures();
+  EXPECT_TRUE(figures.under_way.empty());
+  EXPECT_EQ(figures.waiting, 0U);
+  EXPECT_GT(figures.fetched_bytes, 0);
+  EXPECT_EQ(figures.unpacked_bytes, 10);
+  EXPECT_EQ(figures.store.bytes_shared, 0U);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_TRUE(ends_[0].how);
+  EXPECT_TRUE(ends_[0].was_admitted);
+  EXPECT_EQ(ends_[0].job.cache, kOne);
+  EXPECT_EQ(ends_[0].job.progress->bytes, figures.fetched_bytes);
+}
+
+TEST_F(KeeperTest, WhoMayNotHaveAnImageEndsBeforeAnythingCame) {
+  const auto image = images_.make({{{"K/a", "one"}}});
+  admitted_ = fail(Code::Invalid, "nobody signed it");
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(image));
+  ASSERT_TRUE(comes(HasImage::What::Failed));
+  keeper->stop();
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_FALSE(ends_[0].was_admitted);
+  EXPECT_EQ(ends_[0].how.error().message, "nobody signed it");
+  EXPECT_EQ(keeper->figures().fetched_bytes, 0);
 }
 
 TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {

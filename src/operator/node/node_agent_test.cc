@@ -46,6 +46,48 @@ TEST_F(NodeAgentTest, ACacheIsFetchedBehindItsFinalizerAndSaid) {
   EXPECT_LE(writes.size(), 3U);
 }
 
+TEST_F(NodeAgentTest, ProgressAloneIsWrittenLessAndLessOften) {
+  makeCache(kOne);
+  store.coming = kcache::Progress{.bytes = 0, .total_bytes = 1'000'000, .bytes_per_second = 100};
+  start();
+  std::vector<int> statuses;
+  for (int minute = 0; minute < 60; ++minute) {
+    for (int second = 0; second < 60; second += 2) {
+      store.coming->bytes += 200;
+      pass(seconds{2});
+    }
+    statuses.push_back(counted["status written"]);
+  }
+  EXPECT_EQ(statuses[0], 3);  // after 5 s, 10 more, 20 more
+  EXPECT_LE(statuses[59], 9);
+  EXPECT_GT(object("ns")->caches.at("one").at(kDigestA).progress->bytes, 100'000);
+  store.coming.reset();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");  // that is not progress, and does not wait
+}
+
+TEST_F(NodeAgentTest, AWholeLifeTakesFewWritesAndEachIsCounted) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  store.pods[kOne][kDigestA] = {{"ns", "p", "v"}};
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(machine().states(), (std::map<kcache::State, std::size_t>{{kcache::State::Running, 1}}));
+  store.pods.clear();
+  pass(seconds{3});
+  setDigest(kOne, kDigestB);
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@b: Extracted");
+  deleteCache(kOne);
+  pass(seconds{3});
+  EXPECT_LE(counted["status written"], 6);
+  EXPECT_EQ(counted["object written"], 1);
+  EXPECT_EQ(counted["status written"] + counted["object written"] + counted["finalizer written"] +
+                counted["deletion written"],
+            static_cast<int>(writes.size()));
+}
+
 TEST_F(NodeAgentTest, NothingIsWantedBeforeTheFinalizerStands) {
   makeCache(kOne);
   fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
