@@ -37,6 +37,7 @@ tool() {
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load) echo "$CACHE/load-$(sources_version load)/load" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
+    sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;

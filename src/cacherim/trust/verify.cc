@@ -105,8 +105,8 @@ class Verification {
   static bool isNamedBundle(const kcache::Descriptor& listed) {
     return listed.artifact_type.starts_with(kt::kBundlePrefix);
   }
-  /// The list does not say. What cosign 2.6 puts beside an image stands in the index under the fallback tag, and
-  /// in some registries' own list, with the type of its config, which is that of nothing.
+  /// The list does not say. What cosign 2.6 and 3.0 put beside an image is in the index under the fallback
+  /// tag, and in some registries' own list, with the type of its config, which is that of nothing.
   static bool mayBeBundle(const kcache::Descriptor& listed) {
     return listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
   }
