@@ -119,7 +119,7 @@ bool differsInPendingOnly(CacheNode status, CacheNode object) {
     if (before != object.caches.end() && before->second.empty()) { object.caches.erase(before); }
     it = entries.empty() ? status.caches.erase(it) : std::next(it);
   }
-  const bool is_first = object.node.text.empty() && status.caches.empty();
+  const bool is_first = object.counts.nodes == 0 && status.caches.empty();  // we say one each time
   return is_first || isSameStatus(status, object);
 }
 
