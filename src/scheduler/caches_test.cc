@@ -86,8 +86,8 @@ class CachesTest : public ::testing::Test {
       o.items = objects[call.kind];
       o.list_revision = 10;
     } else if (call.kind == kapi::kCrd) {
-      model::Crd crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, "default", "", "gpu-scheduler"};
-      crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
+      const auto& set = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"];
+      if (call.verb != kapi::Verb::Get) { crd.lease_term = set.str(); }
       o.object = std::make_shared<const model::Crd>(crd);
     }
     if (call.subresource == "binding") { bind(call); }
@@ -161,6 +161,7 @@ class CachesTest : public ::testing::Test {
   }
 
   std::map<kapi::Kind, std::vector<model::Object>> objects;
+  model::Crd crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, "default", "", "gpu-scheduler"};
   std::vector<kapi::Call> sent;
   std::vector<std::string> warned;    // the log
   std::optional<kapi::Kind> refused;  // whose patches are
