@@ -57,7 +57,7 @@ Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now, con
   if (Status kept = turn([&](Store& store) { return store.keepLayer(draft, record); }); !kept) {
     return kept;
   }
-  const Status safe = draft.sync();  // their names, before the record that counts on them
+  Status safe = draft.sync();  // their names, before the record that counts on them
   Status done = turn([&](Store& store) {
     if (safe) { return store.finishLayer(record, now); }
     store.dropKept(record);
@@ -76,7 +76,7 @@ Status publishTree(const std::function<Result<NewTree>(Store& store)>& make, Wal
     return Status{};
   });
   if (!made) { return made; }
-  const Status safe = tree->draft.sync();
+  Status safe = tree->draft.sync();
   const Draft& draft = tree->draft;
   Status done = turn([&](Store& store) {
     if (safe) { return store.finishTree(*tree, now); }
