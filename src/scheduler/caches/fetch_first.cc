@@ -68,6 +68,7 @@ std::vector<const sched::NodeState*> FetchFirst::nodesFor(const sched::PodReques
     if (best.size() > kNodes) { best.erase(std::prev(best.end())); }
   }
   std::vector<const sched::NodeState*> out;
+  out.reserve(best.size());
   for (const auto& [rank, node] : best) { out.push_back(node); }
   return out;
 }
@@ -98,6 +99,7 @@ void FetchFirst::ask(const model::ObjectKey& object, const std::vector<std::stri
     return std::find(caches.begin(), caches.end(), name.cache) != caches.end();
   });
   std::vector<Name> all;
+  all.reserve(caches.size() + names.size());
   for (const auto& cache : caches) { all.push_back({c_.now.mono, cache}); }
   all.insert(all.end(), names.begin(), names.end());
   if (all.size() > kcache::kMostFirst) { all.resize(kcache::kMostFirst); }
