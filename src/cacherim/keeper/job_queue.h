@@ -1,5 +1,7 @@
 // JobQueue: which job begins next. Namespaces take turns, and one has at most half of the workers (one at the
-// least), so that many caches of one user, or slow ones, keep nobody else waiting for long.
+// least), so that many caches of one user, or slow ones, keep nobody else waiting for long. Images that have
+// failed before have at most half of them too, of all namespaces together: registries that do not answer hold
+// a worker for minutes each time, and keep none from images that are new.
 // Jobs of one namespace come in their order, but for those that are brought forward. One thread.
 #pragma once
 
@@ -19,7 +21,7 @@ namespace gs::cacherim {
 
 class JobQueue {
  public:
-  explicit JobQueue(int workers) : workers_{workers}, most_of_one_{std::max(1, workers / 2)} {}
+  explicit JobQueue(int workers) : workers_{workers}, half_{std::max(1, workers / 2)} {}
 
   void push(KeeperJob job) {
     const std::string ns = job.cache.ns;
@@ -40,11 +42,17 @@ class JobQueue {
     auto at = waiting_.upper_bound(last_);
     for (std::size_t left = waiting_.size(); left > 0; --left, ++at) {
       if (at == waiting_.end()) { at = waiting_.begin(); }
-      if (of_one_[at->first] >= most_of_one_) { continue; }
-      KeeperJob out = std::move(at->second.front());
-      at->second.pop_front();
+      const auto of_it = of_one_.find(at->first);
+      if (of_it != of_one_.end() && of_it->second >= half_) { continue; }
+      auto& jobs = at->second;
+      const auto first = std::find_if(jobs.begin(), jobs.end(),
+                                      [&](const KeeperJob& job) { return !isAgain(job) || again_ < half_; });
+      if (first == jobs.end()) { continue; }
+      KeeperJob out = std::move(*first);
+      jobs.erase(first);
       last_ = at->first;
       ++of_one_[at->first];
+      again_ += isAgain(out) ? 1 : 0;
       ++under_way_;
       if (at->second.empty()) { waiting_.erase(at); }
       return out;
@@ -65,6 +73,7 @@ class JobQueue {
   }
   void ended(const KeeperJob& job) {
     --under_way_;
+    again_ -= isAgain(job) ? 1 : 0;
     const auto it = of_one_.find(job.cache.ns);
     if (--it->second == 0) { of_one_.erase(it); }
   }
@@ -75,9 +84,12 @@ class JobQueue {
   }
 
  private:
+  static bool isAgain(const KeeperJob& job) { return job.image.attempt > 0; }
+
   const int workers_;
-  const int most_of_one_;
+  const int half_;
   int under_way_ = 0;
+  int again_ = 0;  // of them, of images that have failed before
   std::map<std::string, std::deque<KeeperJob>> waiting_;  // none is empty
   std::map<std::string, int> of_one_;                     // under way
   std::string last_;                                      // whose turn it was

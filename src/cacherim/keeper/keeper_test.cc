@@ -257,6 +257,36 @@ TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
   EXPECT_EQ(queue.waiting(), 1U);
 }
 
+TEST(JobQueue, WhatFailedBeforeHasAtMostHalfOfTheWorkers) {
+  JobQueue queue{2};
+  const auto push = [&](const char* ns, const char* name, int attempt) {
+    KeeperJob job;
+    job.cache = {ns, name};
+    job.image.attempt = attempt;
+    queue.push(job);
+  };
+  push("a", "fails", 1);
+  push("b", "fails", 7);
+  push("c", "fails", 2);
+  push("c", "new", 0);
+  const auto first = queue.next();
+  EXPECT_EQ(first->cache.text(), "a/fails");
+  EXPECT_EQ(queue.next()->cache.text(), "c/new") << "b has nothing else, and c has";
+  EXPECT_FALSE(queue.next().has_value());
+  queue.ended(*first);
+  EXPECT_EQ(queue.next()->cache.text(), "b/fails");
+  EXPECT_EQ(queue.waiting(), 1U);
+}
+
+TEST(JobQueue, AnOnlyWorkerTakesWhatFailedBeforeToo) {
+  JobQueue queue{1};
+  KeeperJob job;
+  job.cache = {"a", "fails"};
+  job.image.attempt = 1;
+  queue.push(job);
+  EXPECT_EQ(queue.next()->cache.text(), "a/fails");
+}
+
 TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {
   JobQueue queue{1};
   const auto push = [&](const char* ns, const char* name) {

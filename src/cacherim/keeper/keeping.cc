@@ -94,6 +94,9 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
     if (is_done) { continue; }
     Job job{.job = {.cache = cache, .image = image}};
+    if (known != jobs_.end() && known->second.job.image.image == image.image && !known->second.how) {
+      job.failed_before = known->second.how.error().message;
+    }
     out.push_back(job.job);
     jobs_.insert_or_assign(cache, std::move(job));
   }
@@ -330,6 +333,7 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
       continue;
     }
     mine.what = HasImage::What::Coming;
+    mine.cause = job.failed_before;
     if (const auto total = job.job.progress->total.load(); total > 0) {
       mine.progress = kcache::Progress{
           .bytes = job.job.progress->bytes.load(), .total_bytes = total, .bytes_per_second = job.rate};

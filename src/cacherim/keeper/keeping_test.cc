@@ -178,6 +178,29 @@ TEST_F(KeepingTest, AFailedImageSaysWhyAndIsTriedAgainWithTheNextAttemptOnly) {
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
+TEST_F(KeepingTest, WhatIsFetchedAgainSaysWhyItFailedBefore) {
+  images_.fate = [](const kcache::Digest&) -> Status {
+    return fail(Code::Unavailable, "the registry is away");
+  };
+  want({{kOne, first_}});
+  settle();
+  attempt_ = 1;
+  want({{kOne, first_}});
+  const auto again = keeping_->takeJobs();
+  ASSERT_EQ(again.size(), 1U);
+  auto has = turn();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Coming);
+  EXPECT_EQ(of(has, kOne, first_).cause, "the registry is away");
+  keeping_->finished(again[0], fail(Code::Unavailable, "it is slow"));
+  has = turn();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Failed);
+  EXPECT_EQ(of(has, kOne, first_).cause, "it is slow");
+  want({{kOne, second_}});
+  ASSERT_EQ(keeping_->takeJobs().size(), 1U);
+  has = turn();
+  EXPECT_EQ(of(has, kOne, second_).cause, "") << "that was another image";
+}
+
 TEST_F(KeepingTest, ACacheThatMayNotHaveAnImageDoesNotGetItThoughItIsThere) {
   want({{kOne, first_}});
   settle();

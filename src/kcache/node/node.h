@@ -46,7 +46,7 @@ struct HasImage {
   };
   What what = What::Gone;
   std::int64_t attempt = 0;    // Coming, Failed: which
-  std::string cause{};         // Failed: why
+  std::string cause{};         // Failed: why. Coming: why the attempt before it failed
   std::string unload_error{};  // Here, though it should not be: why it could not be removed
   std::optional<Progress> progress{};
   std::int64_t size = 0;             // Here: bytes of its files

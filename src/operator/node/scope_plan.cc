@@ -28,6 +28,8 @@ Said saidOf(const HasImage& has, bool is_present) {
   switch (has.what) {
     case HasImage::What::Here: return {State::Extracted};
     case HasImage::What::Failed: return {State::Error, has.cause};
+    case HasImage::What::Coming:  // again, while its last failure is what there is to say
+      return has.cause.empty() ? Said{} : Said{State::Error, has.cause};
     default: return {};
   }
 }
@@ -101,17 +103,23 @@ bool isSameStatus(const CacheNode& a, const CacheNode& b) {
   return a.node == b.node && a.counts == b.counts && a.gpus == b.gpus && a.caches == b.caches;
 }
 
-bool isPending(const CacheEntry& entry) {
-  return entry.condition && entry.condition->state == State::Pending;
+bool isComing(const CacheEntry& entry) {
+  return entry.progress || (entry.condition && entry.condition->state == State::Pending);
 }
 
-/// Nothing differs but images that `status` says to be pending.
-bool differsInPendingOnly(CacheNode status, CacheNode object) {
+bool saysTheSame(const CacheEntry& a, const CacheEntry& b) {
+  return a.condition && b.condition && a.condition->state == b.condition->state &&
+         a.condition->message == b.condition->message;
+}
+
+/// Nothing differs but how far images are that come.
+bool differsInComingOnly(CacheNode status, CacheNode object) {
   for (auto it = status.caches.begin(); it != status.caches.end();) {
     auto& [name, entries] = *it;
     std::erase_if(entries, [&, &cache = name](const auto& one) {
       const CacheEntry* before = entryIn(&object, cache, one.first);
-      const bool drops = isPending(one.second) && (before == nullptr || isPending(*before));
+      const bool drops = isComing(one.second) &&
+                         (before == nullptr || isComing(*before) || saysTheSame(*before, one.second));
       if (drops && before != nullptr) { object.caches.at(cache).erase(one.first); }
       return drops;
     });
@@ -230,7 +238,7 @@ ScopePlan planOf(const model::ObjectKey& key, const NodeScope& scope, const Node
   if (!hasAll(object, names)) { return finalizers(finalizersOf(object, names)); }
   CacheNode status = statusOf(scope, facts, now);
   const bool is_new = !isSameStatus(status, object);
-  const bool can_wait = is_new && differsInPendingOnly(status, object);
+  const bool can_wait = is_new && differsInComingOnly(status, object);
   const auto writing = [&] {
     return ScopePlan{
         .act = NodeAct::WriteStatus, .object = std::move(status), .finalizers = {}, .can_wait = can_wait};

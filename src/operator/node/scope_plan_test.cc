@@ -28,6 +28,7 @@ TEST(ScopePlan, AnEntrySaysWhatTheNodeHas) {
   const std::vector<kcache::PodUse> pods{{"ns", "p", "v"}};
   const std::vector<StateRow> rows{
       {"being fetched", {.what = What::Coming}, true, State::Pending},
+      {"being fetched again", {.what = What::Coming, .cause = "why"}, true, State::Error},
       {"complete", {.what = What::Here}, true, State::Extracted},
       {"complete, not the present one", {.what = What::Here}, false, State::Extracted},
       {"failed", {.what = What::Failed, .cause = "why"}, true, State::Error},
@@ -99,6 +100,24 @@ TEST(ScopePlan, ImagesThatAreBeingFetchedAreNotUrgent) {
   plan = planOf(kObject, scope, facts, kNow);
   EXPECT_EQ(plan.act, NodeAct::WriteFinalizers);
   EXPECT_EQ(plan.finalizers, (std::vector<std::string>{kcache::nodeFinalizer("one")}));
+}
+
+TEST(ScopePlan, AnImageThatIsFetchedAgainIsNotUrgentWhileItSaysTheSame) {
+  const NodeFacts facts{model::NodeName{"node-a"}, {}};
+  NodeScope scope;
+  scope.has["one"][kDigest] = {.what = HasImage::What::Failed, .cause = "why"};
+  auto object = std::make_shared<kcache::CacheNode>(statusOf(scope, facts, kNow));
+  object->key = kObject;
+  object->finalizers.names = {kcache::nodeFinalizer("one")};
+  scope.object = object;
+  auto& has = scope.has["one"][kDigest];
+  has.what = HasImage::What::Coming;
+  EXPECT_EQ(planOf(kObject, scope, facts, kNow).act, NodeAct::Nothing);
+  has.progress = kcache::Progress{1, 10, 1};
+  EXPECT_EQ(planOf(kObject, scope, facts, kNow).act, NodeAct::WriteStatus);
+  EXPECT_TRUE(planOf(kObject, scope, facts, kNow).can_wait);
+  has = {.what = HasImage::What::Failed, .cause = "why else"};
+  EXPECT_FALSE(planOf(kObject, scope, facts, kNow).can_wait);
 }
 
 TEST(ScopePlan, AListOfFinalizersThatIsCutIsNotWritten) {
