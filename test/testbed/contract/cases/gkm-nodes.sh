@@ -4,7 +4,7 @@
 # Kernel caches from a registry into pods, on two real nodes: operator, agents and CSI drivers are installed by Helm from an
 # image that has our programs and nothing else; the registry speaks TLS and wants a password; one cache is signed. GKM's
 # guide and its examples, then what breaks: an image changes under running pods, each part is killed, the registry goes away,
-# caches and pods are deleted in every order, a node leaves.
+# caches and pods are deleted in every order, a node leaves. And gpu-scheduler, which knows where caches are.
 
 SCHEDULER_ACCOUNT=system:serviceaccount:gkm-system:gkm-agent # whose requests are looked at
 CHART=$REPO/charts/gkm
@@ -84,6 +84,24 @@ spec:
   volumes: [{name: kernels, csi: {driver: csi.gkm.io, volumeAttributes: {$attributes}}}]
 YAML
 }
+gpu_pod() { # NAMESPACE NAME CLAIM CACHE: wherever the scheduler likes.
+  create <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $2, namespace: $1, annotations: {gpu.scheduling/claim: $3}}
+spec:
+  schedulerName: gpu-scheduler
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: 'busybox:testbed', command: [sh, -c, '$SLEEP'], volumeMounts: [{name: kernels, mountPath: /cache}]}]
+  volumes: [{name: kernels, $4}]
+YAML
+}
+with_cache() { echo "csi: {driver: csi.gkm.io, volumeAttributes: {csi.gkm.io/GKMCache: $1}}"; }
+agents_on() { # NODE|null: there only, or everywhere.
+  kubectl -n gkm-system patch daemonset gkm-agent --type=merge -p '{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": '"$1"'}}}}}' >/dev/null
+  eventually_up
+}
+first_on() { kubectl -n "$2" get gkmcachenode "$1" -o json | jq -r '.metadata.annotations["gkm.io/fetch-first"] // ""'; }
 mount_events() { kubectl -n "$1" get events --field-selector "involvedObject.name=$2,reason=FailedMount" -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'; }
 
 step "two nodes, an image of our programs, and a registry with two caches of which one is signed"
@@ -198,6 +216,56 @@ kubectl delete -n "${NAMESPACES[2]}" pods --all --force --grace-period=0 >/dev/n
 eventually "caches" "" kubectl get gkmcache -A -o name
 eventually "node objects" "" nodes_say
 eventually "mounts" "0 0" mounts
+
+step "a scheduler with --kernel-cache-weight: the node that has a pod's cache is taken, and what a waiting pod needs is asked for first"
+install_crds "$CRDS"
+"$TESTBED/nodes" --existing
+kubectl apply -f "$REPO/deploy/rbac/scheduler.yaml" -f "$REPO/deploy/rbac/kernel-caches.yaml" >/dev/null
+SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler provider_kubeconfig >"$CASE_DIR/scheduler.kubeconfig"
+SCHEDULER_FLAGS=(--kernel-cache-weight=1000)
+run_scheduler scheduler
+agents_on '"node-b"'
+gkm_cache GKMCache mine v2 | create -n "$ns"
+eventually "the cache on node-b" Extracted on_node_is node-b "$ns" mine "$(digest_of gkmcache/mine -n "$ns")"
+for each in plain kernels; do claim $each 'count: 1' | create -n "$ns"; done
+gpu_pod "$ns" plain plain 'emptyDir: {}'
+gpu_pod "$ns" kernels kernels "$(with_cache mine)"
+runs plain -n "$ns"
+runs kernels -n "$ns"
+expect "the node of a pod without caches: the fuller one" node-a "$(node_of plain -n "$ns")"
+expect "the node of a pod whose cache is on node-b" node-b "$(node_of kernels -n "$ns")"
+expect "its kernel" two "$(in_pod "$ns" kernels "cat /cache/$KERNEL/add_kernel.hsaco")"
+eventually_like "the event" '1 of 1 kernel caches extracted there' kubectl -n "$ns" get events --field-selector involvedObject.name=kernels,reason=Scheduled -o jsonpath='{.items[*].message}'
+claim all 'count: 8' | create -n "$ns"
+gpu_pod "$ns" waiting all "$(with_cache later)"
+eventually_like "what a waiting pod is told" 'Kernel caches: .*later on 0 node\(s\)\. Asked for first on node-b\.' why waiting -n "$ns"
+eventually_like "what node-b is to fetch first" later first_on node-b "$ns"
+gkm_cache GKMCache later v2 | create -n "$ns"
+eventually "the cache that was asked for" Extracted on_node_is node-b "$ns" later "$(digest_of gkmcache/later -n "$ns")"
+delete_pods kernels -n "$ns"
+runs waiting -n "$ns"
+expect "the node of the one that waited" node-b "$(node_of waiting -n "$ns")"
+
+step "how soon a pod starts: its cache of 100 MB comes when the pod does, or is there"
+agents_on null
+delete_pods plain waiting -n "$ns"
+mkdir -p "$CASE_DIR/cache-large/$KERNEL"
+head -c 100000000 /dev/urandom >"$CASE_DIR/cache-large/$KERNEL/large.hsaco"
+push_cache large large
+started_ms() { # NAME
+  local at=${EPOCHREALTIME/./}
+  pod_with "$ns" "$1" node-a large
+  POLL=0.05 runs "$1" -n "$ns"
+  elapsed_ms "$at"
+}
+gkm_cache GKMCache large large | create -n "$ns"
+cold=$(started_ms cold)
+warm=$(started_ms warm)
+note "a pod runs after $cold ms when its cache comes with it, after $warm ms when it is there"
+delete_pods cold warm -n "$ns"
+stop_scheduler scheduler
+kubectl -n "$ns" delete gkmcache --all --wait=false >/dev/null
+eventually "caches" "" kubectl get gkmcache -A -o name
 
 step "a node leaves: what it had keeps no cache"
 eventually "the cluster's cache" "Extracted 2 0 0" shown "clustergkmcache/$cluster_cache"
