@@ -18,6 +18,7 @@ CERT_MANAGER_VERSION=v1.21.2
 PROMETHEUS_OPERATOR_VERSION=v0.85.0
 ARGOCD_VERSION=v3.2.1
 TRITON_VERSION=3.2.0
+COSIGN_VERSION=v2.6.5
 
 TESTBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=$(cd "$TESTBED/../.." && pwd)
@@ -38,6 +39,7 @@ tool() {
     load) echo "$CACHE/load-$(sources_version load)/load" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
+    cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
