@@ -2,8 +2,8 @@
 // shipped CSI driver (csi/node_service.h) on a folder of its own, in memory where the system has such a
 // folder; its mounts are values. Keeper and fetches are taken step by step, as Keeper's threads do it.
 //
-// The agent's process, or the CSI driver's, may die at any call that changes the disk or a mount: from then on
-// nothing that it does has an effect, and a new process finds what is there. The driver is started again
+// The agent's process, or the CSI driver's, may die at any call that changes the disk or a mount: from then
+// on nothing that it does has an effect, and a new process finds what is there. The driver is started again
 // kStartAgain later. A disk may be full, a machine may be rebooted (mounts and /run are gone), and /run may
 // be emptied under running processes.
 // After everything that happens here it is looked whether what pods have mounted is whole (problem()). Whose
