@@ -107,7 +107,7 @@ sim: packages ## whole clusters with every fault at random: SEEDS=n FIRST_SEED=k
 	@$(STEP) "$(SEEDS) seeds from $(FIRST_SEED)" build/release/bin/sim $(SEEDS) $(FIRST_SEED)
 
 .PHONY: bench
-bench: packages ## every figure that has a goal, against it and bench/baseline.json; 45 minutes, tools/bench --quick a minute
+bench: packages ## every figure that has a goal, against it and bench/baseline.json; 45 minutes, tools/bench --quick three
 	@$(STEP) "build" tools/build release all_bench gpu-scheduler
 	@$(STEP) "bench" tools/bench
 

@@ -9,7 +9,7 @@ set(GS_CASES_ON_SANDBOX churn claims contention devices guide leases names outag
 # Seconds of those that take longest, on a quiet machine of two cores: they are begun first. The others count as 30.
 set(GS_CASE_SECONDS everything=400 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 extender-protocol=50
                     kube-scheduler-churn=90 kubelets=70 kube-scheduler=40 webhook=50 argocd=60 chart-map=190 gkm-chart=60 kube-scheduler-newest=40
-                    lease-namespace=50 outage=50 gkm-csi=60 gkm-nodes=180)
+                    lease-namespace=50 outage=50 gkm-csi=60 gkm-nodes=180 gkm-faults=70)
 
 # Most of its time a real case waits, so two of them run at a time beside other tests: one of each lane.
 set_property(GLOBAL PROPERTY GS_LANE_1 0)
@@ -68,8 +68,9 @@ function(gs_real_tests)
   add_test(NAME programs COMMAND "${CMAKE_SOURCE_DIR}/test/programs/programs_test.py")
   add_test(NAME programs_docs COMMAND "${CMAKE_SOURCE_DIR}/docs/make-help" --check)
   add_test(NAME programs_mcv COMMAND "${CMAKE_SOURCE_DIR}/test/programs/mcv_test.py")
+  add_test(NAME programs_golden COMMAND "${CMAKE_SOURCE_DIR}/test/programs/golden_test.py")
   add_test(NAME programs_gkm_deploy COMMAND "${CMAKE_SOURCE_DIR}/test/programs/gkm_deploy_test.py")
-  set_tests_properties(programs programs_mcv programs_docs programs_gkm_deploy PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_tests_properties(programs programs_mcv programs_golden programs_docs programs_gkm_deploy PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 
   gs_real_setup(kubectl sandbox kubectl "${testbed}/kubectl-for-sandbox" --build)
   set(with_kubectl bash -c "export KUBECTL && KUBECTL=$(test/testbed/kubectl-for-sandbox) && exec $0")

@@ -3,6 +3,7 @@
 
   - docs/rules.md and docs/promises.md name tests: a gtest suite or test, a contract case (`real/...`), a ctest test. Each one exists.
   - A comment, a script or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
+  - docs/gkm-faults.md has a row for each of its faults, once and in order, and each row a test that exists, or why there can be none.
   - docs/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
   - A link of a page to a file here, or to a heading, leads somewhere.
 
@@ -21,6 +22,9 @@ RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
 CITED = re.compile(r"(?<![\w\"'])R\d+\b")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FEATURE = re.compile(r"\{Feature::\w+, \"([\w-]+)\"")
+FAULT = re.compile(r"^\| (\d+) \|.*\| (.*) \|$", re.M)
+FAULTS = 35
+STEP = re.compile(r"`real/([\w-]+)` \(\"([^\"]+)\"\)")
 CTESTS = {"sim_seeds", "sim_known_seeds", "mutants"}
 CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
 
@@ -62,16 +66,23 @@ class Checker:
             self.check_links(page, text)
         self.check_rules(pages)
         self.check_features()
+        self.check_faults()
         return self.found
 
     def check_tests(self, page, text):
         for part in re.finditer(r"^Tests?: (.*?)(?=\n\n|\Z)", text, re.M | re.S):
-            # What stands in brackets says more of the name before it: a feature, a seed, a file.
-            names = re.sub(r"\([^)]*\)", lambda m: " " * len(m.group(0)), part.group(1))
-            for name in re.finditer(r"`([^`]+)`", names):
-                if not self.is_test(name.group(1)):
-                    self.report(page, line_of(text, part.start(1) + name.start()), f"there is no test {name.group(1)}",
-                                "name the suite or test that shows it now, as `Suite.Test`, `real/case`, or a ctest test")
+            self.check_names(page, text, part.span(1))
+
+    def check_names(self, page, text, span):
+        """Every name in backquotes there. How many there are."""
+        # What stands in brackets says more of the name before it: a feature, a seed, a file.
+        names = re.sub(r"\([^)]*\)", lambda m: " " * len(m.group(0)), text[slice(*span)])
+        found = list(re.finditer(r"`([^`]+)`", names))
+        for name in found:
+            if not self.is_test(name.group(1)):
+                self.report(page, line_of(text, span[0] + name.start()), f"there is no test {name.group(1)}",
+                            "name the suite or test that shows it now, as `Suite.Test`, `real/case`, or a ctest test")
+        return len(found)
 
     def is_test(self, name):
         if name in CTESTS or name.startswith("real/") and (self.root / f"test/testbed/contract/cases/{name[5:]}.sh").is_file():
@@ -111,6 +122,23 @@ class Checker:
             what = "is not in the table of features" if name in known else "is no feature of test/sim/features.cc"
             self.report(page, line_of(text, named.start()) if named else 1, f"{name} {what}", "mend the table")
 
+    def check_faults(self):
+        page = self.root / "docs/gkm-faults.md"
+        if not page.is_file():
+            return
+        text = page.read_text()
+        rows = list(FAULT.finditer(text))
+        numbers = [int(row.group(1)) for row in rows]
+        if numbers != list(range(1, FAULTS + 1)):
+            self.report(page, line_of(text, rows[0].start()) if rows else 1, f"the rows are {numbers}", f"write 1 to {FAULTS}, each once, in order")
+        for row in rows:
+            if not self.check_names(page, text, row.span(2)) and "Cannot occur: " not in row.group(2):
+                self.report(page, line_of(text, row.start()), f"row {row.group(1)} has no test", "name one, or write 'Cannot occur: ' and why")
+            for case, step in STEP.findall(row.group(2)):
+                file = self.root / f"test/testbed/contract/cases/{case}.sh"
+                if file.is_file() and f'step "{step}' not in file.read_text():
+                    self.report(page, line_of(text, row.start()), f'real/{case} has no step "{step}"', "write how the step begins")
+
     def check_links(self, page, text):
         prose = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)
         for link in LINK.finditer(prose):
@@ -129,11 +157,20 @@ CLEAN = {
     "docs/rules.md": "# Rules\n\n**R1. One.**\nWhy. [There](promises.md#all-of-it)\nTests: `Suite`, `Suite.Test`, `Table/Suite.Test`, `real/case`\n(`a feature`), `sim_seeds`.\n",
     "docs/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
     "src/a_test.cc": "TEST(Suite, Test) {}\nINSTANTIATE_TEST_SUITE_P(Table, Suite, x);\nauto s = \"R2\";  // R1\n",
-    "test/testbed/contract/cases/case.sh": "# R1\n",
+    "test/testbed/contract/cases/case.sh": "# R1\nstep \"one, and all\"\n",
     "test/sim/features.cc": '{Feature::Late, "late", 5},\n',
     "docs/testing.md": "| feature | what |\n|---|---|\n| `late` | x |\n\n| `other` | y |\n",
 }
+FAULT_ROWS = [f"| {n} | x | y | `Suite.Test` (row `a`), `real/case` (\"one\") |\n" for n in range(1, FAULTS)] + [
+    f"| {FAULTS} | x | y | Cannot occur: nobody asks |\n"]
+CLEAN["docs/gkm-faults.md"] = "".join(FAULT_ROWS)
 PLANTS = [
+    ("docs/gkm-faults.md", "".join(FAULT_ROWS[:1] + FAULT_ROWS[2:]), "docs/gkm-faults.md:1: the rows are [1, 3, "),
+    ("docs/gkm-faults.md", "", "docs/gkm-faults.md:1: the rows are []"),
+    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("| 2 | x | y | `Suite.Test`", "| 2 | x | y | `Suite.Gone`"),
+     "docs/gkm-faults.md:2: there is no test Suite.Gone"),
+    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("Cannot occur: nobody", "nobody"), "row 35 has no test"),
+    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("one", "two"), 'real/case has no step "two"'),
     ("docs/promises.md", "Tests: `Suite.Gone`.\n", "docs/promises.md:1: there is no test Suite.Gone"),
     ("docs/promises.md", "Tests: `Suite`,\n`Gone`.\n", "docs/promises.md:2: there is no test Gone"),
     ("docs/promises.md", "Tests: `real/gone`.\n", "there is no test real/gone"),

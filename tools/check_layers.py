@@ -53,13 +53,14 @@ LAYERS = {
                            "json base", "fmt expected",  PURE),
     "engine":    ("sched controller model kapi base",                                        "fmt expected",  PURE),
     "scheduler/core":    ("engine sched controller model kapi base",              "fmt expected",  PURE),
+    "scheduler/caches":  ("kcache/kinds scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/report":  ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/leases":  ("scheduler/term scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/pending": ("scheduler/report scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/core engine sched controller model kapi json base",
+    "scheduler/pending": ("scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
+    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base",
                           "fmt expected",  PURE),
-    "scheduler": ("scheduler/placing scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/core engine sched controller model "
+    "scheduler": ("scheduler/placing scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
                   "kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/protocol": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),

@@ -2,12 +2,14 @@
 // what it has around it serve/node/cache_node.h, what runs both process/service.h.
 #include "base/log.h"
 #include "base/system_clock.h"
+#include "cacherim/registry/mirrors.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
 #include "serve/node/cache_node.h"
 #include "serve/node/flags.h"
+#include "serve/node/metric_specs.h"
 #include "serve/operator/flags.h"
 
 namespace gs {
@@ -37,7 +39,10 @@ Result<serve::CacheNodeRim::Config> configOf(const process::Program& program, co
   if (!keeper) { return tl::unexpected(std::move(keeper).error()); }
   auto gpus = f.own.gpus(*node, surroundings);
   if (!gpus) { return tl::unexpected(std::move(gpus).error()); }
+  auto mirrors = cacherim::parseMirrors("--registry-mirror", f.own.mirrors);
+  if (!mirrors) { return tl::unexpected(std::move(mirrors).error()); }
   cacherim::RegistryOptions registry;
+  registry.mirrors = *std::move(mirrors);
   registry.ca_file = f.own.ca_file;
   registry.whole = std::chrono::hours{24};  // the keeper gives up what comes too slowly
   return serve::CacheNodeRim::Config{.agent = {.node = *node, .instance = program.name() + "-" + node->text},
@@ -61,8 +66,8 @@ int run(const process::Program& program, const Flags& f) {
   if (const auto fine = configOf(program, f, surroundings, ""); !fine) {
     return process::refuse(fine.error());
   }
-  auto made =
-      process::Service::make(program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = {}});
+  auto made = process::Service::make(
+      program, {.cluster = f.cluster, .pages = f.common.pages(), .metrics = serve::nodeMetrics()});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
   auto config = configOf(program, f, surroundings, service.leaseNamespace());
@@ -71,7 +76,7 @@ int run(const process::Program& program, const Flags& f) {
   serve::CacheNodeRim rim{*std::move(config), service.host(), clock, service.rng()};
   process::Machine machine = process::machineOf(rim);
   machine.readiness = [&rim] { return rim.readiness(); };
-  machine.state = [] { return std::string{}; };
+  machine.state = [&rim] { return rim.metricsText(); };
   return service.run(std::move(machine), {{.serves = "the store",
                                            .start =
                                                [&rim] {

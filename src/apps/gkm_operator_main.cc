@@ -51,6 +51,7 @@ std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f
   if (!f.isServed()) { return nullptr; }
   cacherim::RegistryOptions registry;
   registry.ca_file = f.ca_file;
+  registry.mirrors = f.mirrors;
   return std::make_unique<serve::CacheWebhook>(
       serve::CacheWebhook::Config{
           .flags = f,

@@ -37,6 +37,8 @@ void describe(process::Command program, Flags& f) {
             "Pods of claims and maps wait while a container is not told its GPUs (the webhook sees to that)")
       .number("--max-sharers", "N", std::size_t{1}, model::kMaxSharers, f.scheduler.max_sharers,
               "Pods on one GPU of Shared claims and of maps")
+      .number("--kernel-cache-weight", "N", 0, scheduler::kMostCacheWeight, f.scheduler.cache_weight,
+              "Prefer nodes that have a pod's kernel caches: all of them count as N free GPUs fewer")
       .text("--quota-config", "FILE", f.quota_file,
             "Says where the quotas of GPUs are, and which node labels they mean; without it nobody has one");
   process::addCluster(program, f.cluster);

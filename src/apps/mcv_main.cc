@@ -1,5 +1,7 @@
 // mcv: kernel caches into images and out of them. Which flags, and what they are about; what is done is
 // mcv/run.h.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 
@@ -35,6 +37,8 @@ void describe(process::Command root, mcv::Options& o) {
       .text("--authfile", "FILE", o.authfile,
             "Who to be there; without it REGISTRY_AUTH_FILE, or what podman and docker log in to")
       .text("--ca-file", "FILE", o.ca_file, "Certificates to trust besides the system's")
+      .text("--registry-mirror", "REGISTRY=URL", o.mirrors,
+            "Asked before that registry for images; several with ',' between them")
       .flag("--plain-http", o.plain_http, "The registry speaks no TLS");
   root.topic("Signatures")
       .text("--sign", "FILE", o.sign,
@@ -72,7 +76,9 @@ int run(const mcv::Options& o) {
   noderim::Nvml gpus{{.library = o.nvml_library}};
   const SystemClock clock;
   cacherim::RealPause pause{clock};
-  return mcv::run(o, {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr});
+  std::ostream* const terminal = ::isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr;
+  return mcv::run(o,
+                  {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr, terminal});
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/clean_path.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "csi/volume_request.h"
 #include "net/socket.h"
 
 namespace gs::csi {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clean_path.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "kcache/kinds/names.h"
 
 namespace gs::csi {
 namespace {
@@ -14,8 +16,8 @@ namespace {
 constexpr std::size_t kMostOfAnId = 256;
 constexpr std::size_t kMostOfATarget = 1024;
 constexpr std::string_view kOurKeys = "csi.gkm.io/";
-constexpr const char* kCacheKey = "csi.gkm.io/GKMCache";
-constexpr const char* kNamespaceKey = "csi.gkm.io/namespace";
+constexpr const char* kCacheKey = kcache::kCacheAttribute;
+constexpr const char* kNamespaceKey = kcache::kNamespaceAttribute;
 constexpr const char* kEphemeralKey = "csi.storage.k8s.io/ephemeral";
 constexpr const char* kPodNameKey = "csi.storage.k8s.io/pod.name";
 constexpr const char* kPodNamespaceKey = "csi.storage.k8s.io/pod.namespace";
@@ -172,17 +174,6 @@ Status checkStats(const rpc::StatsRequest& request, const std::string& target_ro
     return fail(Code::NotFound, "no volume is mounted at volume_path");
   }
   return {};
-}
-
-bool isCleanPath(std::string_view path) {
-  if (path.size() < 2 || path.front() != '/' || path.find('\0') != std::string_view::npos) { return false; }
-  for (std::size_t at = 1; at <= path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, end - at);
-    if (part.empty() || part == "." || part == "..") { return false; }
-    at = end + 1;
-  }
-  return true;
 }
 
 std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root) {

@@ -42,8 +42,6 @@ struct VolumeWish {
 [[nodiscard]] Status checkUnpublish(const rpc::UnpublishRequest& request, const std::string& target_root);
 [[nodiscard]] Status checkStats(const rpc::StatsRequest& request, const std::string& target_root);
 
-/// Absolute, without "//", "." and "..", and without '/' at the end.
-[[nodiscard]] bool isCleanPath(std::string_view path);
 /// A target as the kubelet makes it, <target root>/<uid>/volumes/kubernetes.io~csi/<volume>/mount, tells
 /// which pod it is of, and the volume's id.
 struct TargetOf {

@@ -14,6 +14,7 @@
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
+#include "model/cache_volume.h"
 #include "model/told.h"
 
 namespace gs::kapi {
@@ -289,6 +290,25 @@ std::string gangOf(const View& meta) {
   return text(meta["labels"]["scheduling.x-k8s.io/pod-group"]);
 }
 
+/// A name that no cache can have is none. Where the attribute names another namespace the driver refuses the
+/// volume, so no node is better for it.
+std::vector<model::ObjectKey> kernelCaches(const View& spec, const std::string& own_ns) {
+  constexpr std::size_t kMostOfAName = 253;
+  std::vector<model::ObjectKey> out;
+  for (const View volume : spec["volumes"].items()) {
+    const View csi = volume["csi"];
+    if (csi["driver"].str() != model::kCacheDriver) { continue; }
+    const std::string_view name = csi["volumeAttributes"][model::kCacheAttribute].str();
+    const View ns = csi["volumeAttributes"][model::kCacheNamespaceAttribute];
+    const bool is_its_own = ns.isNull() || ns.str() == own_ns;
+    if (name.empty() || name.size() > kMostOfAName || !is_its_own) { continue; }
+    out.push_back({ns.isNull() ? std::string{} : own_ns, std::string{name}});
+  }
+  sortUnique(out);
+  if (out.size() > model::kMostKernelCaches) { out.resize(model::kMostKernelCaches); }
+  return out;
+}
+
 bool hasTrueCondition(const View& status, std::initializer_list<std::string_view> types) {
   for (const View c : status["conditions"].items()) {
     if (c["status"].str() == "True" &&
@@ -387,6 +407,7 @@ model::Pod decodePod(const View& v) {
     pod.labels = stringMap(meta["labels"]);
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.tolerations = tolerationsOf(spec);
+    pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }

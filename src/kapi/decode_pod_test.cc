@@ -65,6 +65,46 @@ TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
               bound.tolerations.empty());
 }
 
+std::vector<std::string> cachesOf(const std::string& volumes, bool bound = false) {
+  const auto text = fmt::format(
+      R"({{"metadata": {{"namespace": "ml", "name": "p"}}, "spec": {{"nodeName": "{}", "volumes": [{}]}}}})",
+      bound ? "node-a" : "", volumes);
+  std::vector<std::string> out;
+  for (const auto& key : decodePod(parsed(text)).kernel_caches) { out.push_back(key.text()); }
+  return out;
+}
+
+std::string cacheVolume(const std::string& attributes, const char* driver = "csi.gkm.io") {
+  return fmt::format(R"({{"name": "v", "csi": {{"driver": "{}", "volumeAttributes": {{{}}}}}}})", driver,
+                     attributes);
+}
+
+TEST(DecodePod, KernelCachesAreThoseOfItsNamespaceAndOfTheClusterThatItsVolumesName) {
+  const std::string own = cacheVolume(R"("csi.gkm.io/GKMCache": "own", "csi.gkm.io/namespace": "ml")");
+  const std::string of_cluster = cacheVolume(R"("csi.gkm.io/GKMCache": "everybodys")");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(cachesOf(own + "," + of_cluster + "," + own), (Names{"everybodys", "ml/own"})) << "each once";
+  EXPECT_EQ(cachesOf(own, true), Names{}) << "what only a placement asks";
+  for (const auto& other :
+       {cacheVolume(R"("csi.gkm.io/GKMCache": "a", "csi.gkm.io/namespace": "theirs")"),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "a", "csi.gkm.io/namespace": "")"),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "a", "csi.gkm.io/namespace": 7)"),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "")"), cacheVolume(R"("csi.gkm.io/GKMCache": ["a"])"),
+        cacheVolume(R"("csi.gkm.io/GKMCache": ")" + std::string(254, 'a') + "\""), cacheVolume(""),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "a")", "other.io"), std::string{R"({"csi": []})"},
+        std::string{"7"}}) {
+    EXPECT_EQ(cachesOf(other), Names{}) << other;
+  }
+}
+
+TEST(DecodePod, OfVeryManyKernelCachesAFewAreKept) {
+  std::string volumes;
+  for (int i = 0; i < 1000; ++i) {
+    volumes += (i == 0 ? "" : ",") + cacheVolume(fmt::format(R"("csi.gkm.io/GKMCache": "c{}")", i));
+  }
+  EXPECT_EQ(cachesOf(volumes).size(), 32U);
+}
+
 TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
   EXPECT_EQ(decodePod(parsed(kPodText)).annotations,
             (std::map<std::string, std::string>{{"gpu.scheduling/claim", "four"},

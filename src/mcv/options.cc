@@ -27,8 +27,10 @@ Status validateImage(const Options& o) {
 
 Status validateRegistry(const Options& o) {
   const bool is_asked = o.push || (!o.create && !o.gpu_info && o.from.empty());
-  if (!is_asked && !(o.authfile + o.ca_file).empty()) {
-    return wrong("--authfile and --ca-file are for images in registries: with --push, or without --from");
+  if (!is_asked && !(o.authfile + o.ca_file + o.mirrors).empty()) {
+    return wrong(
+        "--authfile, --ca-file and --registry-mirror are for images in registries: with --push, or without "
+        "--from");
   }
   if (!is_asked && o.plain_http) {
     return wrong("--plain-http is for images in registries: with --push, or without --from");

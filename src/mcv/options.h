@@ -33,6 +33,7 @@ struct Options {
   bool push = false;
   std::string authfile{};
   std::string ca_file{};
+  std::string mirrors{};  // as cacherim/registry/mirrors.h has them
   bool plain_http = false;
   std::string sign{};  // a private key's file
   bool verify = false;

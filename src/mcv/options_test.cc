@@ -45,9 +45,14 @@ TEST(McvOptions, WhatDoesNotGoTogetherIsSaid) {
       {{.image = kImage, .extract = true, .push = true}, "--push can only be used with --create"},
       {{.image = kImage, .extract = true, .authfile = "a", .ca_file = "c", .plain_http = true}, ""},
       {{.image = kImage, .extract = true, .from = "oci:x", .authfile = "a"},
-       "--authfile and --ca-file are for images in registries: with --push, or without --from"},
+       "--authfile, --ca-file and --registry-mirror are for images in registries: with --push, or without "
+       "--from"},
       {{.image = kImage, .dir = "d", .create = true, .ca_file = "c"},
-       "--authfile and --ca-file are for images in registries: with --push, or without --from"},
+       "--authfile, --ca-file and --registry-mirror are for images in registries: with --push, or without "
+       "--from"},
+      {{.image = kImage, .extract = true, .from = "oci:x", .mirrors = "quay.io=https://m"},
+       "--authfile, --ca-file and --registry-mirror are for images in registries: with --push, or without "
+       "--from"},
       {{.image = kImage, .dir = "d", .create = true, .plain_http = true},
        "--plain-http is for images in registries: with --push, or without --from"},
       {{.image = kImage, .extract = true, .to = "oci:x"}, "--to can only be used with --create"},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cacherim/registry/auth_files.h"
+#include "cacherim/registry/mirrors.h"
 
 namespace gs::mcv {
 namespace {
@@ -28,6 +29,9 @@ Result<cacherim::RegistryOptions> registryOptions(const Options& options, const 
                                                   const Environment& environment) {
   cacherim::RegistryOptions out;
   out.ca_file = options.ca_file;
+  auto mirrors = cacherim::parseMirrors("--registry-mirror", options.mirrors);
+  if (!mirrors) { return tl::unexpected(std::move(mirrors).error()); }
+  out.mirrors = *std::move(mirrors);
   if (options.plain_http) { out.plain_http.insert(image.registry); }
   auto credentials = cacherim::readAuthFiles(options.authfile, environment);
   if (!credentials) { return tl::unexpected(std::move(credentials).error()); }
@@ -36,7 +40,7 @@ Result<cacherim::RegistryOptions> registryOptions(const Options& options, const 
 }
 
 Status push(cacherim::OciLayout& from, const kcache::Digest& digest, const kcache::Reference& name,
-            cacherim::RegistryWriter& to) {
+            cacherim::RegistryWriter& to, Progress& progress) {
   const auto fetched = from.manifest({name.registry, name.repository, "", digest});
   if (!fetched) { return tl::unexpected(fetched.error()); }
   const auto any = kcache::parseManifest(fetched->text, fetched->media_type);
@@ -45,9 +49,20 @@ Status push(cacherim::OciLayout& from, const kcache::Digest& digest, const kcach
   if (manifest == nullptr) { return fail(Code::Invalid, digest.text() + " is an index, and no image"); }
   std::vector<kcache::Descriptor> blobs = manifest->layers;
   blobs.push_back(manifest->config);
+  std::int64_t total = 0;
+  for (const kcache::Descriptor& blob : blobs) { total += blob.size; }
+  progress.begin("pushing", total);
   for (const kcache::Descriptor& blob : blobs) {
-    if (Status sent = to.blob(name, blob, reader(from.pathOf(blob.digest)), ""); !sent) { return sent; }
+    const cacherim::OpenBlob open = [&, file = reader(from.pathOf(blob.digest))] {
+      return [&progress, read = file()](char* to_here, std::size_t room) {
+        const std::size_t put = read(to_here, room);
+        progress.add(put);
+        return put;
+      };
+    };
+    if (Status sent = to.blob(name, blob, open, ""); !sent) { return sent; }
   }
+  progress.end();
   return to.manifest(name, manifest->media_type, fetched->text);
 }
 

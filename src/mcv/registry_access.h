@@ -10,6 +10,7 @@
 #include "cacherim/registry/registry_writer.h"
 #include "mcv/extract.h"
 #include "mcv/options.h"
+#include "mcv/progress.h"
 
 namespace gs::mcv {
 
@@ -21,6 +22,6 @@ namespace gs::mcv {
 /// Brings the image of that digest, with all that its manifest names, under its name to the registry.
 /// Errors as those of RegistryWriter and OciLayout.
 [[nodiscard]] Status push(cacherim::OciLayout& from, const kcache::Digest& digest,
-                          const kcache::Reference& name, cacherim::RegistryWriter& to);
+                          const kcache::Reference& name, cacherim::RegistryWriter& to, Progress& progress);
 
 }  // namespace gs::mcv

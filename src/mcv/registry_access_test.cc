@@ -141,6 +141,25 @@ TEST_F(McvRegistryTest, AnImageGoesToTheRegistryInItsNameAndComesFromThere) {
   EXPECT_EQ(call({.image = fake.image().text(), .inspect = true, .plain_http = true}), kDone) << err_.str();
 }
 
+TEST_F(McvRegistryTest, AMirrorIsAskedInPlaceOfTheRegistry) {
+  Shelf shelf;
+  cacherim::FakeRegistry fake{[&](cacherim::Peer& peer, net::Request request, int) {
+    request.target = request.target.substr(0, request.target.find("?ns=registry.invalid"));
+    return shelf.serve(peer, request);
+  }};
+  ASSERT_EQ(call(pushing(fake)), kDone) << err_.str();
+  Options options = extracting(fake);
+  options.image = "registry.invalid/a/b:v1";
+  options.plain_http = false;
+  options.mirrors = "registry.invalid=" + fake.url();
+  EXPECT_EQ(call(options), kDone) << err_.str();
+  EXPECT_TRUE(isThere());
+  options.mirrors = "registry.invalid";
+  EXPECT_EQ(call(options), kFailed);
+  EXPECT_NE(err_.str().find("--registry-mirror: 'registry.invalid' is no REGISTRY=URL"), std::string::npos)
+      << err_.str();
+}
+
 TEST_F(McvRegistryTest, WhatIsPushedCanStayInAFolderToo) {
   Shelf shelf;
   cacherim::FakeRegistry fake{

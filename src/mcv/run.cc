@@ -18,6 +18,7 @@
 #include "cacherim/trust/verify.h"
 #include "mcv/create.h"
 #include "mcv/gpus.h"
+#include "mcv/progress.h"
 #include "mcv/registry_access.h"
 #include "mcv/signatures.h"
 
@@ -86,7 +87,8 @@ struct Opened {
 
 class Run {
  public:
-  Run(const Options& options, const Surroundings& in) : o_{options}, in_{in} {}
+  Run(const Options& options, const Surroundings& in)
+      : o_{options}, in_{in}, progress_{in.clock, in.terminal} {}
 
   int operator()() {
     if (const Status fine = validate(o_); !fine) { return failed(fine.error(), kWrong); }
@@ -99,6 +101,7 @@ class Run {
 
  private:
   int failed(const Error& error, int status) {
+    progress_.end();
     in_.err << error.message << '\n';
     return status;
   }
@@ -121,9 +124,10 @@ class Run {
           kWrong);
     }
     if (Status fine = readSigningKey(); !fine) { return failed(fine.error(), kNotCreated); }
-    const auto packed = pack(o_.dir, name);
+    auto packed = pack(o_.dir, name);
     if (!packed) { return failed(packed.error(), kNotCreated); }
     for (const std::string& note : packed->cache.notes) { log::warn(note); }
+    watch(*packed);
     if (o_.push && o_.to.empty()) { return pushOnly(*packed); }
     const bool is_layout = place.kind == Place::Kind::OciLayout;
     const auto written = is_layout ? cacherim::writeOciLayout(packed->image, place.path)
@@ -133,6 +137,20 @@ class Run {
       return failed(sent.error(), kNotCreated);
     }
     return sayCreated(*packed, *written, place.text());
+  }
+
+  /// Bytes of its files, as they are packed.
+  void watch(Packed& packed) {
+    progress_.begin("packing", packed.cache.size_bytes);
+    for (cacherim::NewEntry& one : packed.image.entries) {
+      if (one.is_folder) { continue; }
+      one.bytes = [this, bytes = std::move(one.bytes)](const cacherim::ByteSink& sink) {
+        return bytes([&](std::string_view piece) {
+          progress_.add(piece.size());
+          return sink(piece);
+        });
+      };
+    }
   }
 
   /// The layout lies where temporary files do, and goes.
@@ -152,13 +170,16 @@ class Run {
 
   /// Nothing without --push.
   Status pushed(const Packed& packed, const cacherim::WrittenImage& written, const std::string& folder) {
+    progress_.end();
     if (!o_.push) { return {}; }
     const kcache::Reference& name = packed.image.name;
     auto how = registryOptions(o_, name, in_.environment);
     if (!how) { return tl::unexpected(how.error()); }
     cacherim::OciLayout layout{folder};
     cacherim::RegistryWriter registry{std::move(*how), in_.clock, in_.rng, in_.pause};
-    if (Status sent = push(layout, written.digest, name, registry); !sent || !signing_key_) { return sent; }
+    if (Status sent = push(layout, written.digest, name, registry, progress_); !sent || !signing_key_) {
+      return sent;
+    }
     auto again = registryOptions(o_, name, in_.environment);
     if (!again) { return tl::unexpected(again.error()); }
     cacherim::Registry reading{std::move(*again), in_.clock, in_.rng, in_.pause};
@@ -309,7 +330,7 @@ class Run {
     Extraction how{.folder = o_.dir.empty() ? defaultFolder(*type, in_.environment) : o_.dir,
                    .root = o_.mount_path};
     if (o_.baremetal && !gpus->empty()) { how.gpus = *gpus; }
-    const auto done = extract(*opened->source, opened->reference, image, how);
+    const auto done = extractWatched(*opened, how);
     if (!done) { return failed(done.error(), kFailed); }
     warnOfSize(image, *done);
     if (asJson()) {
@@ -326,6 +347,16 @@ class Run {
                            how.folder, plural(done->files, "file", "files"),
                            plural(done->bytes, "byte", "bytes"));
     return kDone;
+  }
+
+  Result<Extracted> extractWatched(const Opened& opened, const Extraction& how) {
+    std::int64_t total = 0;
+    for (const kcache::Descriptor& layer : opened.image.manifest.layers) { total += layer.size; }
+    progress_.begin("extracting", total);
+    WatchedSource source{*opened.source, progress_};
+    auto out = extract(source, opened.reference, opened.image, how);
+    progress_.end();
+    return out;
   }
 
   /// None: nothing is checked.
@@ -368,6 +399,7 @@ class Run {
 
   const Options& o_;
   const Surroundings& in_;
+  Progress progress_;
   std::optional<signature::PrivateKey> signing_key_{};
 };
 

@@ -22,6 +22,8 @@ struct Surroundings {
   Rng rng;                 // spreads them
   std::ostream& out;       // what was asked
   std::ostream& err;       // what is wrong, a line each
+  /// Shows how far things are; nullptr: nobody looks.
+  std::ostream* terminal = nullptr;
 };
 
 /// The exit status.

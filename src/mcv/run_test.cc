@@ -106,6 +106,35 @@ TEST_F(McvTest, ACacheGoesIntoAnImageAndComesOutOfIt) {
   }
 }
 
+TEST_F(McvTest, ATerminalIsShownHowFarThingsAreAndIsLeftClean) {
+  /// One on which each look takes a second.
+  struct Slow final : Clock {
+    mutable Now at{};
+    [[nodiscard]] Now now() const override {
+      at.mono += std::chrono::seconds{1};
+      return at;
+    }
+  };
+  const Slow slow;
+  std::ostringstream terminal;
+  const auto callSlowly = [&](const Options& options) {
+    return run(options, {gpus_, [](const char*) { return std::optional<std::string>{}; }, slow, pause_,
+                         Rng{1}, out_, err_, &terminal});
+  };
+  ASSERT_EQ(callSlowly(creating("rocm")), kDone) << err_.str();
+  EXPECT_NE(terminal.str().find("\r\x1b[Kpacking  78.5 KiB of 78.5 KiB  100%  "), std::string::npos)
+      << terminal.str();
+  EXPECT_TRUE(terminal.str().ends_with("\r\x1b[K"));
+  terminal.str("");
+  ASSERT_EQ(callSlowly(extracting("there")), kDone) << err_.str();
+  EXPECT_NE(terminal.str().find("\r\x1b[Kextracting  "), std::string::npos) << terminal.str();
+  EXPECT_NE(terminal.str().find("100%"), std::string::npos) << terminal.str();
+  EXPECT_TRUE(terminal.str().ends_with("\r\x1b[K"));
+  EXPECT_EQ(err_.str(), "");
+  ASSERT_EQ(call(extracting("elsewhere")), kDone);
+  EXPECT_EQ(err_.str(), "");
+}
+
 TEST_F(McvTest, TheSameCacheHasTheSameDigest) {
   Options options = creating("rocm");
   options.output = "json";
@@ -245,7 +274,7 @@ TEST_F(McvTest, WhatIsHiddenIsNotPacked) {
   EXPECT_EQ(files, kcache::rocmSample().size());
 }
 
-// 9.24: the ancestor's second look in a process found no GPU.
+// docs/gkm-faults.md 24: the ancestor's second look in a process found no GPU.
 TEST_F(McvTest, TheSecondLookIsAsTheFirst) {
   put("cuda", kCuda80);
   ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();

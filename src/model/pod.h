@@ -84,6 +84,9 @@ struct Pod {
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   Labels labels;
+  /// Kernel caches that it mounts, of its own namespace and of the cluster (""), which are those that it may
+  /// (model/cache_volume.h); sorted, unique, at most kMostKernelCaches.
+  std::vector<ObjectKey> kernel_caches;
   /// Fields used that we do not count yet, as their paths ("spec.affinity",
   /// "spec.containers[].ports[].hostPort" ...), sorted, unique.
   /// Such a pod is Unschedulable with that reason (R31).

@@ -1,4 +1,4 @@
-// Names of the operator's metrics (docs/gkm-operator.md).
+// Names of the metrics that gkm-operator and gkm-agent give as effects (docs/gkm-operator.md, gkm-agent.md).
 #pragma once
 
 namespace gs::gkm {
@@ -8,5 +8,7 @@ inline constexpr const char* kDeletingCaches = "gkm_operator_deleting_caches";
 inline constexpr const char* kNodeObjects = "gkm_operator_node_objects";
 inline constexpr const char* kLostNodeObjects = "gkm_operator_lost_node_objects";
 inline constexpr const char* kWrites = "gkm_operator_writes_total";
+
+inline constexpr const char* kNodeWrites = "gkm_agent_writes_total";
 
 }  // namespace gs::gkm

@@ -24,35 +24,59 @@ namespace {
 using std::chrono::milliseconds;
 namespace wire = ::csi::v1;
 
+/// Called by gRPC's threads, asked by the test's.
 class FakeDriver final : public CsiDriver {
  public:
   Status publish(const PublishRequest& request) override {
     ++inside;
     while (hangs) { ::usleep(1000); }
-    const std::lock_guard lock{mutex};
-    published = request;
-    return answer;
+    const std::lock_guard lock{mutex_};
+    published_ = request;
+    return answer_;
   }
   Status unpublish(const UnpublishRequest& request) override {
-    unpublished = request;
-    return answer;
+    const std::lock_guard lock{mutex_};
+    unpublished_ = request;
+    return answer_;
   }
   Result<VolumeStats> stats(const StatsRequest&) override {
-    if (!answer) { return tl::unexpected(answer.error()); }
+    if (Status now = ready(); !now) { return tl::unexpected(now.error()); }
     return VolumeStats{{10, 4, 6}, {5, 2, 3}};
   }
-  Status ready() override { return answer; }
+  Status ready() override {
+    const std::lock_guard lock{mutex_};
+    return answer_;
+  }
   void registered(bool is_registered, const std::string& error) override {
-    said = (is_registered ? "yes" : "no") + error;
+    const std::lock_guard lock{mutex_};
+    said_ = (is_registered ? "yes" : "no") + error;
   }
 
-  std::mutex mutex;
-  Status answer;
-  PublishRequest published;
-  UnpublishRequest unpublished;
-  std::string said;
+  void answerWith(Status answer) {
+    const std::lock_guard lock{mutex_};
+    answer_ = std::move(answer);
+  }
+  PublishRequest published() {
+    const std::lock_guard lock{mutex_};
+    return published_;
+  }
+  UnpublishRequest unpublished() {
+    const std::lock_guard lock{mutex_};
+    return unpublished_;
+  }
+  std::string said() {
+    const std::lock_guard lock{mutex_};
+    return said_;
+  }
   std::atomic<bool> hangs = false;
   std::atomic<int> inside = 0;
+
+ private:
+  std::mutex mutex_;
+  Status answer_;
+  PublishRequest published_;
+  UnpublishRequest unpublished_;
+  std::string said_;
 };
 
 class CsiServerTest : public testing::Test {
@@ -112,7 +136,7 @@ TEST_F(CsiServerTest, TheKubeletLearnsWhoItIsAtOneSocket) {
   ASSERT_TRUE(call<::pluginregistration::Registration>(
                   &::pluginregistration::Registration::Stub::NotifyRegistrationStatus, status, nothing)
                   .ok());
-  EXPECT_EQ(driver_.said, "nono such node");
+  EXPECT_EQ(driver_.said(), "nono such node");
   wire::NodeGetInfoResponse node;
   ASSERT_TRUE(call<wire::Node>(&wire::Node::Stub::NodeGetInfo, wire::NodeGetInfoRequest{}, node).ok());
   EXPECT_EQ(node.node_id(), "node-a");
@@ -136,7 +160,7 @@ TEST_F(CsiServerTest, IdentityIsReadyWhenTheDriverIs) {
                   .ok());
   EXPECT_EQ(can.capabilities_size(), 0);
   for (const bool is_ready : {true, false}) {
-    driver_.answer = is_ready ? Status{} : fail(Code::Unavailable, "no store");
+    driver_.answerWith(is_ready ? Status{} : fail(Code::Unavailable, "no store"));
     wire::ProbeResponse probe;
     ASSERT_TRUE(call<wire::Identity>(&wire::Identity::Stub::Probe, wire::ProbeRequest{}, probe).ok());
     EXPECT_TRUE(probe.has_ready());
@@ -153,25 +177,26 @@ TEST_F(CsiServerTest, RequestsComeAsTheyWereSent) {
   request.mutable_volume_capability()->mutable_mount()->add_mount_flags("noexec");
   (*request.mutable_volume_context())["csi.gkm.io/GKMCache"] = "vectors";
   ASSERT_TRUE(publish(request).ok());
-  EXPECT_EQ(driver_.published.volume_id, "v");
-  EXPECT_EQ(driver_.published.target_path, "/t");
-  EXPECT_TRUE(driver_.published.read_only && driver_.published.has_capability && !driver_.published.is_block);
-  EXPECT_EQ(driver_.published.mount_flags, std::vector<std::string>{"noexec"});
-  EXPECT_EQ(driver_.published.context,
+  EXPECT_EQ(driver_.published().volume_id, "v");
+  EXPECT_EQ(driver_.published().target_path, "/t");
+  EXPECT_TRUE(driver_.published().read_only && driver_.published().has_capability &&
+              !driver_.published().is_block);
+  EXPECT_EQ(driver_.published().mount_flags, std::vector<std::string>{"noexec"});
+  EXPECT_EQ(driver_.published().context,
             (std::map<std::string, std::string>{{"csi.gkm.io/GKMCache", "vectors"}}));
   request.mutable_volume_capability()->mutable_block();
   ASSERT_TRUE(publish(request).ok());
-  EXPECT_TRUE(driver_.published.is_block);
+  EXPECT_TRUE(driver_.published().is_block);
   request.clear_volume_capability();
   ASSERT_TRUE(publish(request).ok());
-  EXPECT_FALSE(driver_.published.has_capability);
+  EXPECT_FALSE(driver_.published().has_capability);
 
   wire::NodeUnpublishVolumeRequest other;
   other.set_volume_id("v");
   other.set_target_path("/t");
   wire::NodeUnpublishVolumeResponse nothing;
   ASSERT_TRUE(call<wire::Node>(&wire::Node::Stub::NodeUnpublishVolume, other, nothing).ok());
-  EXPECT_EQ(driver_.unpublished.volume_id + driver_.unpublished.target_path, "v/t");
+  EXPECT_EQ(driver_.unpublished().volume_id + driver_.unpublished().target_path, "v/t");
 
   wire::NodeGetVolumeStatsResponse stats;
   ASSERT_TRUE(
@@ -191,7 +216,7 @@ TEST_F(CsiServerTest, ErrorsHaveTheCodesOfTheSpecification) {
                                        {Code::Unavailable, grpc::StatusCode::UNAVAILABLE},
                                        {Code::Deadline, grpc::StatusCode::DEADLINE_EXCEEDED},
                                        {Code::Internal, grpc::StatusCode::INTERNAL}}) {
-    driver_.answer = fail(code, "because");
+    driver_.answerWith(fail(code, "because"));
     const grpc::Status got = publish({});
     EXPECT_EQ(got.error_code(), expected);
     EXPECT_EQ(got.error_message(), "because");

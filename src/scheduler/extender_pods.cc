@@ -98,7 +98,9 @@ std::vector<int> ExtenderPods::prioritize(const model::Pod& asked,
   const auto door = b_.pending.readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return std::vector<int>(nodes.size(), 0); }
-  auto scores = sched::scoresFor(statesOf(nodes), *request, pod.uid);
+  auto scores = sched::scoresFor(
+      statesOf(nodes), *request, pod.uid,
+      [this](const auto& caches, const auto& node) { return b_.node_caches.bonus(caches, node); });
   const auto best = std::max_element(scores.begin(), scores.end());
   const bool known = c_.cache().pod(pod.uid) != nullptr && !pod.bound() && !b_.binder.has(pod.uid);
   if (best == scores.end() || *best == 0 || !known) { return scores; }

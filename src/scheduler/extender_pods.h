@@ -87,6 +87,7 @@ class ExtenderPods : public controller::Part {
     Binder& binder;
     Leftovers& leftovers;
     Nominator& nominator;
+    const NodeCaches& node_caches;
   };
   ExtenderPods(Context& context, Beside beside) : c_{context}, b_{beside} { c_.parts.add(*this); }
 

@@ -37,31 +37,39 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
 Scheduler::Scheduler(Config config, Rng rng)
     : c_{std::move(config), rng},
       informers_{c_.engine, watched(c_.config), c_.rng, c_.config.listed_to_catch_up},
+      node_caches_{c_.config.cache_weight, c_.rng},
       leadership_{c_.config},
       slots_{c_.config.max_open_grants},
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
       proofs_{c_},
       pending_{c_},
-      unschedulable_{c_, pending_},
+      fetch_first_{c_, node_caches_},
+      unschedulable_{c_, pending_, node_caches_, fetch_first_},
       probes_{c_, slots_, pending_},
-      binder_{c_, desk_, slots_, pending_, proofs_},
+      binder_{c_, {desk_, slots_, pending_, proofs_, node_caches_}},
       bound_leases_{c_, desk_, leadership_.record()},
       leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
       claim_warnings_{c_},
       nominator_{c_},
-      extender_pods_{c_, {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_}},
+      extender_pods_{c_,
+                     {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_, node_caches_}},
       placer_{c_,
               {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
                nominator_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
+  if (node_caches_.on()) {
+    c_.engine.decider().setBonus(
+        [this](const auto& caches, const auto& node) { return node_caches_.bonus(caches, node); });
+  }
 }
 
 kapi::Effects Scheduler::start(Now now) {
   c_.now = now;
   informers_.start(now, c_.out);
+  node_caches_.start(now, c_.out);
   changesApplied();
   wakeAtNextDue();
   informers_.sent(c_.out);
@@ -77,6 +85,11 @@ void Scheduler::changesApplied() {
   leadership_.stop();
 }
 
+void Scheduler::cachesChanged() {
+  for (const auto& node : node_caches_.takeChanged()) { c_.engine.ledger().lookAgain(node); }
+  if (!node_caches_.wentBack().empty()) { informers_.historyWentBack(node_caches_.wentBack()); }
+}
+
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
   take(event, now);
   return decide(now);
@@ -86,6 +99,8 @@ void Scheduler::take(const Event& event, Now now) {
   c_.now = now;
   if (informers_.handle(event, now, c_.out)) {
     // the engine knows
+  } else if (node_caches_.handle(event, now, c_.out)) {
+    cachesChanged();
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     if (!leadership_.handle(*outcome, now, c_.out)) { (void)c_.parts.handle(*outcome, now, c_.out); }
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
@@ -196,6 +211,7 @@ void Scheduler::sayTrouble(const std::string& trouble) {
 
 void Scheduler::tick() {
   informers_.tick(c_.now, c_.out);
+  node_caches_.tick(c_.now, c_.out);
   changesApplied();
   c_.engine.tick(c_.now.mono);
   if (leadership_.isStandby()) { return; }
@@ -294,6 +310,7 @@ void Scheduler::work() {
     for (const auto& notice : notices) { noticed(notice); }
     if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
+  for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
   extender_pods_.settle();
   unschedulable_.tellSome();
   blocked_.pump();
@@ -350,6 +367,7 @@ Readiness Scheduler::readiness() const {
   Readiness r;
   r.leading = leadership_.leads();
   bool ok = informers_.check(r.checks);
+  node_caches_.check(r.checks);
   const char* role = leadership_.isStandby() ? "standby" : r.leading ? "leader" : "leader, recovering";
   r.checks.emplace_back("role", role);
   const LeaseRecord& record = leadership_.record();

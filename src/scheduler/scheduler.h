@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "engine/informers.h"
+#include "scheduler/caches/fetch_first.h"
+#include "scheduler/caches/node_caches.h"
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
 #include "scheduler/extender_pods.h"
@@ -113,6 +115,7 @@ class Scheduler {
  private:
   // scheduler.cc: events in, effects out, leadership
   void changesApplied();
+  void cachesChanged();
   void led(const kapi::Leadership& leadership);
   void expectSync();
   void begin();
@@ -143,12 +146,14 @@ class Scheduler {
 
   Context c_;
   engine::Informers informers_;
+  NodeCaches node_caches_;
   Leadership leadership_;
   Slots slots_;
   StatusRevision status_revision_;
   LeaseDesk desk_;
   GoneProofs proofs_;
   PendingPods pending_;
+  FetchFirst fetch_first_;
   Unschedulable unschedulable_;
   Probes probes_;
   Binder binder_;

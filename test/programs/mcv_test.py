@@ -3,44 +3,20 @@
 GS_BIN: where the programs are (default: build/release/bin). Needs skopeo; no network.
 """
 
-import gzip
 import hashlib
-import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import unittest
+
+from sample_caches import IMAGE, LABELS, write_sample
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
-IMAGE = "quay.io/gkm/vector-add-cache:rocm"
-HASH = "6088b9b2e5149e06670bcec5bb3df8c56758f20ec349dd5f77f1507fe7cdf5fa"
-KEY = "MCELTMXFCSPAMZYLZ3C3WPPYYVTVR4QOYNE52X3X6FIH7Z6N6X5A"
-KERNEL = {"hash": HASH, "target": {"backend": "hip", "arch": "gfx90a", "warp_size": 64}, "num_warps": 4, "num_stages": 2, "debug": False}
-LABELS = {"cache.triton.image/cache-size-bytes": "80415", "cache.triton.image/entry-count": "1",
-          "cache.triton.image/summary": '{"targets":[{"backend":"hip","arch":"gfx90a","warp_size":64}]}',
-          "org.opencontainers.image.title": "vector-add-cache"}
-# The ancestor's sample vector-add-cache-rocm, its code replaced by zeros.
-SIZES = {"CETLGDE7YAKGU4FRJ26IM6S47TFSIUU7KWBWDR3H2K3QRNRABUCA/__triton_launcher.so": 17808,
-         "CHN6BLIJ7AJJRKY2IETERW2O7JXTFBUD3PH2WE3USNVKZEKXG64Q/hip_utils.so": 17544,
-         f"{KEY}/__grp__add_kernel.json": 722, f"{KEY}/add_kernel.amdgcn": 9433, f"{KEY}/add_kernel.hsaco": 5816,
-         f"{KEY}/add_kernel.json": 932, f"{KEY}/add_kernel.llir": 4523, f"{KEY}/add_kernel.ttgir": 3251, f"{KEY}/add_kernel.ttir": 2842,
-         "c4d45c651d6ac181a78d8d2f3ead424b8b8f07dd23dc3de0a99f425d8a633fc6/hip_utils.so": 17544}
-
-
-def write_sample(folder):
-    group = {"child_paths": {f"add_kernel.{end}": f"/workspace/.triton/cache/{KEY}/add_kernel.{end}"
-                             for end in ("ttir", "ttgir", "llir", "amdgcn", "hsaco", "json")}}
-    for path, size in SIZES.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(KERNEL) if path.endswith("/add_kernel.json") else json.dumps(group) if "__grp__" in path else None
-        file.write_bytes(text.encode().ljust(size) if text else bytes(size))
 
 
 def without_paths(folder):
@@ -120,36 +96,6 @@ class Mcv(unittest.TestCase):
         (layout / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
             {"mediaType": "application/vnd.docker.distribution.manifest.v2+json", "digest": f"sha256:{digest}", "size": len(text)}]}))
         self.assertEqual(without_paths(self.extracted("oci:as-oci")), without_paths(self.sample))
-
-    def test_the_golden_images_shape_is_read(self):
-        """As `buildah push` in the ancestor's container wrote it: one plain layer, names without "./"."""
-        layer, archive = self.folder / "layer.tar", self.folder / "golden.tar"
-        with tarfile.open(layer, "w", format=tarfile.USTAR_FORMAT) as tar:
-            def add(name, data=b""):
-                info = tarfile.TarInfo(name)
-                info.type, info.mode = (tarfile.REGTYPE, 0o644) if data else (tarfile.DIRTYPE, 0o755)
-                info.size = len(data)
-                tar.addfile(info, io.BytesIO(data))
-            add("io.triton.cache")
-            for folder in sorted(path.name for path in self.sample.iterdir()):
-                add(f"io.triton.cache/{folder}")
-                for file in sorted((self.sample / folder).iterdir()):
-                    add(f"io.triton.cache/{folder}/{file.name}", data=file.read_bytes())
-            add("io.triton.manifest")
-            add("io.triton.manifest/manifest.json", data=b'{"triton":[]}')
-        name = hashlib.sha256(layer.read_bytes()).hexdigest()
-        config = json.dumps({"architecture": "amd64", "os": "linux", "config": {"WorkingDir": "/", "Labels": LABELS},
-                             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name}"]}}).encode()
-        (self.folder / "config").write_bytes(config)
-        (self.folder / "list").write_text(json.dumps([{"Config": f"{hashlib.sha256(config).hexdigest()}.json", "RepoTags": [IMAGE],
-                                                       "Layers": [f"{name}.tar"]}]))
-        with tarfile.open(archive, "w") as tar:
-            tar.add(layer, f"{name}.tar")
-            tar.add(self.folder / "config", f"{hashlib.sha256(config).hexdigest()}.json")
-            tar.add(self.folder / "list", "manifest.json")
-        self.assertEqual(without_paths(self.extracted(f"docker-archive:{archive}")), without_paths(self.sample))
-        (self.folder / "golden.tar.gz").write_bytes(gzip.compress(archive.read_bytes()))
-        self.assertEqual(without_paths(self.extracted("docker-archive:golden.tar.gz")), without_paths(self.sample))
 
     def test_the_same_cache_is_the_same_image(self):
         first = self.create("oci:layout")

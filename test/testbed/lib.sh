@@ -17,6 +17,7 @@ CSI_TEST_VERSION=v5.6.0
 CERT_MANAGER_VERSION=v1.21.2
 PROMETHEUS_OPERATOR_VERSION=v0.85.0
 ARGOCD_VERSION=v3.2.1
+TRITON_VERSION=3.2.0
 
 TESTBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=$(cd "$TESTBED/../.." && pwd)
@@ -36,6 +37,7 @@ tool() {
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load) echo "$CACHE/load-$(sources_version load)/load" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
+    sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
@@ -45,6 +47,8 @@ tool() {
 }
 
 # Files of other projects' custom resources, which objects of the charts are checked against; `build crds` fetches them.
+# Triton as Python finds it; not there where PyPI could not be reached.
+triton_folder() { echo "$CACHE/triton-$TRITON_VERSION"; }
 foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION-argocd-$ARGOCD_VERSION"; }
 
 # What is ours has no version: its sources' hash is one.

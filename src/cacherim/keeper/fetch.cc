@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cacherim/image/folder.h"
+#include "cacherim/keeper/hashed_writer.h"
 #include "kcache/content/labels.h"
 #include "kcache/content/paths.h"
 
@@ -94,21 +95,32 @@ class Fetch {
     const LayerFeed feed = [&](const ByteSink& sink) {
       return source_.blob(reference_, layer, [&](std::string_view piece) {
         if (how_.pace && !how_.pace(piece.size())) { return false; }
-        progress_.bytes += static_cast<std::int64_t>(piece.size());
+        const auto bytes = static_cast<std::int64_t>(piece.size());
+        progress_.bytes += bytes;
+        if (how_.totals != nullptr) { how_.totals->fetched += bytes; }
         return sink(piece);
       });
     };
-    if (Status read = readLayer(feed, rules_, writer); !read) { return read; }
+    HashedWriter hashed{writer};
+    if (Status read = readLayer(feed, rules_, hashed); !read) { return read; }
+    if (how_.totals != nullptr) { how_.totals->unpacked += writer.bytes(); }
+    const auto record = draft->read(layer.digest, hashed.finish());
+    if (!record) { return because(record.error()); }
+    return publishLayer(*draft, *record, how_.clock.now().wall,
+                        [this](const StoreStep& step) { return atStore(step); });
+  }
+
+  Status atStore(const StoreStep& step) {
     const MutexLock lock{how_.store.mutex};
-    return how_.store.store.publishLayer(*std::move(draft), layer.digest, how_.clock.now().wall);
+    return step(how_.store.store);
   }
 
   /// What lies where in the tree, before anything is changed.
-  Result<std::map<std::string, StoredFile>> filesOf(const std::vector<Digest>& layers)
-      GS_REQUIRES(how_.store.mutex) {
+  static Result<std::map<std::string, StoredFile>> filesOf(const Store& store,
+                                                           const std::vector<Digest>& layers) {
     std::map<std::string, StoredFile> out;
     for (const Digest& one : layers) {
-      auto record = how_.store.store.layer(one);
+      auto record = store.layer(one);
       if (!record) { return because(record.error()); }
       for (auto& [path, file] : record->files) { out.insert_or_assign(path, std::move(file)); }
     }
@@ -117,14 +129,15 @@ class Fetch {
   }
 
   /// The files that a pod has to have otherwise than the layers.
-  Result<std::map<std::string, std::string>> extrasOf(const std::map<std::string, StoredFile>& files)
-      GS_REQUIRES(how_.store.mutex) {
+  Result<std::map<std::string, std::string>> extrasOf(const Store& store, const std::vector<Digest>& layers) {
+    const auto files = filesOf(store, layers);
+    if (!files) { return because(files.error()); }
     std::map<std::string, std::string> out;
-    for (const auto& [path, file] : files) {
+    for (const auto& [path, file] : *files) {
       const bool may =
           kcache::bearsPaths(path) && file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
       if (!may) { continue; }
-      const auto text = how_.store.store.read(file, kcache::kMaxPathsText);
+      const auto text = store.read(file, kcache::kMaxPathsText);
       if (!text) { return because(text.error()); }
       if (auto changed = kcache::forRoot(how_.mount_path, path, *text)) {
         out.emplace(path, *std::move(changed));
@@ -136,11 +149,13 @@ class Fetch {
   Status publish(const Image& image, const std::vector<Digest>& layers) {
     const auto labels = kcache::readLabels(image.config.labels);
     const std::string summary = labels ? labels->summary.value_or("") : "";
-    const MutexLock lock{how_.store.mutex};
-    const auto files = filesOf(layers);
-    const auto extras = files ? extrasOf(*files) : because(files.error());
-    if (!extras) { return because(extras.error()); }
-    return how_.store.store.publishTree(*reference_.digest, layers, *extras, how_.clock.now().wall, summary);
+    const Wall now = how_.clock.now().wall;
+    const auto make = [&](Store& store) -> Result<NewTree> {
+      const auto extras = extrasOf(store, layers);
+      if (!extras) { return because(extras.error()); }
+      return store.makeTree(*reference_.digest, layers, *extras, now, summary);
+    };
+    return publishTree(make, now, [this](const StoreStep& step) { return atStore(step); });
   }
 
   Fetching& how_;

@@ -1,7 +1,8 @@
 // An image into the store: its layers, each fetched only if the store does not have it, and its tree.
 //
 // Several may go on side by side. Of two images that share a layer one fetches it and the other waits. The
-// store is touched under its mutex only; bytes come in and are unpacked without it.
+// store is touched under its mutex only. Bytes come in, are unpacked, hashed and brought to the disk without
+// it: who has much of that keeps nobody else from the store.
 // Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
 // where pods mount it, at Fetching::mount_path.
 #pragma once
@@ -23,6 +24,12 @@ namespace gs::cacherim {
 struct FetchProgress {
   std::atomic<std::int64_t> bytes = 0;  // of layers, as they are stored in the registry
   std::atomic<std::int64_t> total = 0;  // 0: not known yet
+};
+
+/// Of all fetches together; read by any thread.
+struct FetchTotals {
+  std::atomic<std::int64_t> fetched = 0;   // bytes of layers that came, as they are stored in the registry
+  std::atomic<std::int64_t> unpacked = 0;  // bytes of files that were in them
 };
 
 /// A store that several threads use.
@@ -77,6 +84,7 @@ struct Fetching {
   kcache::LayerLimits limits{};
   /// Before so many bytes are taken in; may wait. False: it is to end.
   std::function<bool(std::size_t bytes)> pace{};
+  FetchTotals* totals = nullptr;  // nullptr: nobody counts
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),

@@ -1,6 +1,6 @@
 // JobQueue: which job begins next. Namespaces take turns, and one has at most half of the workers (one at the
 // least), so that many caches of one user, or slow ones, keep nobody else waiting for long.
-// Jobs of one namespace come in their order. One thread.
+// Jobs of one namespace come in their order, but for those that are brought forward. One thread.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,15 @@ class JobQueue {
   void push(KeeperJob job) {
     const std::string ns = job.cache.ns;
     waiting_[ns].push_back(std::move(job));
+  }
+  /// These caches before others of their namespace; that changes nothing for other namespaces.
+  void bringForward(const std::set<model::ObjectKey>& first) {
+    for (const auto& cache : first) {
+      const auto of = waiting_.find(cache.ns);
+      if (of == waiting_.end()) { continue; }
+      std::stable_partition(of->second.begin(), of->second.end(),
+                            [&](const KeeperJob& job) { return first.contains(job.cache); });
+    }
   }
   /// nullopt: none may begin now. It counts as under way until ended().
   std::optional<KeeperJob> next() {

@@ -85,8 +85,10 @@ void Keeper::run() {
   JobQueue queue{options_.workers};
   while (true) {
     for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
+    if (wanted_ != nullptr) { queue.bringForward(wanted_->first); }
     while (auto job = queue.next()) { to_do_.push(*std::move(job)); }
     tell(keeping->turn(clock_.now()));
+    count(queue.waiting() + to_do_.size());
     const Mono next = clock_.now().mono + options_.look;
     if (auto news = news_.pop(next)) { hear(*keeping, queue, *std::move(news)); }
     if (news_.drained()) { return; }
@@ -95,12 +97,13 @@ void Keeper::run() {
 
 void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
   if (auto* wanted = std::get_if<kcache::WantedPtr>(&news)) {
-    keeping.want(std::move(*wanted));
+    wanted_ = std::move(*wanted);
+    keeping.want(wanted_);
     const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
     for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
     cancelUnless(is_wanted);
   } else {
-    const Ended& ended = std::get<Ended>(news);
+    const FetchEnd& ended = std::get<FetchEnd>(news);
     queue.ended(ended.job);
     keeping.finished(ended.job, ended.how);
   }
@@ -112,17 +115,48 @@ void Keeper::tell(kcache::NodeHas has) {
   outside_.tell(told_);
 }
 
+void Keeper::count(std::size_t waiting) {
+  KeeperFigures now{.under_way = {}, .waiting = waiting};
+  {
+    const MutexLock lock{store_->mutex};
+    now.store_bytes = store_->store.bytes();
+    now.store = store_->store.counters();
+  }
+  const MutexLock lock{mutex_};
+  counted_ = std::move(now);
+}
+
+KeeperFigures Keeper::figures() const {
+  const MutexLock lock{mutex_};
+  KeeperFigures out = counted_;
+  for (const auto& [source, job] : under_way_) { out.under_way.push_back(job); }
+  out.fetched_bytes = totals_.fetched;
+  out.unpacked_bytes = totals_.unpacked;
+  return out;
+}
+
 // ---- the threads that fetch
 
 void Keeper::work() {
   while (auto job = to_do_.pop()) {
-    Status how = carryOut(*job);
-    news_.push(Ended{*std::move(job), std::move(how)});
+    FetchEnd end = carryOut(*std::move(job));
+    if (outside_.ended) { outside_.ended(end); }
+    news_.push(std::move(end));
   }
 }
 
-Status Keeper::carryOut(const KeeperJob& job) {
-  if (Status admitted = outside_.admit(job.cache, job.image); !admitted) { return admitted; }
+FetchEnd Keeper::carryOut(KeeperJob job) {
+  FetchEnd out{.job = std::move(job)};
+  out.how = outside_.admit(out.job.cache, out.job.image);
+  if (!out.how) { return out; }
+  out.was_admitted = true;
+  const Mono began = clock_.now().mono;
+  out.how = fetch(out.job);
+  out.time = clock_.now().mono - began;
+  return out;
+}
+
+Status Keeper::fetch(const KeeperJob& job) {
   auto made = outside_.sources(job.image.image);
   if (!made) { return because(made.error()); }
   ImageSource* source = begin(job, *made);
@@ -135,14 +169,16 @@ Status Keeper::carryOut(const KeeperJob& job) {
                .architecture = options_.architecture,
                .mount_path = options_.mount_path,
                .limits = options_.limits,
-               .pace = [&](std::size_t bytes) {
-                 is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began);
-                 if (is_too_slow) { return false; }
-                 for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
-                   if (!pause_.wait(std::min(left, kLongestWait))) { return false; }
-                 }
-                 return true;
-               }};
+               .pace =
+                   [&](std::size_t bytes) {
+                     is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began);
+                     if (is_too_slow) { return false; }
+                     for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
+                       if (!pause_.wait(std::min(left, kLongestWait))) { return false; }
+                     }
+                     return true;
+                   },
+               .totals = &totals_};
   Status out = fetchImage(how, *source, job.image.image, *job.progress);
   end(source);
   if (out || !is_too_slow) { return out; }

@@ -39,6 +39,24 @@ class ByteRate {
   Mono free_at_ GS_GUARDED_BY(mutex_){};  // when what was taken has had its time
 };
 
+/// One attempt at an image, when it is over.
+struct FetchEnd {
+  KeeperJob job;
+  Status how{};
+  bool was_admitted = false;  // the cache may have the image; false: `how` says why not
+  Duration time{};            // of fetching, unpacking and publishing
+};
+
+/// What there is to count, of now.
+struct KeeperFigures {
+  std::vector<KeeperJob> under_way;  // being fetched
+  std::size_t waiting = 0;           // images whose turn has not come
+  std::int64_t fetched_bytes = 0;    // see FetchTotals
+  std::int64_t unpacked_bytes = 0;
+  std::uint64_t store_bytes = 0;  // of all contents, each once
+  StoreCounters store{};
+};
+
 class Keeper {
  public:
   static constexpr Duration kAgain = std::chrono::seconds{5};
@@ -62,6 +80,8 @@ class Keeper {
     /// Whether that cache may have that image. Asked before anything of it is fetched for it.
     std::function<Status(const model::ObjectKey& cache, const kcache::WantedImage& image)> admit;
     std::function<void(const kcache::NodeHasPtr& has)> tell;
+    /// By the workers; may be empty.
+    std::function<void(const FetchEnd& end)> ended{};
   };
   /// `clock` and `pause` outlive it.
   Keeper(Options options, Outside outside, Disk disk, const Clock& clock, Pause& pause);
@@ -75,20 +95,20 @@ class Keeper {
   void stop();
   /// From any thread.
   void want(kcache::WantedPtr wanted);
+  /// From any thread.
+  [[nodiscard]] KeeperFigures figures() const GS_EXCLUDES(mutex_);
 
  private:
-  struct Ended {
-    KeeperJob job;
-    Status how;
-  };
-  using News = std::variant<kcache::WantedPtr, Ended>;
+  using News = std::variant<kcache::WantedPtr, FetchEnd>;
 
   void run();
   /// nullptr: not now; why is told.
   [[nodiscard]] std::unique_ptr<Keeping> open();
   void hear(Keeping& keeping, JobQueue& queue, News news);
   void work();
-  [[nodiscard]] Status carryOut(const KeeperJob& job);
+  [[nodiscard]] FetchEnd carryOut(KeeperJob job);
+  [[nodiscard]] Status fetch(const KeeperJob& job);
+  void count(std::size_t waiting) GS_EXCLUDES(mutex_);
   void tell(kcache::NodeHas has);
   /// nullptr: it is to end.
   [[nodiscard]] ImageSource* begin(const KeeperJob& job, std::unique_ptr<ImageSource>& source)
@@ -105,14 +125,16 @@ class Keeper {
   Pause& pause_;
   ByteRate rate_;
   LayerClaims claims_;
+  FetchTotals totals_;
   std::unique_ptr<SharedStore> store_;
   kcache::WantedPtr wanted_;  // of the thread: the last one
   kcache::NodeHasPtr told_;   // the same
   Mailbox<News> news_{4096};
   Mailbox<KeeperJob> to_do_{64};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   bool is_stopping_ GS_GUARDED_BY(mutex_) = false;
   std::map<ImageSource*, KeeperJob> under_way_ GS_GUARDED_BY(mutex_);
+  KeeperFigures counted_ GS_GUARDED_BY(mutex_);  // what the thread that keeps has counted of it
   std::vector<std::unique_ptr<Worker>> threads_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/mutex.h"
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
@@ -46,11 +48,17 @@ class KeeperTest : public ::testing::Test {
     options.look = std::chrono::milliseconds{10};
     return std::make_unique<Keeper>(
         options,
-        Keeper::Outside{.sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
-                          return images_.source();
-                        },
-                        .admit = [](const model::ObjectKey&, const kcache::WantedImage&) { return Status{}; },
-                        .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); }},
+        Keeper::Outside{
+            .sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
+              return images_.source();
+            },
+            .admit = [this](const model::ObjectKey&, const kcache::WantedImage&) { return admitted_; },
+            .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); },
+            .ended =
+                [this](const FetchEnd& end) {
+                  const MutexLock lock{mutex_};
+                  ends_.push_back(end);
+                }},
         Disk{{}, false}, clock_, pause_);
   }
   static kcache::WantedPtr wanting(const kcache::Reference& image) {
@@ -69,7 +77,10 @@ class KeeperTest : public ::testing::Test {
   const SystemClock clock_{};
   RealPause pause_{clock_};
   ImagesOnPaper images_;
+  Status admitted_;
   Told told_;
+  Mutex mutex_;
+  std::vector<FetchEnd> ends_;  // under the mutex, until the keeper has stopped
 };
 
 TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
@@ -80,6 +91,77 @@ TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
   EXPECT_TRUE(comes(HasImage::What::Here));
   keeper->want(std::make_shared<const kcache::Wanted>());
   EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.caches.empty(); }));
+}
+
+TEST_F(KeeperTest, WhileAnImageIsBeingFetchedPodsAreCounted) {
+  const model::ObjectKey two{"ns", "two"};
+  const auto first = images_.make({{{"K/a", "one"}}});
+  const auto second = images_.make({{{"K/a", "two"}}});
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(first));
+  ASSERT_TRUE(comes(HasImage::What::Here));
+  std::promise<void> go;
+  images_.fate = [held = go.get_future().share()](const kcache::Digest&) {
+    held.wait();
+    return Status{};
+  };
+  kcache::Wanted both = *wanting(first);
+  both.images.emplace(two, kcache::WantedImage{"quay.io/gkm/a:c", second, 0});
+  keeper->want(std::make_shared<const kcache::Wanted>(std::move(both)));
+  const auto secondIs = [&](HasImage::What what) {
+    return told_.waitFor([&](const kcache::NodeHas& has) {
+      return has.caches.contains(two) && has.caches.at(two).at(second.digest->text()).what == what;
+    });
+  };
+  EXPECT_TRUE(secondIs(HasImage::What::Coming));
+  ASSERT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})
+                  ->add({.volume_id = "v",
+                         .target = "/t/v",
+                         .cache = *CacheName::inNamespace("ns", "one"),
+                         .image = *first.digest,
+                         .pod_ns = "ns",
+                         .pod_name = "pod",
+                         .pod_uid = "u"}));
+  EXPECT_TRUE(told_.waitFor([&](const kcache::NodeHas& has) {
+    return has.caches.at(kOne).at(first.digest->text()).pods.size() == 1;
+  }));
+  go.set_value();
+  EXPECT_TRUE(secondIs(HasImage::What::Here));
+}
+
+TEST_F(KeeperTest, WhatCameAndHowItEndedIsCounted) {
+  const auto image = images_.make({{{"K/a", "one"}, {"K/b", "two and"}}});
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(image));
+  ASSERT_TRUE(comes(HasImage::What::Here));
+  keeper->stop();
+  const KeeperFigures figures = keeper->figures();
+  EXPECT_TRUE(figures.under_way.empty());
+  EXPECT_EQ(figures.waiting, 0U);
+  EXPECT_GT(figures.fetched_bytes, 0);
+  EXPECT_EQ(figures.unpacked_bytes, 10);
+  EXPECT_EQ(figures.store.bytes_shared, 0U);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_TRUE(ends_[0].how);
+  EXPECT_TRUE(ends_[0].was_admitted);
+  EXPECT_EQ(ends_[0].job.cache, kOne);
+  EXPECT_EQ(ends_[0].job.progress->bytes, figures.fetched_bytes);
+}
+
+TEST_F(KeeperTest, WhoMayNotHaveAnImageEndsBeforeAnythingCame) {
+  const auto image = images_.make({{{"K/a", "one"}}});
+  admitted_ = fail(Code::Invalid, "nobody signed it");
+  const auto keeper = make();
+  keeper->start();
+  keeper->want(wanting(image));
+  ASSERT_TRUE(comes(HasImage::What::Failed));
+  keeper->stop();
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_FALSE(ends_[0].was_admitted);
+  EXPECT_EQ(ends_[0].how.error().message, "nobody signed it");
+  EXPECT_EQ(keeper->figures().fetched_bytes, 0);
 }
 
 TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {
@@ -173,6 +255,25 @@ TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
   queue.ended(jobs.front());
   EXPECT_EQ(queue.next()->cache.text(), "flood/3");
   EXPECT_EQ(queue.waiting(), 1U);
+}
+
+TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {
+  JobQueue queue{1};
+  const auto push = [&](const char* ns, const char* name) {
+    KeeperJob job;
+    job.cache = {ns, name};
+    queue.push(job);
+  };
+  for (const char* name : {"1", "2", "3", "4"}) { push("asks", name); }
+  for (const char* name : {"1", "2"}) { push("other", name); }
+  queue.bringForward({{"asks", "3"}, {"asks", "4"}, {"nobody", "1"}, {"other", "5"}});
+  std::vector<std::string> begun;
+  while (auto next = queue.next()) {
+    begun.push_back(next->cache.text());
+    queue.ended(*next);
+  }
+  EXPECT_EQ(begun, (std::vector<std::string>{"asks/3", "other/1", "asks/4", "other/2", "asks/1", "asks/2"}))
+      << "namespaces take turns all the same, and others keep their order";
 }
 
 TEST(ByteRate, WhoComesTooEarlyWaits) {

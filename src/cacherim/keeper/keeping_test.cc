@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -100,7 +101,8 @@ class KeepingTest : public ::testing::Test {
 
   TempFolder folder_;
   ManualClock clock_;
-  const Disk disk_{{}, false};
+  Disk::Fault fault_;
+  const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false};
   ImagesOnPaper images_;
   LayerClaims claims_;
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
@@ -340,6 +342,22 @@ TEST_F(KeepingTest, WhileSomebodyMountsNothingGoes) {
   settle();
   EXPECT_EQ(presentOfOne(), first_.digest->text());
   EXPECT_TRUE(isPlaced("ns", "one", first_));
+}
+
+TEST_F(KeepingTest, WhatCannotBeRemovedSaysWhyUntilItIs) {
+  want({{kOne, first_}});
+  settle();
+  use(first_, "v1");
+  want({});
+  settle();
+  ASSERT_TRUE(usage_->remove("v1"));
+  fault_ = [](std::string_view call) { return call == "unlink" ? EROFS : 0; };
+  const auto has = settle();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
+  EXPECT_NE(of(has, kOne, first_).unload_error.find("Read-only file system"), std::string::npos)
+      << of(has, kOne, first_).unload_error;
+  fault_ = {};
+  EXPECT_TRUE(settle().caches.empty());
 }
 
 TEST_F(KeepingTest, WhatNobodyCanSayYetStays) {

@@ -34,6 +34,15 @@ Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name) {
   return Disk::openFolder(at, name);
 }
 
+/// The folder of this path, "" or with '/' behind it, below `root`.
+Result<Fd> folderBelow(int root, std::string_view path) {
+  auto out = Disk::openFolder(root, ".");
+  for (; out && !path.empty(); path.remove_prefix(path.find('/') + 1)) {
+    out = Disk::openFolder(out->get(), std::string{path.substr(0, path.find('/'))});
+  }
+  return out;
+}
+
 /// The folder of `path` below `root`, made where it is missing, and the last part of it.
 struct FolderOf {
   Fd folder;
@@ -64,7 +73,9 @@ Draft::Draft(Draft&& other) noexcept
 
 Draft::~Draft() {
   // What stays after an error goes when the store is opened again.
-  if (store_ != nullptr) { static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_)); }
+  if (store_ != nullptr && !name_.empty()) {
+    static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_));
+  }
 }
 
 Result<Draft> Store::draft() {
@@ -196,50 +207,47 @@ Status Store::writeRecord(int folder, const std::string& name, const std::string
 
 // ---- Layers
 
-Status Store::takeFile(int folder, const Disk::Entry& entry, const std::string& path, LayerRecord& record) {
-  auto hex = Disk::hash(folder, entry.name);
-  if (!hex) { return because(hex.error()); }
-  StoredFile file{std::move(*hex), (entry.mode & 0111U) != 0, entry.size};
-  record.files.emplace(path, file);
-  return keep(folder, entry.name, file);
-}
-
-/// All below an open folder of a draft; `path` is where it will be, "" at the root.
-Status Store::takeFolder(int folder, const std::string& path, LayerRecord& record) {
-  const auto entries = Disk::list(folder);
-  if (!entries) { return because(entries.error()); }
-  for (const Disk::Entry& entry : *entries) {
-    const std::string below = path.empty() ? entry.name : path + '/' + entry.name;
-    if (!isStorePath(below)) {
-      return fail(Code::Invalid, fmt::format("{}: a name too long, or too deep", below));
+Status Store::keepLayer(const Draft& draft, const LayerRecord& record) {
+  Status out;
+  Fd at;
+  std::string last = "/";  // the folder that `at` is
+  for (auto it = record.files.begin(); out && it != record.files.end(); ++it) {
+    const auto& [path, file] = *it;
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (folder != last) {
+      auto open = folderBelow(draft.folder(), folder);
+      if (open) { at = std::move(*open); }
+      last = folder;
+      out = open ? Status{} : because(open.error());
     }
-    if (entry.isFile()) {
-      if (Status out = takeFile(folder, entry, below, record); !out) { return out; }
-    } else if (entry.isFolder()) {
-      record.folders.push_back(below);
-      const auto next = Disk::openFolder(folder, entry.name);
-      if (!next) { return because(next.error()); }
-      if (Status out = takeFolder(next->get(), below, record); !out) { return out; }
-    } else {
-      return fail(Code::Invalid, fmt::format("{}: neither a file nor a folder", below));
-    }
+    if (out) { out = keep(at.get(), path.substr(folder.size()), file); }
   }
-  return {};
-}
-
-Status Store::publishLayer(Draft draft, const kcache::Digest& layer, Wall now) {
-  if (hasLayer(layer)) { return {}; }
-  LayerRecord record{layer, {}, {}};
-  Status out = takeFolder(draft.folder(), "", record);
-  if (out) { out = disk_.sync(at_.root.get()); }
-  if (out) { out = writeRecord(at_.layers.get(), recordName(layer), printLayer(record), now); }
   if (!out) {
     for (const auto& [path, file] : record.files) { static_cast<void>(dropFile(file.key())); }
     return out;
   }
   note(record.files);
-  layers_.emplace(layer, now);
-  return disk_.sync(at_.root.get());
+  return {};
+}
+
+Status Store::finishLayer(const LayerRecord& record, Wall now) {
+  if (hasLayer(record.layer)) { return forget(record.files); }  // somebody was faster
+  Status out = writeRecord(at_.layers.get(), recordName(record.layer), printLayer(record), now);
+  if (!out) {
+    dropKept(record);
+    return out;
+  }
+  layers_.emplace(record.layer, now);
+  return {};
+}
+
+void Store::dropKept(const LayerRecord& record) { static_cast<void>(forget(record.files)); }
+
+Status Store::publishLayer(Draft draft, const kcache::Digest& layer, Wall now) {
+  if (hasLayer(layer)) { return {}; }
+  const auto record = draft.read(layer);
+  if (!record) { return because(record.error()); }
+  return cacherim::publishLayer(draft, *record, now, [this](const StoreStep& step) { return step(*this); });
 }
 
 Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
@@ -295,10 +303,9 @@ Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const 
   return {};
 }
 
-Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                          const std::map<std::string, std::string>& extras, Wall now,
-                          const std::string& summary) {
-  if (hasTree(image)) { return touch(image, now); }
+Result<NewTree> Store::makeTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
+                                const std::map<std::string, std::string>& extras, Wall now,
+                                const std::string& summary) {
   std::vector<LayerRecord> records;
   TreeRecord tree{image, layers, {}, 0, 0, summary};
   Files files;
@@ -321,7 +328,6 @@ Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache:
   for (const auto& [path, file] : files) { tree.bytes += file.size; }
   tree.files = files.size();
 
-  const std::string hex{image.hex()};
   std::optional<Draft> draft;
   if (out) {
     auto made = this->draft();
@@ -333,16 +339,39 @@ Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache:
     out = root ? buildTree(root->get(), records, files) : because(root.error());
   }
   if (out) { out = writeRecord(draft->folder(), "record.json", printTree(tree), now); }
-  if (out) { out = disk_.sync(at_.root.get()); }
-  if (out) { out = disk_.rename(at_.tmp.get(), draft->name_, at_.trees.get(), hex); }
   if (!out) {
     for (const auto& [path, file] : tree.extras) { static_cast<void>(dropFile(file.key())); }
+    return because(out.error());
+  }
+  note(tree.extras);
+  return NewTree{std::move(tree), std::move(*draft)};
+}
+
+Status Store::finishTree(NewTree& tree, Wall now) {
+  const kcache::Digest& image = tree.record.image;
+  if (hasTree(image)) {  // somebody was faster
+    dropNew(tree);
+    return touch(image, now);
+  }
+  Status out = disk_.rename(at_.tmp.get(), tree.draft.name_, at_.trees.get(), std::string{image.hex()});
+  if (!out) {
+    dropNew(tree);
     return out;
   }
-  draft->store_ = nullptr;
-  note(tree.extras);
+  tree.draft.name_.clear();
   trees_.emplace(image, now);
-  return disk_.sync(at_.root.get());
+  return {};
+}
+
+void Store::dropNew(const NewTree& tree) { static_cast<void>(forget(tree.record.extras)); }
+
+Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
+                          const std::map<std::string, std::string>& extras, Wall now,
+                          const std::string& summary) {
+  if (hasTree(image)) { return touch(image, now); }
+  return cacherim::publishTree(
+      [&](Store& store) { return store.makeTree(image, layers, extras, now, summary); }, now,
+      [this](const StoreStep& step) { return step(*this); });
 }
 
 std::string Store::treeRoot(const kcache::Digest& image) const { return treeRootBelow(root_, image); }

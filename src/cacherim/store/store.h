@@ -16,10 +16,13 @@
 // Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
 // no path is followed through a symbolic link.
 //
-// One thread at a time; Drafts may be filled by others meanwhile. Errors: Unavailable, the disk said no;
+// One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps, of
+// which those that take long (hashes, waiting for the disk) need no turn: publishLayer() and publishTree()
+// below. Errors: Unavailable, the disk said no;
 // Invalid, what is asked may not be; NotFound; Conflict.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,6 +47,15 @@ class Draft {
   [[nodiscard]] int folder() const { return folder_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
+  // What takes long. Any thread may do it, also while others are at the store.
+
+  /// All that lies in it, as what a layer has. Files are hashed, but for those that somebody has `hashed` by
+  /// path while they were written.
+  [[nodiscard]] Result<LayerRecord> read(const kcache::Digest& layer,
+                                         std::map<std::string, StoredFile> hashed = {}) const;
+  /// What was written so far to the store's file system is on the disk.
+  [[nodiscard]] Status sync() const;
+
  private:
   friend class Store;
   Draft(const Store& store, std::string name, std::string path, Fd folder)
@@ -52,6 +64,12 @@ class Draft {
   std::string name_;
   std::string path_;
   Fd folder_;
+};
+
+/// A tree that has everything but its name. Draft::sync() first.
+struct NewTree {
+  TreeRecord record;
+  Draft draft;
 };
 
 /// Of all calls since open().
@@ -102,6 +120,12 @@ class Store {
   [[nodiscard]] Result<Draft> draft();
   /// All that lies in the draft is what this layer has. The caller has checked that. Twice is fine.
   [[nodiscard]] Status publishLayer(Draft draft, const kcache::Digest& layer, Wall now);
+  /// Its steps. The files of a draft that was read are the store's from here on, ...
+  [[nodiscard]] Status keepLayer(const Draft& draft, const LayerRecord& record);
+  /// ... are what the layer has, ...
+  [[nodiscard]] Status finishLayer(const LayerRecord& record, Wall now);
+  /// ... or are not needed after all.
+  void dropKept(const LayerRecord& record);
   [[nodiscard]] bool hasLayer(const kcache::Digest& layer) const { return layers_.contains(layer); }
   [[nodiscard]] Result<LayerRecord> layer(const kcache::Digest& layer) const;
 
@@ -110,6 +134,15 @@ class Store {
   [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
                                    const std::map<std::string, std::string>& extras, Wall now,
                                    const std::string& summary = {});
+  /// Its steps. The tree as it will be, ...
+  [[nodiscard]] Result<NewTree> makeTree(const kcache::Digest& image,
+                                         const std::vector<kcache::Digest>& layers,
+                                         const std::map<std::string, std::string>& extras, Wall now,
+                                         const std::string& summary = {});
+  /// ... under its name, ...
+  [[nodiscard]] Status finishTree(NewTree& tree, Wall now);
+  /// ... or not needed after all.
+  void dropNew(const NewTree& tree);
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
   /// The bytes of a file that a layer or tree has. Error Invalid: it has more than `max_bytes`.
   [[nodiscard]] Result<std::string> read(const StoredFile& file, std::size_t max_bytes) const;
@@ -164,9 +197,6 @@ class Store {
   // store.cc
   [[nodiscard]] std::string newName() { return std::to_string(next_++); }
   [[nodiscard]] Result<Fd> filesFolder(const std::string& key) const;
-  [[nodiscard]] Status takeFolder(int folder, const std::string& path, LayerRecord& record);
-  [[nodiscard]] Status takeFile(int folder, const Disk::Entry& entry, const std::string& path,
-                                LayerRecord& record);
   [[nodiscard]] Status keepBytes(const std::string& bytes, StoredFile& out);
   [[nodiscard]] Status keep(int folder, const std::string& name, const StoredFile& file);
   [[nodiscard]] Status writeRecord(int folder, const std::string& name, const std::string& text, Wall now);
@@ -197,6 +227,18 @@ class Store {
   std::uint64_t bytes_ = 0;
   StoreCounters counters_;
 };
+
+/// How a step gets its turn at the store: calls `step` with it, and gives back what that says.
+using StoreStep = std::function<Status(Store& store)>;
+using StoreTurn = std::function<Status(const StoreStep& step)>;
+
+/// Store::publishLayer() of what Draft::read() gave of a layer that the store does not have: what takes long
+/// is done without a turn.
+[[nodiscard]] Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now,
+                                  const StoreTurn& turn);
+/// The same for a tree that `make` makes.
+[[nodiscard]] Status publishTree(const std::function<Result<NewTree>(Store& store)>& make, Wall now,
+                                 const StoreTurn& turn);
 
 /// Store::placed() of the store below `root`, for who may not open it.
 [[nodiscard]] Result<std::vector<std::pair<CacheName, kcache::Digest>>> placedBelow(const std::string& root);

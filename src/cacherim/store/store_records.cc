@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/utf8.h"
@@ -112,11 +113,20 @@ std::string treeRootBelow(const std::string& root, const kcache::Digest& image) 
   return fmt::format("{}/trees/{}/root", root, image.hex());
 }
 
+/// Written as it is read: of many files there is no second copy in memory.
 std::string printLayer(const LayerRecord& record) {
-  json::Array folders;
-  for (const std::string& folder : record.folders) { folders.emplace_back(folder); }
-  return json::print(json::Object{
-      {"layer", record.layer.text()}, {"folders", std::move(folders)}, {"files", filesValue(record.files)}});
+  std::string out = fmt::format(R"({{"layer":"{}","folders":[)", record.layer.text());
+  for (const std::string& folder : record.folders) {
+    if (&folder != &record.folders.front()) { out += ','; }
+    json::appendString(out, folder);
+  }
+  out += R"(],"files":{)";
+  for (const auto& [path, file] : record.files) {
+    if (!out.ends_with('{')) { out += ','; }
+    json::appendString(out, path);
+    fmt::format_to(std::back_inserter(out), R"(:["{}",{},{}])", file.hex, file.executable, file.size);
+  }
+  return out + "}}";
 }
 
 std::string printTree(const TreeRecord& record) {

@@ -15,7 +15,6 @@ namespace {
 namespace kt = kcache::trust;
 namespace media = kcache::media;
 
-constexpr const char* kEmptyType = "application/vnd.oci.empty.v1+json";
 constexpr std::size_t kMostInAnIndex = 256;
 
 OpenBlob reading(std::string text) {
@@ -138,7 +137,7 @@ class Signing {
                                  : std::string{is_index ? media::kOciIndex : media::kOciManifest};
     const kcache::Manifest manifest{
         .media_type = std::string{media::kOciManifest},
-        .config = descriptorOf(kEmptyType, "{}"),
+        .config = descriptorOf(kt::kEmptyConfigType, "{}"),
         .layers = {descriptorOf(kt::kBundleType, *text)},
         .annotations = {{"dev.sigstore.bundle.content", "dsse-envelope"},
                         {"dev.sigstore.bundle.predicateType", std::string{kt::kSignPredicate}}},

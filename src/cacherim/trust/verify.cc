@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "kcache/trust/bundle.h"
@@ -91,26 +92,39 @@ class Verification {
       return false;
     }
     std::size_t looked_at = 0;
-    for (const kcache::Descriptor& one : *found) {
-      if (!one.artifact_type.starts_with(kt::kBundlePrefix)) { continue; }
-      if (++looked_at > kMostOfAKind || isOver()) { break; }
-      if (byBundle(one.digest)) { return true; }
+    for (const auto& is_wanted : {isNamedBundle, mayBeBundle}) {
+      for (const kcache::Descriptor& one : *found) {
+        if (!is_wanted(one)) { continue; }
+        if (++looked_at > kMostOfAKind || isOver()) { return false; }
+        if (byBundle(one)) { return true; }
+      }
     }
     return false;
   }
 
-  bool byBundle(const kcache::Digest& digest) {
-    const std::string where = "bundle " + digest.text();
-    const auto manifest = artifact(reference_.pinned(digest));
+  static bool isNamedBundle(const kcache::Descriptor& listed) {
+    return listed.artifact_type.starts_with(kt::kBundlePrefix);
+  }
+  /// The list does not say. What cosign 2.6 and 3.0 put beside an image is in the index under the fallback
+  /// tag, and in some registries' own list, with the type of its config, which is that of nothing.
+  static bool mayBeBundle(const kcache::Descriptor& listed) {
+    return listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
+  }
+
+  bool byBundle(const kcache::Descriptor& listed) {
+    const std::string where = "bundle " + listed.digest.text();
+    const auto manifest = artifact(reference_.pinned(listed.digest));
     if (!manifest) { return counts(where, tl::unexpected(manifest.error())); }
+    const auto& layers = manifest->layers;
+    const auto layer = std::find_if(layers.begin(), layers.end(), [](const kcache::Descriptor& one) {
+      return one.media_type.starts_with(kt::kBundlePrefix);
+    });
+    if (layer == layers.end() && !isNamedBundle(listed)) { return false; }  // it is something else
     if (!manifest->subject || manifest->subject->digest != image_.digest) {
       return counts(where, fail(Code::Invalid, "its subject is another image"));
     }
-    for (const kcache::Descriptor& layer : manifest->layers) {
-      if (!layer.media_type.starts_with(kt::kBundlePrefix)) { continue; }
-      return counts(where, readBundle(layer));
-    }
-    return counts(where, fail(Code::Invalid, "it has no bundle in it"));
+    if (layer == layers.end()) { return counts(where, fail(Code::Invalid, "it has no bundle in it")); }
+    return counts(where, readBundle(*layer));
   }
 
   Result<Evidence> readBundle(const kcache::Descriptor& layer) {

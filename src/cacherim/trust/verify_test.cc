@@ -47,6 +47,38 @@ TEST(VerifyImage, ByAKeyInABundle) {
   EXPECT_TRUE(verified->where.starts_with("bundle sha256:"));
 }
 
+// As cosign 2.6 lists what it writes, where the registry has no referrers API.
+TEST(VerifyImage, ABundleCountsThoughItsListDoesNotSayWhatItIs) {
+  for (const char* type : {"", "application/vnd.oci.empty.v1+json"}) {
+    SignedImage image;
+    image.addBundle(bundleOf(kOurs, kt::printStatement(image.digest.hex())));
+    image.referrers.back().artifact_type = type;
+    EXPECT_TRUE(image.verify(kTrusted)) << type;
+  }
+  SignedImage image;
+  image.addBundle(bundleOf(kOurs, kt::printStatement(image.digest.hex())));
+  image.referrers.back().artifact_type = "application/spdx+json";
+  EXPECT_TRUE(said(image).ends_with(" has no signatures"));
+}
+
+TEST(VerifyImage, WhatAListDoesNotNameComesLastAndIsNoSignatureWhereItIsSomethingElse) {
+  SignedImage image;
+  for (int i = 0; i < 40; ++i) {
+    image.addBundle(std::to_string(i), image.digest);
+    image.referrers.back().artifact_type = "";
+  }
+  image.addBundle(bundleOf(kOurs, kt::printStatement(image.digest.hex())));
+  EXPECT_TRUE(image.verify(kTrusted));
+
+  SignedImage other;
+  other.referrers = {{std::string{kcache::media::kOciManifest},
+                      other.images.putManifest({.media_type = std::string{kcache::media::kOciManifest},
+                                                .config = other.images.put("c", "{}"),
+                                                .layers = {other.images.put("text/spdx", "parts")}}),
+                      1}};
+  EXPECT_TRUE(said(other).ends_with(" has no signatures"));
+}
+
 TEST(VerifyImage, ByAKeyInABundleAboutTheManifestItself) {
   SignedImage image;
   const std::string& manifest = image.images.manifests["v1"];
@@ -63,7 +95,7 @@ TEST(VerifyImage, ByAKeyInABundleAboutTheManifestItself) {
   EXPECT_NE(said(other).find("it is about another digest"), std::string::npos);
 }
 
-// One resolution (kernel-cache.md 9.5): a tag that moves in between changes nothing.
+// One resolution (docs/gkm-faults.md 5): a tag that moves in between changes nothing.
 TEST(VerifyImage, TheNameIsResolvedOnce) {
   SignedImage image;
   image.addLayer(kOurs, image.payload());

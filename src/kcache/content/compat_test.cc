@@ -63,6 +63,14 @@ TEST(Compat, AManifestOfBinariesNamesTheirDevice) {
   EXPECT_EQ(matchManifest(manifest, {kMixed[2]}).error().message, "no compatible GPU found");
 }
 
+TEST(Compat, AManifestOfVllmIsComparedByItsKernels) {
+  const auto manifest = *parseCacheManifest(
+      R"({"vllm":[{"triton":[{"hash":"h","backend":"hip","arch":"gfx90a","warp_size":64}]}]})");
+  EXPECT_TRUE(matchManifest(manifest, {kMixed[2]}));
+  EXPECT_EQ(matchManifest(manifest, {kMixed[0]}).error().message,
+            "incompatibility detected: backend mismatch");
+}
+
 TEST(Compat, AManifestMatchesWhereOneKernelDoes) {
   CacheManifest manifest = detect(rocmSample())->manifest;
   EXPECT_TRUE(matchManifest(manifest, kMixed));
@@ -70,7 +78,7 @@ TEST(Compat, AManifestMatchesWhereOneKernelDoes) {
             "incompatibility detected: backend mismatch");
   EXPECT_EQ(matchManifest(manifest, {gpu(0, {"hip", "gfx942", 64})}).error().message,
             "no compatible GPU found");
-  // 9.25: the version of PTX, which caches do not say, is not held against a driver.
+  // docs/gkm-faults.md 25: the version of PTX, which caches do not say, is not held against a driver.
   manifest.triton[0].kernel.ptx_version = 84;
   EXPECT_TRUE(matchManifest(manifest, kMixed));
   EXPECT_TRUE(matchManifest({}, kMixed));

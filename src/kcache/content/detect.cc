@@ -269,7 +269,7 @@ class Detector {
     const std::string_view is = one.parts.size() > 1 ? one.parts[one.parts.size() - 2] : "";
     if (!folder) {
       note(*one.file, fmt::format("its hash '{}' is none of Triton's", kernel.hash));
-    } else if (is != *folder) {
+    } else if (!isKernelFolder(is, kernel.hash)) {
       note(*one.file, fmt::format("Triton looks for its hash in a folder {}", *folder));
     }
   }

@@ -249,5 +249,16 @@ TEST(Kernel, ItsFolderIsItsHashInBase32) {
   EXPECT_FALSE(kernelFolder(std::string(64, 'g')));
 }
 
+// The first is where Triton 3.2.0 from PyPI put that kernel.
+TEST(KernelFolder, OfEachTritonIsKnown) {
+  const std::string hash = "565356969a12853359dca7260d0f99528baebd3e6d5a9a8a38b5371105513359";
+  EXPECT_TRUE(isKernelFolder("VlNWlpoShTNZ3KcmDQ-ZUouuvT5tWpqKOLU3EQVRM1k", hash));
+  EXPECT_TRUE(isKernelFolder("KZJVNFU2CKCTGWO4U4TA2D4ZKKF25PJ6NVNJVCRYWU3RCBKRGNMQ", hash));
+  EXPECT_TRUE(isKernelFolder(hash, hash));
+  EXPECT_FALSE(isKernelFolder("VlNWlpoShTNZ3KcmDQ-ZUouuvT5tWpqKOLU3EQVRM1k=", hash));
+  EXPECT_FALSE(isKernelFolder("", hash));
+  EXPECT_FALSE(isKernelFolder("elsewhere", hash));
+}
+
 }  // namespace
 }  // namespace gs::kcache

@@ -18,6 +18,26 @@ int hexValue(char c) {
   return -1;
 }
 
+/// The hash's bytes in digits of that many bits each, without padding; nullopt: it is no hash.
+std::optional<std::string> encodedHash(std::string_view hash, std::string_view digits, int digit_bits) {
+  if (hash.size() != kHashDigits) { return std::nullopt; }
+  std::string out;
+  unsigned bits = 0;
+  int count = 0;  // of those in `bits` that are still to be written
+  for (const char c : hash) {
+    const int value = hexValue(c);
+    if (value < 0) { return std::nullopt; }
+    bits = (bits << 4U) | static_cast<unsigned>(value);
+    count += 4;
+    if (count >= digit_bits) {
+      count -= digit_bits;
+      out += digits[(bits >> static_cast<unsigned>(count)) & (digits.size() - 1)];
+    }
+  }
+  if (count > 0) { out += digits[(bits << static_cast<unsigned>(digit_bits - count)) & (digits.size() - 1)]; }
+  return out;
+}
+
 }  // namespace
 
 Result<std::optional<Kernel>> readKernel(std::string_view text) {
@@ -37,23 +57,12 @@ Result<std::optional<Kernel>> readKernel(std::string_view text) {
 }
 
 std::optional<std::string> kernelFolder(std::string_view hash) {
-  constexpr std::string_view kBase32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  if (hash.size() != kHashDigits) { return std::nullopt; }
-  std::string out;
-  unsigned bits = 0;
-  int count = 0;  // of those in `bits` that are still to be written
-  for (const char c : hash) {
-    const int value = hexValue(c);
-    if (value < 0) { return std::nullopt; }
-    bits = (bits << 4U) | static_cast<unsigned>(value);
-    count += 4;
-    if (count >= 5) {
-      count -= 5;
-      out += kBase32[(bits >> static_cast<unsigned>(count)) & 31U];
-    }
-  }
-  if (count > 0) { out += kBase32[(bits << static_cast<unsigned>(5 - count)) & 31U]; }
-  return out;
+  return encodedHash(hash, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 5);
+}
+
+bool isKernelFolder(std::string_view folder, std::string_view hash) {
+  return folder == kernelFolder(hash) || folder == hash ||
+         folder == encodedHash(hash, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 6);
 }
 
 std::string dummyKey(const Kernel& kernel) {

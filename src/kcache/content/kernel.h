@@ -1,7 +1,8 @@
 // One compiled kernel of a Triton cache: the JSON beside its code.
 //
-// Triton keeps a kernel in a folder named by base32 of its `hash` (without padding), with a file <name>.json
-// of what it was compiled for. Files of launchers and helpers have folders of their own and no JSON.
+// Triton keeps a kernel in a folder named by its `hash`, with a file <name>.json of what it was compiled for:
+// by base32 of it (without padding; 3.3 and newer), by base64 for URLs (3.2), or as it is (before). Files of
+// launchers and helpers have folders of their own and no JSON.
 #pragma once
 
 #include <optional>
@@ -25,8 +26,10 @@ struct Kernel {
 /// nullopt: the JSON is of something else, it has no hash. Error Invalid: it is no JSON object.
 [[nodiscard]] Result<std::optional<Kernel>> readKernel(std::string_view text);
 
-/// The name of the folder in which Triton looks for this hash; nullopt: it is no hash.
+/// The name of the folder in which today's Triton looks for this hash; nullopt: it is no hash.
 [[nodiscard]] std::optional<std::string> kernelFolder(std::string_view hash);
+/// Whether some Triton looks for this hash in a folder of that name.
+[[nodiscard]] bool isKernelFolder(std::string_view folder, std::string_view hash);
 
 /// The ancestor's "dummy key", as its builder makes it where there is no Triton. It compares Triton
 /// installations, by which nothing of ours goes: it is written for those who read it, and not asked.

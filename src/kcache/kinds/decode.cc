@@ -185,6 +185,7 @@ CacheNode decodeCacheNode(const View& v) {
   CacheNode out;
   decodeMetadata(v, out);
   out.node = model::NodeName{nodeNameIn(v)};
+  out.first = parseFirst(v["metadata"]["annotations"][kFirstKey].str());
   const View status = v["status"];
   out.counts = countsIn(status);
   out.gpus = gpusIn(status);

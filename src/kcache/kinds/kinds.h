@@ -12,7 +12,7 @@
 //                               of an older image therefore until the last pod that has it mounted is gone.
 //                               A cause in a message stays as it is while it is the same.
 //                               Older versions named theirs otherwise: the agent of that node takes them
-//                               away.
+//                               away. The annotation kFirstKey is gpu-scheduler's (first.h).
 //   ClusterGKMCacheNode         the same for all ClusterGKMCaches.
 //   CSIDriver csi.gkm.io        the operator
 // What a node object says counts until it is gone, or is being deleted and no agent's finalizer is on it:
@@ -32,6 +32,7 @@
 #include "json/value.h"
 #include "kapi/call.h"
 #include "kapi/kind.h"
+#include "kcache/kinds/first.h"
 #include "kcache/kinds/state.h"
 #include "model/ids.h"
 
@@ -87,6 +88,7 @@ struct CacheNode {
   Counts counts;         // sums over its caches, but nodes = 1
   std::vector<GpuGroup> gpus;
   std::map<std::string, Entries, std::less<>> caches;  // by the cache's name
+  std::optional<FetchFirst> first{};                   // as the annotation asks; nullopt: it does not
   friend bool operator==(const CacheNode&, const CacheNode&) = default;
 };
 

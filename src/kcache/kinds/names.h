@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/cache_volume.h"
+
 namespace gs::kcache {
 
 /// On a cache: the digest that its image was resolved to, once. Who writes it: the webhook. Without it a
@@ -27,9 +29,9 @@ inline constexpr const char* kSignatureFormatLabel = "gkm.io/signature-format";
 inline constexpr const char* kCacheFinalizer = "gkm.io.gkmcachenode/finalizer";
 inline constexpr const char* kClusterCacheFinalizer = "gkm.io.clustergkmcachenode/finalizer";
 
-inline constexpr const char* kDriver = "csi.gkm.io";
-inline constexpr const char* kCacheAttribute = "csi.gkm.io/GKMCache";
-inline constexpr const char* kNamespaceAttribute = "csi.gkm.io/namespace";  // absent: a ClusterGKMCache
+inline constexpr const char* kDriver = model::kCacheDriver;
+inline constexpr const char* kCacheAttribute = model::kCacheAttribute;
+inline constexpr const char* kNamespaceAttribute = model::kCacheNamespaceAttribute;
 
 /// A cache's name as it stands in finalizers: the name itself, but of one that would not fit there (more than
 /// 246 bytes) a shorter one with a part of its hash. So too of a name that looks like one of those: no two

@@ -27,6 +27,8 @@ struct WantedImage {
 
 struct Wanted {
   std::map<model::ObjectKey, WantedImage> images;  // by cache; without a namespace: of the cluster
+  /// Of those, which are to be fetched before others of their namespace.
+  std::set<model::ObjectKey> first{};
   /// Caches of which nobody can say yet what they want. What they have stays.
   std::set<model::ObjectKey> undecided;
   std::vector<CacheGpu> gpus;  // of the node

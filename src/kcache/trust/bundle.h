@@ -21,6 +21,8 @@ namespace gs::kcache::trust {
 inline constexpr std::size_t kMaxBundle = std::size_t{1} << 20;
 inline constexpr std::string_view kBundlePrefix = "application/vnd.dev.sigstore.bundle";
 inline constexpr std::string_view kBundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
+/// What an artifact has in place of a config.
+inline constexpr std::string_view kEmptyConfigType = "application/vnd.oci.empty.v1+json";
 inline constexpr std::string_view kStatementType = "application/vnd.in-toto+json";
 inline constexpr std::string_view kSignPredicate = "https://sigstore.dev/cosign/sign/v1";
 

@@ -181,9 +181,10 @@ TEST(TrustedRoot, WhatIsWrongIsSaid) {
 }
 
 TEST(TrustedRoot, ALogWithoutAnIdIsNamedByItsKey) {
-  const auto root = parseTrustedRoot(
-      R"({"mediaType":"application/vnd.dev.sigstore.trustedroot.v0.2+json",)"
-      R"("certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]}}],"tlogs":[{"publicKey":{"rawBytes":"YQ=="}}]})");
+  const auto root =
+      parseTrustedRoot(R"({"mediaType":"application/vnd.dev.sigstore.trustedroot.v0.2+json",)"
+                       R"("certificateAuthorities":[{"certChain":{"certificates":[{"rawBytes":"YQ=="}]}}],)"
+                       R"("tlogs":[{"publicKey":{"rawBytes":"YQ=="}}]})");
   ASSERT_TRUE(root) << root.error().message;
   EXPECT_EQ(root->logs[0].id, sha("a"));
   EXPECT_TRUE(root->logs[0].valid.holds(Wall{}));

@@ -20,7 +20,6 @@ inline constexpr std::string_view kSimpleSigningType = "application/vnd.dev.cosi
 /// Annotations of the layer.
 inline constexpr const char* kSignatureKey = "dev.cosignproject.cosign/signature";  // base64
 inline constexpr const char* kCertificateKey = "dev.sigstore.cosign/certificate";   // PEM
-inline constexpr const char* kChainKey = "dev.sigstore.cosign/chain";               // PEM
 inline constexpr const char* kRekorKey = "dev.sigstore.cosign/bundle";              // see rekor.h
 inline constexpr const char* kTimestampKey =
     "dev.sigstore.cosign/rfc3161timestamp";  // {"SignedRFC3161Timestamp"}

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kcache/kinds/names.h"
+#include "operator/metrics.h"
 #include "operator/node/news.h"
 
 namespace gs::gkm {
@@ -35,6 +36,8 @@ controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, const model::
   if (isNodeObject(kind)) { config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, node.text); }
   return {std::move(config), rng.split()};
 }
+
+constexpr const char* kWrittenNames[] = {"object", "label", "status", "finalizer", "deletion"};
 
 }  // namespace
 
@@ -125,7 +128,7 @@ void NodeAgent::applyNodeObject(const model::ObjectKey& key, const model::Ptr<Ca
     if (is_older) { return; }
     scope.known.object = object;
     const bool is_same = before != nullptr && object != nullptr && before->finalizers == object->finalizers &&
-                         before->is_deleting == object->is_deleting;
+                         before->is_deleting == object->is_deleting && before->first == object->first;
     is_wanted_new_ = is_wanted_new_ || !is_same;
   } else if (object != nullptr) {
     scope.others.insert_or_assign(key.name, object);
@@ -221,6 +224,11 @@ kcache::Wanted NodeAgent::wanted() const {
       }
       out.images.emplace(key, **std::move(wanted));
     }
+    const auto& first = scope.known.object == nullptr ? std::nullopt : scope.known.object->first;
+    if (!first || !first->counts(wall_)) { continue; }
+    for (const std::string& name : first->caches) {
+      if (out.images.contains({ns, name})) { out.first.insert({ns, name}); }
+    }
   }
   return out;
 }
@@ -252,6 +260,7 @@ kcache::WantedPtr NodeAgent::takeWanted() {
 // ---- what is done
 
 void NodeAgent::go(Now now, kapi::Effects& out) {
+  wall_ = now.wall;
   takeDueAttempts(now);
   const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure_.empty() && is_taking_;
   if (may_write) {
@@ -277,9 +286,14 @@ void NodeAgent::go(Now now, kapi::Effects& out) {
 
 void NodeAgent::look(const model::ObjectKey& key, Scope& scope, Now now, kapi::Effects& out) {
   const ScopePlan plan = planOf(key, scope.known, facts_, now.wall);
+  if (!plan.can_wait) { scope.waits_since.reset(); }
   if (plan.act == NodeAct::Nothing) { return lookAtOther(key, scope, out); }
-  if (plan.act == NodeAct::WriteStatus && scope.written_at) {
-    const Mono at = *scope.written_at + (plan.is_progress_only ? kProgressGap : kGap);
+  if (plan.act == NodeAct::WriteStatus) {
+    Mono at = scope.written_at ? *scope.written_at + kGap : now.mono;
+    if (plan.can_wait) {
+      if (!scope.waits_since) { scope.waits_since = now.mono; }
+      at = std::max(at, *scope.waits_since + scope.patience);
+    }
     if (now.mono < at) { return desk_.touchAt(key, at); }
   }
   carryOut(key, scope, plan, now, out);
@@ -311,6 +325,8 @@ void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, const ScopeP
       if (scope.is_unlabelled) { return send(key, Doing::Label, kcache::labelNode(key), out); }
       return send(key, Doing::Create, kcache::createNode(key, plan.finalizers), out);
     case NodeAct::WriteStatus:
+      scope.patience = plan.can_wait ? 2 * scope.patience : kPatience;
+      scope.waits_since.reset();
       scope.written_at = now.mono;
       scope.news = newsIn(*scope.known.object, object);
       return send(key, Doing::WriteStatus, kcache::writeStatus(object), out);
@@ -340,9 +356,13 @@ void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& o
     return;
   }
   if (answer->stale) { return; }
-  if (outcome.result != kapi::CallResult::Applied) {
-    return failed(answer->key, answer->what, outcome, now, out);
-  }
+  const bool is_applied = outcome.result == kapi::CallResult::Applied;
+  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
+                                kNodeWrites,
+                                {{"what", kWrittenNames[static_cast<std::size_t>(answer->what)]},
+                                 {"result", is_applied ? "written" : "failed"}},
+                                1});
+  if (!is_applied) { return failed(answer->key, answer->what, outcome, now, out); }
   desk_.worked(answer->key);
   Scope& scope = scopes_[answer->key.ns];
   scope.trouble.clear();
@@ -383,6 +403,19 @@ void NodeAgent::failed(const model::ObjectKey& key, Doing doing, const kapi::Out
         kapi::Level::Warn, "a node object cannot be written", {{"object", key.text()}, {"why", trouble}}});
   }
   scope.trouble = std::move(trouble);
+}
+
+std::map<kcache::State, std::size_t> NodeAgent::states() const {
+  std::map<kcache::State, std::size_t> out;
+  for (const auto& [ns, scope] : scopes_) {
+    if (scope.known.object == nullptr) { continue; }
+    for (const auto& [name, entries] : scope.known.object->caches) {
+      for (const auto& [digest, entry] : entries) {
+        if (entry.condition) { ++out[entry.condition->state]; }
+      }
+    }
+  }
+  return out;
 }
 
 std::string NodeAgent::readiness() const {

@@ -8,8 +8,11 @@
 //   scope_plan.h  what to do about one node object
 // Nothing is wanted before each kind was listed, and a kind that is not served holds everything up: what it
 // does not know it must not take for gone. A change of a cache, or of what the node has of it, costs what
-// its namespace has. A status is written when it differs, at most one write per kGap and object, and one of
-// which only the progress differs per kProgressGap.
+// its namespace has. A status is written when it differs, at most one write per kGap and object. One that
+// can wait (scope_plan.h) does so for kPatience, and each further one in a row for twice the time: nine in an
+// hour.
+// What gpu-scheduler asks for first (kcache/kinds/first.h) comes before others of its namespace, as long as
+// that counts.
 // An image that failed is tried again after kTerms, by cache; one that another digest took the place of, at
 // once.
 // One thread; time is an argument.
@@ -36,7 +39,7 @@ namespace gs::gkm {
 class NodeAgent {
  public:
   static constexpr Duration kGap = std::chrono::seconds{1};
-  static constexpr Duration kProgressGap = std::chrono::seconds{10};
+  static constexpr Duration kPatience = std::chrono::seconds{5};
   static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{10}, std::chrono::minutes{10}};
 
   struct Config {
@@ -63,6 +66,8 @@ class NodeAgent {
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// "1" when every kind is known and the store works, else "0". Then a line for each check.
   [[nodiscard]] std::string readiness() const;
+  /// How many images of caches the node's objects say to be in each state.
+  [[nodiscard]] std::map<kcache::State, std::size_t> states() const;
 
  private:
   static constexpr std::size_t kKinds = 4;
@@ -71,6 +76,8 @@ class NodeAgent {
     NodeScope known{};
     std::map<std::string, model::Ptr<kcache::CacheNode>> others{};  // by name: an older version's
     std::optional<Mono> written_at{};                               // its status
+    std::optional<Mono> waits_since{};                              // a status that can
+    Duration patience = kPatience;                                  // how long it does
     std::string trouble{};
     model::Uid gone{};                          // of our object that the watch last said to be gone
     bool is_unlabelled = false;                 // it is there, and the watch does not see it
@@ -123,6 +130,7 @@ class NodeAgent {
   std::map<model::ObjectKey, Attempt> attempts_;
   kcache::WantedPtr told_;  // what takeWanted() gave last
   bool is_wanted_new_ = false;
+  Wall wall_{};  // of the last event
   std::vector<controller::EventNote> notes_;
   std::string failure_;
   bool is_taking_ = true;

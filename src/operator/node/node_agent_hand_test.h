@@ -26,6 +26,7 @@ namespace gs::gkm {
 class StoreOnPaper {
  public:
   bool is_held = false;                        // nothing comes
+  std::optional<kcache::Progress> coming{};    // so far has what is wanted come
   std::map<std::string, std::string> failing;  // causes by digest
   std::map<model::ObjectKey, std::map<std::string, std::vector<kcache::PodUse>>> pods;
 
@@ -34,7 +35,12 @@ class StoreOnPaper {
   /// How often an image was tried that failed.
   [[nodiscard]] int tries() const { return tries_; }
   kcache::NodeHasPtr turn() {
-    if (wanted_ != nullptr && !is_held) {
+    if (wanted_ != nullptr && coming) {
+      for (const auto& [cache, image] : wanted_->images) {
+        has_.caches[cache][image.image.digest->text()] = {.what = kcache::HasImage::What::Coming,
+                                                          .progress = coming};
+      }
+    } else if (wanted_ != nullptr && !is_held) {
       for (const auto& [cache, image] : wanted_->images) { fetch(cache, image); }
       for (auto& [cache, images] : has_.caches) { drop(cache, images); }
     }
@@ -88,6 +94,7 @@ class NodeHand : public ::testing::Test {
   StoreOnPaper store;
   std::vector<std::string> writes;  // "PATCH gkmcachenodes ns/node-a"
   std::vector<std::string> logs;
+  std::map<std::string, int> counted;  // writes that it told as metrics: "status written"
 
   NodeAgent& machine() { return *machine_; }
   Now now() const { return clock_.now(); }
@@ -224,6 +231,8 @@ class NodeHand : public ::testing::Test {
           wakes_.insert(wake->at);
         } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
           logs.push_back(log->message);
+        } else if (const auto* metric = std::get_if<kapi::Metric>(&effect)) {
+          ++counted[metric->labels.at(0).second + " " + metric->labels.at(1).second];
         }
       }
     };

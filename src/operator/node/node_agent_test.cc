@@ -46,6 +46,48 @@ TEST_F(NodeAgentTest, ACacheIsFetchedBehindItsFinalizerAndSaid) {
   EXPECT_LE(writes.size(), 3U);
 }
 
+TEST_F(NodeAgentTest, ProgressAloneIsWrittenLessAndLessOften) {
+  makeCache(kOne);
+  store.coming = kcache::Progress{.bytes = 0, .total_bytes = 1'000'000, .bytes_per_second = 100};
+  start();
+  std::vector<int> statuses;
+  for (int minute = 0; minute < 60; ++minute) {
+    for (int second = 0; second < 60; second += 2) {
+      store.coming->bytes += 200;
+      pass(seconds{2});
+    }
+    statuses.push_back(counted["status written"]);
+  }
+  EXPECT_EQ(statuses[0], 3);  // after 5 s, 10 more, 20 more
+  EXPECT_LE(statuses[59], 9);
+  EXPECT_GT(object("ns")->caches.at("one").at(kDigestA).progress->bytes, 100'000);
+  store.coming.reset();
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");  // that is not progress, and does not wait
+}
+
+TEST_F(NodeAgentTest, AWholeLifeTakesFewWritesAndEachIsCounted) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  store.pods[kOne][kDigestA] = {{"ns", "p", "v"}};
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(machine().states(), (std::map<kcache::State, std::size_t>{{kcache::State::Running, 1}}));
+  store.pods.clear();
+  pass(seconds{3});
+  setDigest(kOne, kDigestB);
+  pass(seconds{3});
+  EXPECT_EQ(shown("ns"), "one@b: Extracted");
+  deleteCache(kOne);
+  pass(seconds{3});
+  EXPECT_LE(counted["status written"], 6);
+  EXPECT_EQ(counted["object written"], 1);
+  EXPECT_EQ(counted["status written"] + counted["object written"] + counted["finalizer written"] +
+                counted["deletion written"],
+            static_cast<int>(writes.size()));
+}
+
 TEST_F(NodeAgentTest, NothingIsWantedBeforeTheFinalizerStands) {
   makeCache(kOne);
   fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
@@ -81,6 +123,29 @@ TEST_F(NodeAgentTest, CachesOfANamespaceShareOneObject) {
   EXPECT_EQ(written("POST"), 1);
 }
 
+TEST_F(NodeAgentTest, WhatIsAskedForFirstComesFirstAsLongAsThatCounts) {
+  const auto ask = [&](const std::string& text) {
+    const Server::Key at{"gkmcachenodes", {"ns", "node-a"}};
+    server.objects.at(at).child("metadata").set("annotations", json::Object{{kcache::kFirstKey, text}});
+    server.touch(at);
+    pass(seconds{2});
+    return store.wanted()->first;
+  };
+  using Keys = std::set<model::ObjectKey>;
+  store.is_held = true;
+  makeCache(kOne);
+  makeCache(kTwo);
+  makeCache(kWide);
+  start();
+  pass(seconds{3});
+  EXPECT_EQ(store.wanted()->first, Keys{});
+  EXPECT_EQ(ask(kcache::printFirst({now().wall, {"two", "wide", "which-is-none"}})), (Keys{kTwo}))
+      << "of its own namespace, and those that there are";
+  EXPECT_EQ(ask(kcache::printFirst({now().wall - minutes{10}, {"two"}})), Keys{});
+  EXPECT_EQ(ask("two"), Keys{}) << "no request";
+  EXPECT_EQ(store.wanted()->images.size(), 3U) << "what is wanted is the same";
+}
+
 TEST_F(NodeAgentTest, ACacheWithoutADigestIsLeftAlone) {
   makeCache(kOne, "");
   start();
@@ -113,7 +178,7 @@ TEST_F(NodeAgentTest, PodsAreCountedAndTold) {
   pass(seconds{2});
   EXPECT_EQ(shown("ns"), "one@a: Extracted");
   EXPECT_TRUE(isTold("Normal CacheRelease: cache \"one\" no longer used by pod \"ns/pod-1\", use count 0"));
-  EXPECT_EQ(written("PUT"), 4);  // the node, Extracted, Running, Extracted
+  EXPECT_EQ(written("PUT"), 3);  // Extracted, Running, Extracted: what the node is can wait for the first
 }
 
 TEST_F(NodeAgentTest, ADeletedCacheGoesWithItsEntryFinalizerAndObject) {
@@ -209,6 +274,18 @@ TEST_F(NodeAgentTest, GpusSayWhichCanUseACache) {
   EXPECT_EQ(store.wanted()->gpus.size(), 1U);
 }
 
+TEST_F(NodeAgentTest, TheSecondCacheIsComparedAsTheFirst) {
+  makeCache(kOne);
+  makeCache(kTwo);
+  start({{0, "H100", "550", {"cuda", "90", 32}}, {1, "A100", "550", {"cuda", "80", 32}}});
+  pass(seconds{3});
+  for (const char* name : {"one", "two"}) {
+    const auto entry = object("ns")->caches.at(name).at(kDigestA);
+    EXPECT_EQ(entry.compatible_gpus, std::vector<int>{0}) << name;
+    EXPECT_EQ(entry.incompatible_gpus, std::vector<int>{1}) << name;
+  }
+}
+
 TEST_F(NodeAgentTest, APodWithACacheForOtherGpusIsTold) {
   makeCache(kOne);
   start({{1, "A100", "550", {"cuda", "80", 32}}});
@@ -261,6 +338,21 @@ TEST_F(NodeAgentTest, AnObjectThatSomebodyDeletesIsMadeAnew) {
   pass(seconds{5});
   EXPECT_EQ(shown("ns"), "one@a: Extracted");
   EXPECT_NE(object("ns")->uid, uid);
+}
+
+TEST_F(NodeAgentTest, OfACacheThatIsGoneAndMountedTheObjectIsMadeAnew) {
+  makeCache(kOne);
+  start();
+  store.pods[kOne][kDigestA] = {{"ns", "pod-1", "csi-1"}};
+  pass(seconds{3});
+  releaseCache(kOne);                                // somebody took its finalizers off,
+  server.remove(kcache::kCacheNode, {"ns", kNode});  // and those of the node's object
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "one@a: Running");
+  EXPECT_EQ(finalizers("ns"), (Texts{kOnesFinalizer}));
+  store.pods.clear();
+  pass(seconds{5});
+  EXPECT_EQ(shown("ns"), "-");
 }
 
 TEST_F(NodeAgentTest, AnAnswerThatComesBehindTheNewsThatItIsGoneBringsNothingBack) {

@@ -1,6 +1,7 @@
 #include "operator/node/scope_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -100,14 +101,26 @@ bool isSameStatus(const CacheNode& a, const CacheNode& b) {
   return a.node == b.node && a.counts == b.counts && a.gpus == b.gpus && a.caches == b.caches;
 }
 
-CacheNode withoutProgress(CacheNode node) {
-  for (auto& [name, entries] : node.caches) {
-    for (auto& [digest, entry] : entries) {
-      entry.progress.reset();
-      entry.last_updated = {};
-    }
+bool isPending(const CacheEntry& entry) {
+  return entry.condition && entry.condition->state == State::Pending;
+}
+
+/// Nothing differs but images that `status` says to be pending.
+bool differsInPendingOnly(CacheNode status, CacheNode object) {
+  for (auto it = status.caches.begin(); it != status.caches.end();) {
+    auto& [name, entries] = *it;
+    std::erase_if(entries, [&, &cache = name](const auto& one) {
+      const CacheEntry* before = entryIn(&object, cache, one.first);
+      const bool drops = isPending(one.second) && (before == nullptr || isPending(*before));
+      if (drops && before != nullptr) { object.caches.at(cache).erase(one.first); }
+      return drops;
+    });
+    const auto before = object.caches.find(name);
+    if (before != object.caches.end() && before->second.empty()) { object.caches.erase(before); }
+    it = entries.empty() ? status.caches.erase(it) : std::next(it);
   }
-  return node;
+  const bool is_first = object.counts.nodes == 0 && status.caches.empty();  // we say one each time
+  return is_first || isSameStatus(status, object);
 }
 
 /// What its finalizers have to be; those of ours that are in the way stay while `status` has their cache.
@@ -216,18 +229,18 @@ ScopePlan planOf(const model::ObjectKey& key, const NodeScope& scope, const Node
   }
   if (!hasAll(object, names)) { return finalizers(finalizersOf(object, names)); }
   CacheNode status = statusOf(scope, facts, now);
-  if (!isSameStatus(status, object)) {
-    const bool is_progress_only = isSameStatus(withoutProgress(status), withoutProgress(object));
-    return {.act = NodeAct::WriteStatus,
-            .object = std::move(status),
-            .finalizers = {},
-            .is_progress_only = is_progress_only};
-  }
+  const bool is_new = !isSameStatus(status, object);
+  const bool can_wait = is_new && differsInPendingOnly(status, object);
+  const auto writing = [&] {
+    return ScopePlan{
+        .act = NodeAct::WriteStatus, .object = std::move(status), .finalizers = {}, .can_wait = can_wait};
+  };
+  if (is_new && !can_wait) { return writing(); }
   auto all = finalizersOf(object, names);
   if (all != object.finalizers.names) { return finalizers(std::move(all)); }
   const bool is_left = names.empty() && object.caches.empty() && all.empty();
   if (is_left) { return {.act = NodeAct::Delete, .object = object}; }
-  return {};
+  return is_new ? writing() : ScopePlan{};
 }
 
 }  // namespace gs::gkm

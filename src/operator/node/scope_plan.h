@@ -5,7 +5,8 @@
 //   1. no object, and a cache that this node is to have, or has: it is made, with its finalizers
 //   2. it is being deleted: our finalizers go, so that it goes, and 1 follows
 //   3. a finalizer is missing: it is added. Only then the cache's image may be fetched (mayFetch())
-//   4. the status is another: it is written
+//   4. the status is another: it is written. One that can wait comes after 5: where nothing is to be said but
+//      that images are being fetched, or how far they are, most will be there before anybody looks
 //   5. a finalizer of a cache that has nothing here any more, also not in the status: it goes
 //   6. nothing is left: the object goes
 // Finalizers that are none of ours stay, and keep the object from 6.
@@ -41,8 +42,8 @@ struct ScopePlan {
   NodeAct act = NodeAct::Nothing;
   kcache::CacheNode object{};             // WriteStatus: with the status to write
   std::vector<std::string> finalizers{};  // Create, WriteFinalizers: all of them
-  /// WriteStatus: only the progress of images differs.
-  bool is_progress_only = false;
+  /// WriteStatus: nothing differs but images that are being fetched.
+  bool can_wait = false;
 };
 
 /// The image of a cache that this node is to have. Error Invalid: its image is none, which its entry says, or

@@ -68,20 +68,37 @@ TEST(ScopePlan, TimesOfWhatStaysTheSameStay) {
   EXPECT_EQ(changed.condition->since, kNow);
 }
 
-TEST(ScopePlan, ProgressAloneIsNotUrgent) {
+TEST(ScopePlan, ImagesThatAreBeingFetchedAreNotUrgent) {
+  const NodeFacts facts{model::NodeName{"node-a"}, {}};
   NodeScope scope;
-  scope.has["one"][kDigest] = {.what = HasImage::What::Coming, .progress = kcache::Progress{1, 10, 1}};
-  auto object = std::make_shared<kcache::CacheNode>(statusOf(scope, {model::NodeName{"node-a"}, {}}, kNow));
+  auto object = std::make_shared<kcache::CacheNode>();
   object->key = kObject;
   object->finalizers.names = {kcache::nodeFinalizer("one")};
   scope.object = object;
-  scope.has["one"][kDigest].progress->bytes = 5;
-  auto plan = planOf(kObject, scope, {model::NodeName{"node-a"}, {}}, kNow);
+  scope.has["one"][kDigest] = {.what = HasImage::What::Coming, .progress = kcache::Progress{1, 10, 1}};
+  ScopePlan plan = planOf(kObject, scope, facts, kNow);  // the first status
   EXPECT_EQ(plan.act, NodeAct::WriteStatus);
-  EXPECT_TRUE(plan.is_progress_only);
+  EXPECT_TRUE(plan.can_wait);
+
+  auto written = std::make_shared<kcache::CacheNode>(statusOf(scope, facts, kNow));
+  scope.object = written;
+  EXPECT_EQ(planOf(kObject, scope, facts, kNow).act, NodeAct::Nothing);
+  scope.has["one"][kDigest].progress->bytes = 5;
+  EXPECT_TRUE(planOf(kObject, scope, facts, kNow).can_wait);
+  const auto coming = scope.has["one"];
   scope.has["one"][kDigest] = {.what = HasImage::What::Here};
-  plan = planOf(kObject, scope, {model::NodeName{"node-a"}, {}}, kNow);
-  EXPECT_FALSE(plan.is_progress_only);
+  EXPECT_FALSE(planOf(kObject, scope, facts, kNow).can_wait);
+  scope.has.clear();  // it is not coming any more
+  EXPECT_EQ(planOf(kObject, scope, facts, kNow).act, NodeAct::WriteStatus);
+  EXPECT_FALSE(planOf(kObject, scope, facts, kNow).can_wait);
+
+  // Finalizers that may go do not wait with it.
+  scope.has["one"] = coming;
+  scope.has["one"][kDigest].progress->bytes = 6;
+  written->finalizers.names = {kcache::nodeFinalizer("one"), kcache::nodeFinalizer("two")};
+  plan = planOf(kObject, scope, facts, kNow);
+  EXPECT_EQ(plan.act, NodeAct::WriteFinalizers);
+  EXPECT_EQ(plan.finalizers, (std::vector<std::string>{kcache::nodeFinalizer("one")}));
 }
 
 TEST(ScopePlan, AListOfFinalizersThatIsCutIsNotWritten) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <limits>
 #include <list>
 #include <set>
 #include <unordered_map>
@@ -86,9 +85,10 @@ struct Decider::Impl {
 
   NodeRanking::Key keyOf(const Class& c, const NodeState& n) {
     const auto choice = offer(c, n);
-    const auto free = static_cast<std::int32_t>(
-        std::min<std::int64_t>(n.free_devices, std::numeric_limits<std::int32_t>::max()));
-    return choice ? NodeRanking::Key{choice->score, free, true} : NodeRanking::Key{};
+    if (!choice) { return {}; }
+    const auto& wishes = c.request.better_with;
+    const std::int32_t bonus = bonus_of && !wishes.empty() ? bonus_of(wishes, n.node.name) : 0;
+    return {choice->score, NodeRanking::freeAfter(n.free_devices, bonus), true};
   }
 
   NodeRanking::Key orderedKeyOf(const Class& c, NodeIndex i) {
@@ -348,6 +348,7 @@ struct Decider::Impl {
 
   const Ledger& ledger;
   const std::size_t most_orders;
+  BonusOf bonus_of;
   NodeChanges changes;
   NameRanks names;
   ChoiceMemo memo;
@@ -362,6 +363,11 @@ struct Decider::Impl {
 Decider::Decider(const Ledger& ledger, std::size_t most_orders)
     : impl_{std::make_unique<Impl>(ledger, most_orders)} {}
 Decider::~Decider() = default;
+
+void Decider::setBonus(BonusOf bonus_of) {
+  GS_CHECK(impl_->classes.empty(), "a bonus is given before the first request");
+  impl_->bonus_of = std::move(bonus_of);
+}
 
 EquivalenceClass Decider::classOf(const PodRequest& request) {
   GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices",

@@ -1,13 +1,13 @@
 // One decision: which node and which devices, or why none. Pure over the ledger; incremental.
 //
 // Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
-// (score descending, fewer free devices, name); between decisions only nodes that changed are looked at
-// again, and of those only what is used there, unless the node's facts changed. A decision costs O(changed
-// nodes * log nodes), not O(nodes). Device choices are remembered by (devices' topology, free devices, what
-// is asked), so nodes of one make share them.
+// (score descending, fewer free devices less the bonus, name); between decisions only nodes that changed are
+// looked at again, and of those only what is used there, unless the node's facts changed. A decision costs
+// O(changed nodes * log nodes), not O(nodes). Device choices are remembered by (devices' topology, free
+// devices, what is asked), so nodes of one make share them.
 // Rules: what refuses a node is sched/placement/fit.h; score and device choice are
-// sched/placement/placement.h. Ties across nodes: best score, then fewer free devices, then name. One answer
-// for one state, whatever order led to it.
+// sched/placement/placement.h. Ties across nodes: best score, then fewer free devices less the node's bonus
+// (BonusOf), then name. One answer for one state, whatever order led to it.
 // The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
 // (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes,
 // for one that fits somewhere.
@@ -51,6 +51,8 @@ class Decider {
  public:
   explicit Decider(const Ledger& ledger, std::size_t most_orders = kMaxOrders);
   ~Decider();
+  /// Before the first request. Without it no node has a bonus.
+  void setBonus(BonusOf bonus_of);
 
   /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.
   EquivalenceClass classOf(const PodRequest& request);

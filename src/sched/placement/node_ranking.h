@@ -1,8 +1,11 @@
 // The best of many nodes, kept as their keys change: a tournament over all of them, O(log nodes) per change.
-// Order: score (higher first), then free devices (fewer first), then rank (lower first: by name). One thread.
+// Order: score (higher first), then free devices less the node's bonus (fewer first), then rank (lower first:
+// by name). One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,8 +19,8 @@ class NodeRanking {
 
   struct Key {
     std::int64_t score = 0;
-    std::int32_t free = 0;
-    bool fits = false;  // nodes that do not fit are never the best
+    std::int32_t free = 0;  // freeAfter()
+    bool fits = false;      // nodes that do not fit are never the best
     friend bool operator==(const Key&, const Key&) = default;
   };
 
@@ -34,6 +37,11 @@ class NodeRanking {
     if (a.score != b.score) { return a.score > b.score; }
     if (a.free != b.free) { return a.free < b.free; }
     return rank_a < rank_b;
+  }
+  /// So many GPUs are free, and the node has that bonus (BonusOf).
+  [[nodiscard]] static std::int32_t freeAfter(std::int64_t free, std::int32_t bonus) {
+    using Limits = std::numeric_limits<std::int32_t>;
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(free - bonus, Limits::min(), Limits::max()));
   }
   [[nodiscard]] const Key& key(Node node) const { return keys_[node]; }
   [[nodiscard]] std::size_t size() const { return keys_.size(); }

@@ -7,6 +7,7 @@
 
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
+#include "sched/placement/node_ranking.h"
 
 namespace gs::sched {
 namespace {
@@ -68,13 +69,17 @@ Offers offersFor(const OfferedNodes& nodes, const PodRequest& request, const mod
   return out;
 }
 
-std::vector<int> scoresFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self) {
-  using Rank = std::pair<std::int64_t, std::int64_t>;  // score, negative; free devices
-  std::map<Rank, std::vector<std::size_t>> ranked;     // best first
+std::vector<int> scoresFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self,
+                           const BonusOf& bonus_of) {
+  using Rank = std::pair<std::int64_t, std::int64_t>;  // score, negative; NodeRanking::freeAfter()
+  const auto& wishes = request.better_with;
+  std::map<Rank, std::vector<std::size_t>> ranked;  // best first
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] == nullptr) { continue; }
     const auto fit = fitOn(*nodes[i], request, self);
-    if (fit) { ranked[{-fit->score, nodes[i]->free_devices}].push_back(i); }
+    if (!fit) { continue; }
+    const std::int32_t bonus = bonus_of && !wishes.empty() ? bonus_of(wishes, nodes[i]->node.name) : 0;
+    ranked[{-fit->score, NodeRanking::freeAfter(nodes[i]->free_devices, bonus)}].push_back(i);
   }
   std::vector<int> out(nodes.size(), 0);
   int score = kBest;

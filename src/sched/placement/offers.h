@@ -4,8 +4,8 @@
 //
 // One text for each reason, with the largest numbers of all nodes that say it, as in
 // sched/placement/explain.h: whoever asked counts equal texts. Scores: the best set first, then fewer free
-// devices; 10 for the best, one less for each kind of node that is worse, 0 at least. Equal nodes have equal
-// scores.
+// devices less the node's bonus (BonusOf); 10 for the best, one less for each kind of node that is worse, 0
+// at least. Equal nodes have equal scores.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Offers {
 [[nodiscard]] Offers offersFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self);
 /// Of those that do not fit 0.
 [[nodiscard]] std::vector<int> scoresFor(const OfferedNodes& nodes, const PodRequest& request,
-                                         const model::Uid& self);
+                                         const model::Uid& self, const BonusOf& bonus_of = {});
 /// All nodes, for the same reason.
 [[nodiscard]] Offers refusedBy(std::size_t nodes, std::string text, bool never);
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -96,8 +97,16 @@ struct PodRequest {
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted
   std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
+  std::vector<model::ObjectKey> better_with;         // see BonusOf; sorted, few
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };
+
+/// What a node is better for that has nothing to do with GPUs, as a number: it counts as having so many free
+/// GPUs fewer when equally good nodes are told apart by how full they are. `better_with`: what a pod would
+/// like to find there; what that is only whoever gives this function knows. 0: nothing of it is there.
+/// A function of its arguments and of a state of which Ledger::lookAgain() says where it changed.
+using BonusOf = std::function<std::int32_t(const std::vector<model::ObjectKey>& better_with,
+                                           const model::NodeName& node)>;
 
 /// Of all that makes two requests differ: one user's many that were alike to it would be compared one by one.
 [[nodiscard]] std::size_t hashOf(const PodRequest& request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -20,12 +21,17 @@ struct Config {
   bool visible_uuids = false;                    // --visible-devices=uuid
   bool requires_injection = false;               // --require-injection: claim pods whose containers are told
   std::size_t max_sharers = model::kMaxSharers;  // --max-sharers: pods on one Shared GPU
-  model::QuotaConfig quota{};                    // of GPUs by namespace; none by default
-  std::size_t max_waiting_binds = 16;            // of --extender-pods: callers that wait at once
-  int max_open_grants = 256;                     // placements whose writes are under way at once
+  /// --kernel-cache-weight: how many free GPUs fewer a node counts as having where all of a pod's kernel
+  /// caches are extracted; 0: nobody looks at them.
+  std::int32_t cache_weight = 0;
+  model::QuotaConfig quota{};          // of GPUs by namespace; none by default
+  std::size_t max_waiting_binds = 16;  // of --extender-pods: callers that wait at once
+  int max_open_grants = 256;           // placements whose writes are under way at once
   std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp;  // see there
   int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
 };
+
+inline constexpr std::int32_t kMostCacheWeight = 1000;
 
 /// The name of our leader lease, in the lease namespace (R21).
 inline constexpr const char* kLeaderLease = "scheduler.gpu.scheduling";

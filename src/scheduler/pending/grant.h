@@ -38,7 +38,8 @@ struct Grant {
   std::vector<std::string> uuids;     // of those devices when this was decided, "" where the node did not say
   const sched::Door* door = nullptr;  // at which the pod asked
   bool shared = false;
-  std::string fence;  // the pod's fence value when this was decided
+  std::string fence;   // the pod's fence value when this was decided
+  std::string caches;  // what was said then of the pod's kernel caches on the node; "" nothing
   sched::Reservation hold;
   Stage stage = Stage::Leasing;
   std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone

@@ -41,6 +41,7 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
+  if (c_.config.cache_weight > 0) { request->better_with = pod.kernel_caches; }
   if (we_filter) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
   return door;
 }

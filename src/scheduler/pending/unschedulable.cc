@@ -51,23 +51,32 @@ bool Unschedulable::knowsHolders(const sched::Rejection& rejection) const {
                      [this](const model::Uid& uid) { return c_.cache().pod(uid) != nullptr; });
 }
 
-/// As the nodes say it, and who holds what is not free where that is only a few pods.
-std::string Unschedulable::textOf(sched::Rejection rejection) const {
-  if (rejection.holders.empty() || !knowsHolders(rejection)) { return std::move(rejection.text); }
-  std::vector<std::string> names;
-  for (const auto& uid : rejection.holders) { names.push_back(c_.cache().pod(uid)->key.text()); }
-  std::sort(names.begin(), names.end());
-  return fmt::format("{} Held by {}.", rejection.text, fmt::join(names, ", "));
+/// As the nodes say it, who holds what is not free where that is only a few pods, and where its kernel caches
+/// are.
+std::string Unschedulable::textOf(sched::EquivalenceClass pod_class, sched::Rejection rejection) const {
+  std::string text = std::move(rejection.text);
+  if (!rejection.holders.empty() && knowsHolders(rejection)) {
+    std::vector<std::string> names;
+    for (const auto& uid : rejection.holders) { names.push_back(c_.cache().pod(uid)->key.text()); }
+    std::sort(names.begin(), names.end());
+    text += fmt::format(" Held by {}.", fmt::join(names, ", "));
+  }
+  for (const std::string& more : {node_caches_.saidOf(c_.engine.decider().request(pod_class).better_with),
+                                  fetch_first_.saidOf(pod_class)}) {
+    if (!more.empty()) { text += " " + more; }
+  }
+  return text;
 }
 
 /// Who was told already is told again only when the words changed.
 void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
   auto untold = markUnschedulable(pod_class);
+  fetch_first_.waits(pod_class);
   Rejection& words = words_[pod_class];
   other_numbers_.erase(pod_class);
   if (!knowsHolders(now)) { other_numbers_.insert(pod_class); }  // nothing says when they come to be known
   std::string kind = now.kind;
-  std::string text = textOf(std::move(now));
+  std::string text = textOf(pod_class, std::move(now));
   if (words.text == nullptr || *words.text != text) {
     words = {std::move(kind), std::make_shared<const std::string>(std::move(text))};
     untold_.erase(pod_class);  // equivalent: some would be told twice
@@ -178,6 +187,11 @@ void Unschedulable::activateFitting() {
   if (all_stale_ || !stale_.empty()) { refreshSoon(); }
 }
 
+void Unschedulable::readSoon(sched::EquivalenceClass pod_class) {
+  stale_.insert(pod_class);
+  refreshSoon();
+}
+
 /// One round, and another one if something changed meanwhile.
 void Unschedulable::refresh(bool numbers_too) {
   refresh_at_.reset();
@@ -206,7 +220,7 @@ void Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
   const bool same = words != words_.end() && words->second.kind == now.kind;
   if (!same || round_tells_numbers_) { return reject(pod_class, std::move(now)); }
   const bool complete = knowsHolders(now);
-  if (complete && textOf(std::move(now)) == *words->second.text) {
+  if (complete && textOf(pod_class, std::move(now)) == *words->second.text) {
     other_numbers_.erase(pod_class);
   } else {
     other_numbers_.insert(pod_class);

@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/caches/fetch_first.h"
+#include "scheduler/caches/node_caches.h"
 #include "scheduler/pending/pending_pods.h"
 
 namespace gs::scheduler {
@@ -29,7 +31,9 @@ class Unschedulable : public controller::Part {
   /// has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
-  Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} {
+  Unschedulable(Context& context, PendingPods& pending, const NodeCaches& node_caches,
+                FetchFirst& fetch_first)
+      : c_{context}, pending_{pending}, node_caches_{node_caches}, fetch_first_{fetch_first} {
     c_.parts.add(*this);
   }
 
@@ -43,6 +47,8 @@ class Unschedulable : public controller::Part {
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
+  /// Something else is to be said of this class, soon.
+  void readSoon(sched::EquivalenceClass pod_class);
   void tellSome();
   /// Requests that no pod makes any more are forgotten, when there are many.
   void retireClasses();
@@ -58,7 +64,7 @@ class Unschedulable : public controller::Part {
   std::vector<model::Uid> markUnschedulable(sched::EquivalenceClass pod_class);
   void reject(sched::EquivalenceClass pod_class, sched::Rejection now);
   [[nodiscard]] bool knowsHolders(const sched::Rejection& rejection) const;
-  [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
+  [[nodiscard]] std::string textOf(sched::EquivalenceClass pod_class, sched::Rejection rejection) const;
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
   void beginRound(bool numbers_too);
@@ -71,6 +77,8 @@ class Unschedulable : public controller::Part {
 
   Context& c_;
   PendingPods& pending_;
+  const NodeCaches& node_caches_;
+  FetchFirst& fetch_first_;
   std::map<sched::EquivalenceClass, Rejection>
       words_;  // what pods of a class are told while it is unschedulable; kept longer
   std::map<sched::EquivalenceClass, std::vector<model::Uid>>

@@ -63,6 +63,7 @@ Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vect
   grant.door = request.door;
   grant.shared = request.devices && request.devices->shared;
   grant.fence = fenceOf(pod);
+  grant.caches = node_caches_.saidThere(pod.kernel_caches, node);
   return grant;
 }
 

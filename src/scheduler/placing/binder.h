@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "controller/keyed_calls.h"
+#include "scheduler/caches/node_caches.h"
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
 #include "scheduler/leases/gone_proofs.h"
@@ -25,12 +26,20 @@ namespace gs::scheduler {
 
 class Binder : public controller::Part {
  public:
-  Binder(Context& context, LeaseDesk& desk, Slots& slots, PendingPods& pending, GoneProofs& proofs)
+  struct Beside {
+    LeaseDesk& desk;
+    Slots& slots;
+    PendingPods& pending;
+    GoneProofs& proofs;
+    const NodeCaches& node_caches;
+  };
+  Binder(Context& context, const Beside& beside)
       : c_{context},
-        desk_{desk},
-        slots_{slots},
-        pending_{pending},
-        proofs_{proofs},
+        desk_{beside.desk},
+        slots_{beside.slots},
+        pending_{beside.pending},
+        proofs_{beside.proofs},
+        node_caches_{beside.node_caches},
         calls_{c_.parts.add(*this)} {}
 
   /// Reserves what was decided, and takes the leases of it.
@@ -136,6 +145,7 @@ class Binder : public controller::Part {
   Slots& slots_;
   PendingPods& pending_;
   GoneProofs& proofs_;
+  const NodeCaches& node_caches_;
   controller::KeyedCalls<model::Uid, Purpose> calls_;
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Placing> bound_perhaps_;

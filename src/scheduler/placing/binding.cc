@@ -156,6 +156,7 @@ void Binder::bindApplied(Grant& grant) {
 void Binder::logBound(const Grant& grant, std::optional<Mono> since) {
   Context::Fields fields{{"pod", grant.pod.text()}, {"node", grant.node.text}};
   if (!grant.ids.empty()) { fields.emplace_back("gpus", model::printIds(grant.ids)); }
+  if (!grant.caches.empty()) { fields.emplace_back("caches", grant.caches); }
   const model::Pod* pod = c_.cache().pod(grant.uid);
   if (auto claim = pod == nullptr ? std::string{} : sched::claimName(*pod); !claim.empty()) {
     fields.emplace_back("claim", std::move(claim));
@@ -170,6 +171,7 @@ void Binder::logBound(const Grant& grant, std::optional<Mono> since) {
 void Binder::scheduledEvent(const Grant& grant) {
   std::string note = fmt::format("Successfully assigned {} to {}", grant.pod.text(), grant.node.text);
   if (!grant.ids.empty()) { note += fmt::format(" with GPUs {}", model::printIds(grant.ids)); }
+  if (!grant.caches.empty()) { note += fmt::format("; {}", grant.caches); }
   const model::Pod* pod = c_.cache().pod(grant.uid);
   if (pod != nullptr && !c_.places(*pod)) { return; }  // kube-scheduler says it of its own
   c_.events.send({kapi::kPod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled",

@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* kForwarded = "X-Gpu-Admission-Forwarded";
 constexpr std::chrono::milliseconds kMostWaited = 1h;
-constexpr Duration kForwardFor = 5s;  // as long as kube-scheduler waits
 // An answer gives back what was sent, with a reason for each node at most.
 constexpr std::size_t kMostBytes = extender::kMostBody + (std::size_t{32} << 20);
 
@@ -50,7 +49,7 @@ net::Response Forwarder::forward(const std::string& leader, net::Request request
       request.asked == Mono{} ? Duration{} : now - request.asked);
   out.headers = {{"Content-Type", "application/json"}, {kForwarded, std::to_string(waited.count())}};
   out.body = std::move(request.body);
-  out.timeout = kForwardFor;
+  out.timeout = longest_;
   out.max_body = kMostBytes;
   net::Answer answer = kept.second->send(out);
   if (answer.status == 0) {

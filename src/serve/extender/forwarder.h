@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/clock.h"
 #include "net/http_types.h"
 #include "net/tls.h"
 
@@ -12,8 +13,10 @@ namespace gs::serve {
 
 class Forwarder {
  public:
-  /// `tls` for leaders that are named by https.
-  explicit Forwarder(net::ClientTls tls) : tls_{std::move(tls)} {}
+  static constexpr Duration kFor = std::chrono::seconds{5};  // as long as kube-scheduler waits
+
+  /// `tls` for leaders that are named by https; `longest`: of one request and its answer.
+  explicit Forwarder(net::ClientTls tls, Duration longest = kFor) : tls_{std::move(tls)}, longest_{longest} {}
 
   /// `leader`: "http://10.0.0.7:3456". Answers 503 when it cannot be reached.
   [[nodiscard]] net::Response forward(const std::string& leader, net::Request request) const;
@@ -23,6 +26,7 @@ class Forwarder {
 
  private:
   net::ClientTls tls_;
+  Duration longest_;
 };
 
 }  // namespace gs::serve

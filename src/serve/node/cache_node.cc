@@ -23,6 +23,7 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},
       images_{std::move(config.images), gate_, clock, rng.split()},
+      counts_{config.keeper.keeping.sweep.quota},
       pause_{clock},
       keeper_{std::move(config.keeper),
               {.sources = [this](const kcache::Reference&) { return images_.source(); },
@@ -30,12 +31,14 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
                                const kcache::WantedImage& image) { return admit(cache, image); },
                .tell =
                    [this](const kcache::NodeHasPtr& has) {
+                     counts_.told(*has);
                      (void)host_.act([this, has](Now now) {
                        auto out = agent_.has(has, now);
                        passOn();
                        return out;
                      });
-                   }},
+                   },
+               .ended = [this](const cacherim::FetchEnd& end) { counts_.ended(end); }},
               cacherim::Disk{},
               clock,
               pause_} {

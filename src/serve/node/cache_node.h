@@ -15,6 +15,7 @@
 #include "noderim/poller.h"
 #include "operator/node/node_agent.h"
 #include "operator/trust/policy_watch.h"
+#include "serve/node/node_counts.h"
 #include "serve/trust/gate.h"
 #include "serve/trust/registry_images.h"
 
@@ -45,6 +46,8 @@ class CacheNodeRim {
   [[nodiscard]] bool underWay() const { return agent_.underWay(); }
   [[nodiscard]] const std::string& failure() const { return agent_.failure(); }
   [[nodiscard]] std::string readiness() const;
+  /// Prometheus text.
+  [[nodiscard]] std::string metricsText() { return counts_.text(keeper_.figures(), agent_.states()); }
 
  private:
   [[nodiscard]] Status admit(const model::ObjectKey& cache, const kcache::WantedImage& image);
@@ -57,6 +60,7 @@ class CacheNodeRim {
   gkm::NodeAgent agent_;
   gkm::PolicyWatch policy_;
   RegistryImages images_;
+  NodeCounts counts_;
   cacherim::RealPause pause_;
   cacherim::Keeper keeper_;
   std::unique_ptr<noderim::Poller> gpus_;  // nullptr: there are none

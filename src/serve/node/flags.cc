@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clean_path.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
 #include "noderim/nvml.h"
@@ -21,11 +22,6 @@ Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
                 fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
   }
   return static_cast<std::uint64_t>(*size);
-}
-
-bool isCleanPath(const std::string& path) {
-  return path.starts_with('/') && !path.ends_with('/') && path.find("//") == std::string::npos &&
-         (path + '/').find("/../") == std::string::npos && (path + '/').find("/./") == std::string::npos;
 }
 
 }  // namespace
@@ -48,7 +44,9 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .text("--authfile", "FILE", f.authfile,
             "Who to be at which registry, as docker and podman write it; without it REGISTRY_AUTH_FILE and "
             "their usual places")
-      .text("--ca-file", "FILE", f.ca_file, "Certificates to trust besides the system's (PEM)");
+      .text("--ca-file", "FILE", f.ca_file, "Certificates to trust besides the system's (PEM)")
+      .text("--registry-mirror", "REGISTRY=URL", f.mirrors,
+            "Asked before that registry; several with ',' between them, in this order");
   command.topic("GPUs")
       .name("--nvml-library", f.nvml_library, "The library of NVIDIA's driver, by its name or its path")
       .text("--simulate", "FILE", f.simulate,

@@ -24,6 +24,7 @@ struct CacheNodeFlags {
   std::string bandwidth = "0";
   std::string authfile{};  // "": those of the environment
   std::string ca_file{};
+  std::string mirrors{};
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string simulate{};  // a node file; "": by NVML
 

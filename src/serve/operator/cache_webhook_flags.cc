@@ -23,6 +23,8 @@ void addCacheWebhook(process::Command command, CacheWebhookFlags& f) {
       .text("--authfile", "FILE", f.authfile,
             "Who to be at registries, as docker's config.json says it; without it REGISTRY_AUTH_FILE counts")
       .text("--ca-file", "FILE", f.ca_file, "Certificates of registries to trust besides the system's (PEM)")
+      .text("--registry-mirror", "REGISTRY=URL", f.registry_mirrors,
+            "Asked before that registry; several with ',' between them, in this order")
       .flag("--kyverno", f.kyverno,
             "Take Kyverno's word for the image of a GKMCache (annotation kyverno.io/verify-images)");
 }
@@ -30,6 +32,9 @@ void addCacheWebhook(process::Command command, CacheWebhookFlags& f) {
 Status CacheWebhookFlags::read(const k8s::Surroundings& surroundings) {
   const std::string said = surroundings.env("KYVERNO_VERIFICATION_ENABLED").value_or("");
   kyverno = kyverno || said == "true" || said == "1" || said == "yes";
+  auto read = cacherim::parseMirrors("--registry-mirror", registry_mirrors);
+  if (!read) { return tl::unexpected(std::move(read).error()); }
+  mirrors = *std::move(read);
   signing_key = surroundings.env(gkm::SigningKey::kField).value_or("");
   if (signing_key.empty() || signing_key.size() >= gkm::SigningKey::kLeast) { return {}; }
   return fail(

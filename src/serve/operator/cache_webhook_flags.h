@@ -7,6 +7,7 @@
 
 #include "admission/certificates.h"
 #include "base/result.h"
+#include "cacherim/registry/mirrors.h"
 #include "k8s/kubeconfig.h"
 #include "net/tls.h"
 #include "operator/admission/signing_key.h"
@@ -20,6 +21,8 @@ struct CacheWebhookFlags {
   std::string cert_dir{};         // "": it makes its certificate itself
   std::string authfile{};         // "": those of the environment
   std::string ca_file{};
+  std::string registry_mirrors{};
+  cacherim::Mirrors mirrors{};  // read() makes them of these
   bool kyverno = false;
   std::string signing_key{};  // MUTATION_SIGNING_KEY; "": that of the Secret
 

@@ -88,6 +88,9 @@ expect "the guide's images" "quay.io/gkm/agent:latest quay.io/gkm/gkm-csi-plugin
   "$(value '.spec.template.spec.containers[]?.image' -f "$CHART/ci/guide-images-values.yaml" | tr ' ' '\n' | sort | xargs)"
 expect "the keys of gkm-config" "gkm.agent.image gkm.agent.log.level gkm.csi.image gkm.csi.log.level gkm.kyverno.enabled gkm.nogpu gkm.operator.log.level" \
   "$(value 'select(.kind == "ConfigMap").data | keys[]')"
+expect "where the operator has kyverno.enabled from" gkm.kyverno.enabled \
+  "$(container_of_kind Deployment gkm-operator '.env[] | select(.name == "KYVERNO_VERIFICATION_ENABLED").valueFrom.configMapKeyRef.key')"
+expect "what stands there" '"true"' "$(value 'select(.kind == "ConfigMap" and .metadata.name == "gkm-config").data["gkm.kyverno.enabled"] | tojson' --set kyverno.enabled=true)"
 expect "the kubelet's folder of k0s" "unix:///var/lib/k0s/kubelet/plugins_registry/csi.gkm.io-reg.sock" \
   "$(container_of_kind DaemonSet gkm-csi-node '.args[] | select(startswith("--endpoint=")) | ltrimstr("--endpoint=")' -f "$CHART/ci/full-values.yaml")"
 

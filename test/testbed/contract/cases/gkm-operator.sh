@@ -50,6 +50,7 @@ shown() {
 }
 message() { field "$1" '.status.conditions[0].message'; }
 finalizers() { field "$1" .metadata.finalizers; }
+csi_driver() { kubectl get csidriver csi.gkm.io --ignore-not-found -o json | jq -cS '.spec | {attachRequired, fsGroupPolicy, podInfoOnMount, volumeLifecycleModes}'; }
 gone() { kubectl get "$1" --ignore-not-found -o name; }
 
 step "a control plane with the kinds and two nodes, and the operator under its role"
@@ -61,8 +62,7 @@ kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.y
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 start_operator operator 8081
 eventually_like "/readyz" 'role: leader' operator_page 8081 '/readyz?verbose'
-expect "CSIDriver" '{"attachRequired":false,"fsGroupPolicy":"None","podInfoOnMount":true,"volumeLifecycleModes":["Ephemeral"]}' \
-  "$(kubectl get csidriver csi.gkm.io -o json | jq -cS '.spec | {attachRequired, fsGroupPolicy, podInfoOnMount, volumeLifecycleModes}')"
+eventually "CSIDriver" '{"attachRequired":false,"fsGroupPolicy":"None","podInfoOnMount":true,"volumeLifecycleModes":["Ephemeral"]}' csi_driver
 
 step "images are taken as they are written for docker, and nothing else; what other versions know is kept"
 image() { echo "{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: $1}, spec: {image: '$2'}}"; }

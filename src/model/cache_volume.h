@@ -1,0 +1,16 @@
+// How pods name kernel caches: ephemeral inline CSI volumes of one driver, by two attributes of the volume
+// (kernel-cache.md 4, a part of the switch-over contract).
+#pragma once
+
+#include <cstddef>
+
+namespace gs::model {
+
+inline constexpr const char* kCacheDriver = "csi.gkm.io";
+inline constexpr const char* kCacheAttribute = "csi.gkm.io/GKMCache";
+inline constexpr const char* kCacheNamespaceAttribute = "csi.gkm.io/namespace";  // absent: a ClusterGKMCache
+
+/// Of one pod; more are not looked at when its node is chosen.
+inline constexpr std::size_t kMostKernelCaches = 32;
+
+}  // namespace gs::model

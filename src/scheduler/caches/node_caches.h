@@ -1,0 +1,71 @@
+// Which kernel caches are extracted on which nodes, and what that is worth when a pod's node is chosen: the
+// one place of the scheduler that knows what a kernel cache is. A pure machine.
+//
+// The allocator is told a number of a node and a pod (sched::BonusOf): with all of the pod's caches there the
+// node counts as having Config::cache_weight free GPUs fewer than it has, with a part of them that part of
+// it, rounded down. So GPUs that fit better win before caches, and caches before fullness, by as much as they
+// are worth.
+// Off (weight 0): nothing is watched, and nothing costs anything. On, where the kinds are not served or may
+// not be read: they are asked for again every 10 s, no node has any cache, and nothing else waits for that.
+// Node objects that are not known yet count as none.
+// Its reflectors live as long as the process, also while it does not lead. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "controller/reflector.h"
+#include "kapi/call.h"
+#include "model/ids.h"
+#include "scheduler/caches/cache_index.h"
+
+namespace gs::scheduler {
+
+class NodeCaches {
+ public:
+  using Keys = std::vector<model::ObjectKey>;  // of caches
+
+  /// `weight`: 0 off.
+  NodeCaches(std::int32_t weight, Rng& rng);
+
+  [[nodiscard]] bool on() const { return weight_ > 0; }
+  void start(Now now, kapi::Effects& out);
+  /// False: it is no event of its reflectors.
+  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
+  void tick(Now now, kapi::Effects& out);
+  /// Nodes of which bonus() says something else since this was last asked.
+  [[nodiscard]] std::vector<model::NodeName> takeChanged() { return std::exchange(changed_, {}); }
+  /// The kind of which the API server's history went back; "" none.
+  [[nodiscard]] std::string_view wentBack() const { return went_back_; }
+  /// Adds lines for /readyz, as engine::Informers does.
+  void check(std::vector<std::pair<std::string, std::string>>& checks) const;
+
+  /// sched::BonusOf, of the caches that a pod mounts.
+  [[nodiscard]] std::int32_t bonus(const Keys& caches, const model::NodeName& node) const;
+  /// Of a pod that goes to this node: "1 of 2 kernel caches extracted there"; "" it has none.
+  [[nodiscard]] std::string saidThere(const Keys& caches, const model::NodeName& node) const;
+  /// Of a pod that waits: "Kernel caches: ml/vectors on 3 node(s), weights on 0 node(s)."; "" it has none.
+  [[nodiscard]] std::string saidOf(const Keys& caches) const;
+
+  [[nodiscard]] const CacheIndex& index() const { return index_; }
+
+ private:
+  static constexpr std::size_t kKinds = 2;
+  void take(const controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
+  void apply(const controller::Change& change);
+  [[nodiscard]] std::size_t extractedThere(const Keys& caches, const model::NodeName& node) const;
+
+  const std::int32_t weight_;
+  std::array<controller::Reflector, kKinds> reflectors_;
+  CacheIndex index_;
+  std::vector<model::NodeName> changed_;
+  std::string_view went_back_;
+};
+
+}  // namespace gs::scheduler
