@@ -67,11 +67,10 @@ class CachesTest : public testing::Test {
                                  {"singular", "csidriver"},
                                  {"kind", "CSIDriver"},
                                  {"listKind", "CSIDriverList"}}},
-                {"versions",
-                 json::Array{Value{Object{{"name", "v1"},
-                                          {"served", true},
-                                          {"storage", true},
-                                          {"schema", Object{{"openAPIV3Schema", schema}}}}}}}}}});
+                {"versions", json::Array{Value{Object{{"name", "v1"},
+                                                      {"served", true},
+                                                      {"storage", true},
+                                                      {"schema", Object{{"openAPIV3Schema", schema}}}}}}}}}});
     caches.emplace(world, Caches::Options{.seed = seed, .rims = [this](const std::string& node) {
                                             auto out = std::make_unique<RimByHand>();
                                             rims[node] = out.get();
@@ -83,11 +82,11 @@ class CachesTest : public testing::Test {
     EXPECT_EQ(answer.code, 201) << json::print(answer.body);
   }
   void makeCache() {
-    world.create(Object{
-        {"apiVersion", "gkm.io/v1alpha1"},
-        {"kind", "GKMCache"},
-        {"metadata", Object{{"name", "one"}, {"annotations", Object{{kcache::kDigestKey, kDigestA}}}}},
-        {"spec", Object{{"image", "quay.io/gkm/a:b"}}}});
+    world.create(
+        Object{{"apiVersion", "gkm.io/v1alpha1"},
+               {"kind", "GKMCache"},
+               {"metadata", Object{{"name", "one"}, {"annotations", Object{{kcache::kDigestKey, kDigestA}}}}},
+               {"spec", Object{{"image", "quay.io/gkm/a:b"}}}});
   }
   bool isExtractedOn(int nodes) {
     return world.runUntil(
