@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "kcache/kinds/kinds.h"
 #include "kcache/kinds/names.h"
+#include "sandbox/caches/csi_drivers_test.h"
 #include "test/sim/cluster.h"
 #include "test/world/objects.h"
 #include "yaml/yaml.h"
@@ -46,26 +47,6 @@ std::string cachePodPath(int slot) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], cachePodName(slot));
 }
 
-/// The sandbox does not serve CSIDrivers; as one more custom resource it does.
-Value csiDriverCrd() {
-  const Value schema = Object{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  return Object{
-      {"apiVersion", "apiextensions.k8s.io/v1"},
-      {"kind", "CustomResourceDefinition"},
-      {"metadata", Object{{"name", "csidrivers.storage.k8s.io"},
-                          {"annotations", Object{{"api-approved.kubernetes.io", "unapproved, a play"}}}}},
-      {"spec", Object{{"group", "storage.k8s.io"},
-                      {"scope", "Cluster"},
-                      {"names", Object{{"plural", "csidrivers"},
-                                       {"singular", "csidriver"},
-                                       {"kind", "CSIDriver"},
-                                       {"listKind", "CSIDriverList"}}},
-                      {"versions", Array{Value{Object{{"name", "v1"},
-                                                      {"served", true},
-                                                      {"storage", true},
-                                                      {"schema", Object{{"openAPIV3Schema", schema}}}}}}}}}};
-}
-
 /// Those of charts/gkm, read once.
 const std::vector<Value>& crdsOfCaches() {
   static const std::vector<Value> all = [] {
@@ -75,7 +56,7 @@ const std::vector<Value>& crdsOfCaches() {
     GS_CHECK(documents.has_value(), "the CRDs of charts/gkm are no YAML");
     std::vector<Value> out;
     for (const auto& one : *documents) { out.push_back(json::parse(one).value()); }
-    out.push_back(csiDriverCrd());
+    out.push_back(sandbox::csiDriverCrd());
     return out;
   }();
   return all;

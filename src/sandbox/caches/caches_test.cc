@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "kcache/kinds/names.h"
+#include "sandbox/caches/csi_drivers_test.h"
 #include "yaml/yaml.h"
 
 namespace gs::sandbox {
@@ -55,22 +56,7 @@ class CachesTest : public testing::Test {
   explicit CachesTest(std::uint64_t seed = 1) : world{{.seed = seed}} {
     const auto documents = yaml::toJson(readFile("charts/gkm/crds/crds.yaml", 1 << 20).value_or(""));
     for (const auto& one : *documents) { crd(json::parse(one).value()); }
-    const Value schema = Object{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-    crd(Object{
-        {"apiVersion", "apiextensions.k8s.io/v1"},
-        {"kind", "CustomResourceDefinition"},
-        {"metadata", Object{{"name", "csidrivers.storage.k8s.io"}}},
-        {"spec",
-         Object{{"group", "storage.k8s.io"},
-                {"scope", "Cluster"},
-                {"names", Object{{"plural", "csidrivers"},
-                                 {"singular", "csidriver"},
-                                 {"kind", "CSIDriver"},
-                                 {"listKind", "CSIDriverList"}}},
-                {"versions", json::Array{Value{Object{{"name", "v1"},
-                                                      {"served", true},
-                                                      {"storage", true},
-                                                      {"schema", Object{{"openAPIV3Schema", schema}}}}}}}}}});
+    crd(csiDriverCrd());
     caches.emplace(world, Caches::Options{.seed = seed, .rims = [this](const std::string& node) {
                                             auto out = std::make_unique<RimByHand>();
                                             rims[node] = out.get();
@@ -108,7 +94,10 @@ TEST_F(CachesTest, ACacheComesToEachMachineAndGoes) {
   EXPECT_EQ(world.get("/apis/storage.k8s.io/v1/csidrivers/csi.gkm.io")["kind"].str(), "CSIDriver");
   remove();
   EXPECT_TRUE(isGone()) << json::print(world.get(kOne));
-  EXPECT_EQ(world.get("/apis/gkm.io/v1alpha1/gkmcachenodes")["items"].items().size(), 0U);
+  const auto hasNoNodeObjects = [&] {
+    return world.get("/apis/gkm.io/v1alpha1/gkmcachenodes")["items"].items().empty();
+  };
+  EXPECT_TRUE(world.runUntil(hasNoNodeObjects, 60s));
 }
 
 TEST_F(CachesTest, AnotherOperatorTakesOverWhenTheOneThatLeadsIsKilledAgainAndAgain) {
