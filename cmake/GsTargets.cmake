@@ -157,10 +157,12 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part agent_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
-               plan plan_features play share_calls share_judge share_side shorten)
+  foreach(part agent_side cache_machine cache_registry cache_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
+               plan plan_caches plan_features play share_calls share_judge share_side shorten)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()
+  set_source_files_properties("${CMAKE_SOURCE_DIR}/test/sim/cache_side.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+                              COMPILE_DEFINITIONS GS_GKM_CRDS="${CMAKE_SOURCE_DIR}/charts/gkm/crds/crds.yaml")
   target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")
   target_link_libraries(sim PUBLIC gs_options ${folders})
   add_executable(sim_main "${CMAKE_SOURCE_DIR}/test/sim/sim_main.cc")
@@ -170,16 +172,21 @@ function(gs_sim)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its controller,
-  # engine, scheduler and kapi come first as objects, so that nothing is taken from the libraries.
-  foreach(folder controller engine scheduler serve kapi)
+  # engine, scheduler, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the libraries.
+  foreach(folder controller engine scheduler serve kapi operator cacherim csi)
     get_target_property(sources ${folder} SOURCES)
     add_library(${folder}_mutant OBJECT ${sources})
     target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
+    get_target_property(mode ${folder} UNITY_BUILD_MODE)
+    if(mode)
+      set_target_properties(${folder}_mutant PROPERTIES UNITY_BUILD_MODE ${mode})
+    endif()
     target_link_libraries(${folder}_mutant PRIVATE gs_options ${folder})
   endforeach()
   add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:controller_mutant>
                               $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:scheduler_mutant>
-                              $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>)
+                              $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>
+                              $<TARGET_OBJECTS:operator_mutant> $<TARGET_OBJECTS:cacherim_mutant> $<TARGET_OBJECTS:csi_mutant>)
   set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)
   target_link_libraries(mutants_main PRIVATE sim)
   set(quick "")

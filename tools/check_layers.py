@@ -99,6 +99,7 @@ LAYERS = {
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),
     "sandbox/world": ("crds sandbox/node sandbox/controllers apiserver agent webhook scheduler extender engine sched controller kapi json yaml model base", "fmt expected", PURE),
+    "sandbox/caches": ("sandbox/world sandbox/node operator kcache controller kapi json yaml model base", "fmt expected", PURE),
     "sandbox/serve": ("sandbox/node sandbox/world apiserver kapi json yaml net model base", "fmt expected", ["random", "clock"]),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected",  []),

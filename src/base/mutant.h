@@ -44,6 +44,11 @@ enum class Bug {
   AdoptsElsewhere,      // leases of another node than kube-scheduler asks for are taken over
   BindsUnseen,          // a pod that is not seen yet is bound as one without GPUs
   WakesNobody,          // a pod that kube-scheduler found no GPUs for is not shown that there are some
+  TakesMounted,         // images of kernel caches go whoever has them mounted
+  KeepsCutLayers,       // what came of a layer until the registry failed counts as all of it
+  MountsOthersCaches,   // a pod may mount caches of other namespaces
+  MountsUnsaid,         // a mount of a kernel cache has no use
+  LetsMountedGo,        // a kernel cache goes though nodes have it
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
 };
 

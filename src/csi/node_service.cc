@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutant.h"
 #include "net/socket.h"
 
 namespace gs::csi {
@@ -162,7 +163,9 @@ Result<net::Fd> NodeService::chooseTree(const VolumeWish& wish, std::optional<kc
     return fail(is_conflict ? Code::Conflict : Code::Unavailable, tree.error().message);
   }
   if (Status fits = checkGpus(wish, *present); !fits) { return tl::unexpected(fits.error()); }
-  if (Status added = usage_.add(wish.use(present->image)); !added) { return tl::unexpected(added.error()); }
+  if (!GS_MUTANT(MountsUnsaid)) {
+    if (Status added = usage_.add(wish.use(present->image)); !added) { return tl::unexpected(added.error()); }
+  }
   image = present->image;
   return tree;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clean_path.h"
 #include "base/hash.h"
+#include "base/mutant.h"
 #include "base/utf8.h"
 #include "kcache/kinds/names.h"
 
@@ -102,7 +103,8 @@ Result<cacherim::CacheName> cacheOf(const Context& context) {
   if (!out) {
     return wrong(fmt::format("volumeAttributes {} or {}: {}", kCacheKey, kNamespaceKey, out.error().message));
   }
-  if (const std::string pods = valueOf(context, kPodNamespaceKey); !is_cluster && ns != pods) {
+  if (const std::string pods = valueOf(context, kPodNamespaceKey);
+      !is_cluster && ns != pods && !GS_MUTANT(MountsOthersCaches)) {
     return wrong(fmt::format(
         "the pod is in namespace {}, and volumeAttributes {} says {}: a pod may mount GKMCaches of "
         "its own namespace and ClusterGKMCaches",

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mutant.h"
 #include "kcache/image/digest.h"
 #include "kcache/kinds/names.h"
 
@@ -56,7 +57,9 @@ kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wal
 Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now) {
   const char* finalizer = kcache::finalizerOf(cache.key);
   const bool has_finalizer = cache.finalizers.has(finalizer);
-  if (cache.is_deleting && has_finalizer && !tally.isHeld()) { return {.act = Act::RemoveFinalizer}; }
+  if (cache.is_deleting && has_finalizer && (!tally.isHeld() || GS_MUTANT(LetsMountedGo))) {
+    return {.act = Act::RemoveFinalizer};
+  }
   const bool is_wanted = !cache.is_deleting && digestTrouble(cache).empty();
   if (is_wanted && !has_finalizer) { return {.act = Act::AddFinalizer}; }
   kcache::CacheStatus status = statusOf(cache, tally, now);

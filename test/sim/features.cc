@@ -43,6 +43,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::LateStatuses, "late-statuses", 50},
     {Feature::Webhook, "webhook", 15},
     {Feature::Ends, "ends", 15},
+    {Feature::Caches, "caches", 10},
 }};
 
 /// Features that show what is not mended yet.

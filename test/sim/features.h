@@ -43,8 +43,9 @@ enum class Feature : std::uint8_t {
   LateStatuses,   // of agents' calls that fail some land up to 10 s later
   Webhook,        // admission asks our webhook, by which containers of claims' pods are told their GPUs
   Ends,           // kubelets report that one of our processes was killed; another takes over at once
+  Caches,         // kernel caches: operators, agents and drivers of their own, and pods that mount them
 };
-inline constexpr std::size_t kFeatures = 31;
+inline constexpr std::size_t kFeatures = 32;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -27,6 +27,8 @@ inline constexpr int kLargeNodes = 40;    // that it has more
 inline constexpr int kFirstForged = 100;  // slots of pods that come with annotations of their own
 inline constexpr int kFirstMapped = 500;  // slots of pods with a map
 inline constexpr int kMappedSlots = 12;
+inline constexpr int kCacheSlots = 6;     // kernel caches there may be at once
+inline constexpr int kCachePodSlots = 8;  // pods that mount them
 
 enum class Op : std::uint8_t {
   AddPod,      // x slot, y flavour
@@ -97,7 +99,24 @@ enum class Op : std::uint8_t {
   Plug,           // x node, y GPUs from now on, which its agent sees come and go
   DriverFails,    // x node, y seconds: a call of its driver hangs
   RuntimeSilent,  // x node, y seconds: its container runtime does not answer
+  // Of kernel caches (cache_side.h).
+  CacheComes,        // x cache, y tag
+  CacheChanges,      // x cache, y tag: its image from now on
+  CacheGoes,         // x cache
+  TagMoves,          // x tag, y image
+  CachePodComes,     // x slot, y node, z cache; from kCacheSlots on the same, read-only
+  CachePodEnds,      // x slot, y 0 by itself 1 deleted 2 by force
+  CacheProcessDies,  // x node or replica, y 0 operator 1 agent 2 driver 3 agent 4 driver at its call z
+  MachineBoots,      // x node: what was mounted is not any more, containers end
+  RegistryFails,     // x how, y seconds
+  DiskFull,          // x node, y seconds
+  RunEmptied,        // x node: somebody empties /run
+  CacheFaults,  // y seconds, z permille: calls of operators and agents are refused, lost, late, their last
+  CacheSlow,    // y seconds, z ms at most: their watches bring things late
+  CacheBreak,   // x node or, from kNodes on, replica, y how: its watches end
 };
+
+[[nodiscard]] inline bool isAboutCaches(Op op) { return op >= Op::CacheComes; }
 
 struct Step {
   Duration at{};
@@ -128,7 +147,9 @@ struct Plan {
 /// Parts of makePlan().
 void addShareSteps(Plan& plan, Rng& rng, const std::vector<std::chrono::milliseconds>& hot, int extenders);
 void addFeatures(Plan& plan, const Features& allowed, const Features& forced);
+void addCacheSteps(Plan& plan, Rng& rng);
 [[nodiscard]] std::string featureText(const Step& step);
+[[nodiscard]] std::string cacheText(const Step& step);
 /// "  12.345s crash replica 1"
 [[nodiscard]] std::string text(const Step& step);
 

@@ -21,6 +21,7 @@ class Scenes {
  public:
   Scenes(Plan& plan, Feature feature)
       : plan_{plan}, rng_{plan.seed ^ (kFeatureSeed + static_cast<std::uint64_t>(feature))} {}
+  void caches() { addCacheSteps(plan_, rng_); }
   [[nodiscard]] bool isDrawn(int percent) { return rng_.chance(static_cast<unsigned>(percent)); }
 
   void renumber() {
@@ -443,6 +444,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::KubeScheduler: return scenes.kubeScheduler();
     case Feature::Gangs: return scenes.gangs();
     case Feature::Maps: return scenes.maps();
+    case Feature::Caches: return scenes.caches();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -467,6 +469,8 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
         (feature != Feature::LatePatches || plan.extenders > 0) &&
         (feature != Feature::Quotas || !plan.has(Feature::Combined)) &&
         (feature != Feature::KubeScheduler || plan.extenders == 0) &&
+        // Of a cache that the server has forgotten nobody can say whether pods have it mounted.
+        (feature != Feature::Caches || (!plan.has(Feature::Restore) && !plan.has(Feature::Large))) &&
         (feature != Feature::LateStatuses || plan.has(Feature::Agents)) &&
         (feature != Feature::Gangs || plan.hasShares() || !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
@@ -525,7 +529,7 @@ std::string featureText(const Step& s) {
     case Op::MapPod:
       return fmt::format("pod {} comes with map {}", slotOf(s.x), json::print(mapText(s.x, s.y, s.z)));
     case Op::NameNode: return fmt::format("node {} has the name {}", s.x, s.y);
-    default: return "";
+    default: return cacheText(s);
   }
 }
 

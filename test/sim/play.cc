@@ -10,6 +10,7 @@
 #include "kapi/paths.h"
 #include "sandbox/world/world.h"
 #include "test/sim/agent_side.h"
+#include "test/sim/cache_side.h"
 #include "test/sim/call_rates.h"
 #include "test/sim/cluster.h"
 #include "test/sim/extras.h"
@@ -62,6 +63,7 @@ class Play {
         extras_{world_, judge_, ledgers_, plan} {
     if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     if (plan.agents) { agents_ = std::make_unique<AgentSide>(world_, plan); }
+    if (plan.has(Feature::Caches)) { caches_ = std::make_unique<CacheSide>(world_, plan); }
     if (plan.has(Feature::KubeScheduler)) { kube_ = std::make_unique<KubeSide>(world_, plan); }
     world_.setListener([this](auto, extender::RequestId id, const extender::Answer& answer) {
       const bool is_kubes = kube_ && kube_->answered(id, answer);
@@ -103,6 +105,10 @@ class Play {
       out_.gangs_bound = shares_->gangsBound();
       out_.refused_members = shares_->refusedMembers();
     }
+    if (caches_) {
+      out_.cache_mounts = caches_->mounts();
+      out_.outdated_mounts = caches_->outdated();
+    }
     if (!tell_) { out_.log = world_.log(); }
     return std::move(out_);
   }
@@ -121,10 +127,12 @@ class Play {
     extras_.look();
     if (kube_) { kube_->look(); }
     if (agents_) { agents_->look(); }
+    if (caches_) { caches_->look(); }
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& of_kube = more.empty() && kube_ ? kube_->problem() : more;
     const std::string& of_agents = of_kube.empty() && agents_ ? agents_->problem() : of_kube;
-    const std::string& problem = of_agents.empty() ? rates_.problem() : of_agents;
+    const std::string& of_caches = of_agents.empty() && caches_ ? caches_->problem() : of_agents;
+    const std::string& problem = of_caches.empty() ? rates_.problem() : of_caches;
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -312,6 +320,7 @@ class Play {
       judge_.disturbed(*how_long);
       extras_.hindered(*how_long);
     }
+    if (isAboutCaches(s.op)) { return caches_->carryOut(s); }
     switch (s.op) {
       case Op::AddPod: return addPod(s);
       case Op::MapPod: return addMapped(s);
@@ -503,6 +512,7 @@ class Play {
     if (shares_) { shares_->calmDown(); }
     if (kube_) { kube_->calmDown(); }
     if (agents_) { agents_->calmDown(); }
+    if (caches_) { caches_->calmDown(); }
     for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
       restart(i);
@@ -535,6 +545,7 @@ class Play {
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
     if (std::string wrong = agents_ ? agents_->settled() : ""; !wrong.empty()) { return wrong; }
+    if (std::string wrong = caches_ ? caches_->settled() : ""; !wrong.empty()) { return wrong; }
     ledgers_.leaveOut(judge_.knownToSome());
     return judge_.hasOthersLeases() || anyReads(plan_.mutators)
                ? ""
@@ -552,6 +563,7 @@ class Play {
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   std::unique_ptr<AgentSide> agents_;  // null: statuses are made by hand
   std::unique_ptr<KubeSide> kube_;     // null: nor a kube-scheduler
+  std::unique_ptr<CacheSide> caches_;  // null: nor kernel caches
   Outcome out_;
   Mono began_{};
   std::optional<sandbox::ReplicaId> leader_;

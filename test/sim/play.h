@@ -19,6 +19,8 @@ struct Outcome {
   std::size_t late_bindings = 0;    // others
   std::size_t gangs_bound = 0;      // whole, of pods that ask for shares
   std::size_t refused_members = 0;  // of gangs, by gpu-manager
+  std::size_t cache_mounts = 0;     // of kernel caches, by pods
+  std::size_t outdated_mounts = 0;  // looks at one whose cache has a newer image
   std::vector<std::string> log;     // the scheduler's lines, and with `tell` each step and each write
 };
 

@@ -35,6 +35,7 @@ constexpr std::uint64_t kEnough = 200;       // seeds that must show everything 
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
+constexpr std::size_t kEnoughCaches = 20;    // plays with kernel caches
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
 std::string knownLine(const gs::sim::Plan& plan) {
@@ -152,6 +153,9 @@ int main(int argc, char** argv) {
   std::size_t with_gangs = 0;
   std::size_t gangs_bound = 0;
   std::size_t refused_members = 0;
+  std::size_t with_caches = 0;
+  std::size_t cache_mounts = 0;
+  std::size_t outdated_mounts = 0;
   if (seeds == 0) {
     fmt::print(stderr, "sim: how many seeds? a whole number over 0\n");
     return 2;
@@ -167,6 +171,9 @@ int main(int argc, char** argv) {
     with_gangs += plan.has(gs::sim::Feature::Gangs) ? 1 : 0;
     gangs_bound += found.gangs_bound;
     refused_members += found.refused_members;
+    with_caches += plan.has(gs::sim::Feature::Caches) ? 1 : 0;
+    cache_mounts += found.cache_mounts;
+    outdated_mounts += found.outdated_mounts;
     if (found.problem.empty()) { continue; }
     if (failed++ == 0) {
       report(plan, found);
@@ -178,9 +185,10 @@ int main(int argc, char** argv) {
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   fmt::print(
       "{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
-      "{} Bindings of shares and {} late ones, {} gangs bound ({} members refused), {:.0f} s of CPU\n",
+      "{} Bindings of shares and {} late ones, {} gangs bound ({} members refused), {} caches mounted, "
+      "{:.0f} s of CPU\n",
       seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, gangs_bound,
-      refused_members, cpu);
+      refused_members, cache_mounts, cpu);
   if (seeds >= kEnough && (quiet_points < kQuietPoints * seeds || after_trouble < kAfterTrouble * seeds)) {
     fmt::print(stderr, "sim: the ledgers were compared too seldom\n");
     return 1;
@@ -191,6 +199,10 @@ int main(int argc, char** argv) {
   }
   if (with_gangs >= kEnoughGangs && (gangs_bound < with_gangs / 4 || refused_members > gangs_bound / 4)) {
     fmt::print(stderr, "sim: too few gangs were bound, or too many of their pods refused\n");
+    return 1;
+  }
+  if (with_caches >= kEnoughCaches && (cache_mounts < with_caches || outdated_mounts == 0)) {
+    fmt::print(stderr, "sim: too few kernel caches were mounted, or none with an older image\n");
     return 1;
   }
   return failed == 0 ? 0 : 1;

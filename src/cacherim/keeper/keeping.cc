@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutant.h"
 
 namespace gs::cacherim {
 namespace {
@@ -259,8 +260,9 @@ void Keeping::takeAway(Now now, std::string& trouble) {
     const auto present = presents_.find(key.first);
     const bool is_shown = present != presents_.end() && present->second.image == key.second;
     const auto name = nameOf(key.first);
+    const bool is_mounted = uses->contains(key) && !GS_MUTANT(TakesMounted);
     const bool stays =
-        isWanted(key) || wanted_->undecided.contains(key.first) || uses->contains(key) || is_shown || !name;
+        isWanted(key) || wanted_->undecided.contains(key.first) || is_mounted || is_shown || !name;
     if (stays) {
       place.unload_error.clear();
       ++it;
@@ -281,7 +283,9 @@ void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
   if (now.mono < next_sweep_) { return; }
   next_sweep_ = now.mono + options_.sweep_every;
   std::set<Digest> in_use = claims_.needed();  // with the store locked: nobody counts on a layer meanwhile
-  for (const auto& [key, pods] : uses) { in_use.insert(key.second); }
+  for (const auto& [key, pods] : uses) {
+    if (!GS_MUTANT(TakesMounted)) { in_use.insert(key.second); }
+  }
   for (const auto& [key, place] : places_) { in_use.insert(key.second); }
   for (const auto& [cache, present] : presents_) { in_use.insert(present.image); }
   for (const auto& [cache, image] : wanted_->images) { in_use.insert(*image.image.digest); }

@@ -219,6 +219,10 @@ void Kubelet::refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refus
 }
 
 void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, Now now) {
+  if (volumes_ != nullptr && !volumes_->areMounted(*sim.pod, now)) {
+    happened(sim, uid, pod_event::NotMounted{}, now);
+    return;
+  }
   if (const auto plugin = plugins_.find(sim.node); plugin != plugins_.end()) {
     if (const auto refusal = plugin->second->preStart(*sim.pod, now)) {
       return refuse(sim, uid, *refusal, now);
@@ -342,6 +346,11 @@ std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
     out.back().ended = sim.state.ended();
   }
   return out;
+}
+
+bool Kubelet::needsVolumes(const std::string& uid) const {
+  const auto at = sims_.find(uid);
+  return at != sims_.end() && at->second.state.phase != PodPhase::Over;
 }
 
 std::optional<std::string> Kubelet::devicesAtStart(const std::string& uid) const {

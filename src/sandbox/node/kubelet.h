@@ -4,8 +4,9 @@
 // A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it
 // is then, and its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first,
 // when the plugin says, which shows as its startTime, and starts `start_after` later; what the plugin refuses
-// fails. It ends when told (finish) or by itself (program.h), whatever its restartPolicy. Sidecars (init
-// containers with restartPolicy Always) run on for `sidecar_takes` when the others ended, and the pod with
+// fails. With volumes (setVolumes) its containers wait until those are mounted. It ends when told (finish) or
+// by itself (program.h), whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run
+// on for `sidecar_takes` when the others ended, and the pod with
 // them. A deletion stops the containers within the grace, reports them terminated, then deletes the pod with
 // grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes
 // its containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod
@@ -32,6 +33,7 @@
 #include "sandbox/node/device_plugin.h"
 #include "sandbox/node/pod_env.h"
 #include "sandbox/node/pod_lifecycle.h"
+#include "sandbox/node/volumes.h"
 
 namespace gs::apiserver {
 class Api;
@@ -57,6 +59,10 @@ class Kubelet {
   void setNodeDown(const std::string& node, bool down);
   /// Of pods that are bound to this node from now on. It must outlive this.
   void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
+  /// Of all nodes. It must outlive this.
+  void setVolumes(Volumes& volumes) { volumes_ = &volumes; }
+  /// A pod that is to have its volumes: its containers exist, or are to start.
+  [[nodiscard]] bool needsVolumes(const std::string& uid) const;
 
   /// Containers that exist on a node now, with what they were started with.
   struct Running {
@@ -120,6 +126,7 @@ class Kubelet {
   std::set<std::pair<Mono, std::string>> due_;
   std::set<std::string> down_;
   std::map<std::string, DevicePlugin*> plugins_;  // by node
+  Volumes* volumes_ = nullptr;                    // nullptr: nothing is waited for
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
   Addresses addresses_{"10.244"};

@@ -134,6 +134,43 @@ TEST_F(NodesTest, APodEndsWhenTold) {
   EXPECT_TRUE(kubelet_.running("node-a").empty() || kubelet_.running("node-a")[0].uid != uid);
 }
 
+class VolumesByHand final : public Volumes {
+ public:
+  bool are_mounted = false;
+  int asked = 0;  // about pod p
+  bool areMounted(const Value& pod, Now /*now*/) override {
+    asked += pod["metadata"]["name"].str() == "p" ? 1 : 0;
+    return are_mounted;
+  }
+};
+
+TEST_F(NodesTest, ContainersStartWhenTheirVolumesAreMountedAndNotBefore) {
+  VolumesByHand volumes;
+  kubelet_.setVolumes(volumes);
+  const std::string uid = bound("p", {});
+  settle(10s);
+  EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Pending");
+  EXPECT_EQ(volumes.asked, 20) << "every half second";
+  EXPECT_TRUE(kubelet_.needsVolumes(uid));
+  volumes.are_mounted = true;
+  settle(1s);
+  EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Running");
+  kubelet_.finish("default", "p");
+  settle(1s);
+  EXPECT_FALSE(kubelet_.needsVolumes(uid)) << "its containers are gone, and it is not";
+}
+
+TEST_F(NodesTest, APodThatGoesWhileItWaitsForVolumesNeedsNone) {
+  VolumesByHand volumes;
+  kubelet_.setVolumes(volumes);
+  const std::string uid = bound("p", {});
+  settle(2s);
+  send("DELETE", "/api/v1/namespaces/default/pods/p");
+  settle(2s);
+  EXPECT_FALSE(kubelet_.needsVolumes(uid));
+  EXPECT_EQ(getPod("p")["code"].intOr(0), 404);
+}
+
 TEST_F(NodesTest, APodToldToEndBeforeItRunsEndsAtOnce) {
   kubelet_.finish("default", "p", 3);
   bound("p", {});

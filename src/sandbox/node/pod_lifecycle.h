@@ -75,6 +75,8 @@ struct Due {};
 struct Taken {};
 /// Its device plugin will not have it.
 struct Refused {};
+/// Its volumes are not mounted yet: it is to start later.
+struct NotMounted {};
 /// Its containers were started.
 struct Started {};
 /// That was written. They end by themselves after `run_for`, or at once with `exit_code`.
@@ -89,12 +91,13 @@ struct Told {
 }  // namespace pod_event
 using PodEvent = std::variant<pod_event::Bound, pod_event::Adopted, pod_event::Changed, pod_event::Gone,
                               pod_event::NodeCame, pod_event::NodeWent, pod_event::Due, pod_event::Taken,
-                              pod_event::Refused, pod_event::Started, pod_event::Reported, pod_event::Told>;
+                              pod_event::Refused, pod_event::NotMounted, pod_event::Started,
+                              pod_event::Reported, pod_event::Told>;
 
 enum class PodStep : std::uint8_t {
   Nothing,
   Take,       // ask the device plugin, then Taken or Refused
-  Start,      // start the containers and report it: Started, then Reported; or Refused
+  Start,      // start the containers and report it: Started, then Reported; or Refused, or NotMounted
   RunUnseen,  // start the containers, and say nothing
   EndMain,    // report that the main containers ended
   End,        // report that all ended

@@ -92,9 +92,21 @@ bool World::runUntil(const std::function<bool()>& done, Duration limit) {
   return done();
 }
 
+void World::join(Transport& wire, std::function<void()> follow) {
+  beside_.push_back({wire, std::move(follow)});
+  beside_.back().follow();
+}
+
+void World::setApiAway(bool away) {
+  transport_.setApiAway(away);
+  agent_wire_.setApiAway(away);
+  for (const Beside& one : beside_) { one.wire.setApiAway(away); }
+}
+
 void World::changed() {
   transport_.changed();
   agent_wire_.changed();
+  for (const Beside& one : beside_) { one.wire.changed(); }
   const auto running = options_.kubelets ? kubelet_->nextDue(now()) : std::nullopt;
   const auto controlled = controllers_ ? controllers_->nextDue(now()) : std::nullopt;
   const auto due = std::min({running.value_or(Mono::max()), machines_->nextDue(now()).value_or(Mono::max()),
@@ -111,6 +123,7 @@ void World::simulate() {
   if (options_.kubelets) { kubelet_->tick(now()); }
   machines_->tick(now());
   agents_->follow();
+  for (const Beside& one : beside_) { one.follow(); }
   if (controllers_) { controllers_->tick(now()); }
   changed();
 }
@@ -126,6 +139,7 @@ std::optional<apiserver::Response> World::answered(apiserver::RequestId request_
 void World::goBack(const json::Value& saved) {
   transport_.endAllStreams(0);
   agent_wire_.endAllStreams(0);
+  for (const Beside& one : beside_) { one.wire.endAllStreams(0); }
   const auto restored = api_->goBack(saved);
   GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
   changed();

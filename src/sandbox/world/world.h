@@ -119,10 +119,7 @@ class World {
   /// Its clock stands still for so long, while it goes on working: then it is that much behind, for good.
   void stallClock(ReplicaId id, Duration by) { replicas_.stallClock(id, by); }
   /// Every request fails to connect while true; streams end.
-  void setApiAway(bool away) {
-    transport_.setApiAway(away);
-    agent_wire_.setApiAway(away);
-  }
+  void setApiAway(bool away);
   /// The API server has an older state again (what Api::save() gave), as after a restore of etcd;
   /// connections are lost.
   void goBack(const json::Value& saved);
@@ -136,6 +133,12 @@ class World {
   /// judge, witness and tampering are of their own. setApiAway() is for both wires.
   [[nodiscard]] Agents& agents() { return *agents_; }
   [[nodiscard]] Transport& agentWire() { return agent_wire_; }
+
+  /// Other processes beside those of this class (sandbox/caches/), with a wire to the API server of their
+  /// own: both are as the World's own ones from now on. `follow` is called when machines have come or gone.
+  /// To be called at the moment at which they begin; `wire` must not go before the last run().
+  void join(Transport& wire, std::function<void()> follow);
+  [[nodiscard]] EventQueue& queue() { return queue_; }
 
   /// What an admission plugin says late to a request that waits (Api::answered); of the controllers' too.
   [[nodiscard]] std::optional<apiserver::Response> answered(apiserver::RequestId request_id,
@@ -166,6 +169,10 @@ class World {
  private:
   void changed();
   void simulate();
+  struct Beside {
+    Transport& wire;
+    std::function<void()> follow;
+  };
 
   Options options_;
   EventQueue queue_;
@@ -179,6 +186,7 @@ class World {
   std::unique_ptr<Machines> machines_;
   std::unique_ptr<Agents> agents_;
   std::optional<controllers::Controllers> controllers_;
+  std::vector<Beside> beside_;
   std::optional<Mono> simulate_at_;  // what kubelets and machines have to do next
 };
 

@@ -1,0 +1,331 @@
+#include "test/sim/cache_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/check.h"
+#include "base/files.h"
+#include "kcache/kinds/names.h"
+
+namespace gs::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using cacherim::CacheName;
+using csi::FakeMounts;
+
+constexpr const char* kVolume = "kernels";
+constexpr const char* kInMemory = "/dev/shm";  // as POSIX systems have it; else where temporary files are
+constexpr std::size_t kMostOfAFile = 4096;
+constexpr int kWorkers = 2;  // as Keeper::Options
+
+std::string newFolder() {
+  std::error_code error;
+  const bool has_memory = fs::is_directory(kInMemory, error);
+  std::string pattern = (has_memory ? fs::path{kInMemory} : fs::temp_directory_path()) / "gs_sim.XXXXXX";
+  const char* made = ::mkdtemp(pattern.data());
+  GS_CHECK(made != nullptr, "no folder for a machine's caches: {}", pattern);
+  return pattern;
+}
+
+model::ObjectKey keyOf(const CacheName& cache) { return {cache.ns(), cache.name()}; }
+
+}  // namespace
+
+/// Once it is dead every call fails, so that what its code does on the way out does nothing either.
+bool CacheMachine::Process::counts() {
+  if (dies_in < 0) { return is_dead; }
+  if (dies_in-- == 0) { is_dead = true; }
+  return is_dead;
+}
+
+CacheMachine::CacheMachine(sandbox::World& world, const CacheRegistry& registry, std::string node)
+    : world_{world}, registry_{registry}, node_{std::move(node)}, clock_{world}, folder_{newFolder()} {
+  fs::create_directories(folder_ + "/store/caches");
+  mounts_.fault = [this](const char* call, bool is_done) -> Status {
+    const bool is_change = std::string_view{call} != "list" && !is_done;
+    const bool fails = is_change ? driver_.counts() : driver_.is_dead;
+    return fails ? Status{fail(Code::Unavailable, call)} : Status{};
+  };
+  startDriver();
+}
+
+CacheMachine::~CacheMachine() {
+  *is_there_ = false;
+  end();
+  service_.reset();
+  std::error_code ignored;  // what is left in memory is found by its name
+  fs::remove_all(folder_, ignored);
+}
+
+cacherim::Disk CacheMachine::diskOf(Process& process) {
+  return cacherim::Disk{[this, &process](std::string_view) {
+                          if (process.counts()) { return EIO; }
+                          return world_.now().mono < full_until_ ? ENOSPC : 0;
+                        },
+                        false};
+}
+
+// ---- the agent's process
+
+void CacheMachine::begin(Now now) {
+  agent_ = {};
+  open(now);
+}
+
+void CacheMachine::end() {
+  agent_.is_dead = true;
+  keeping_.reset();
+  store_.reset();
+  jobs_.clear();
+  wanted_.reset();
+  told_.reset();
+}
+
+/// Where that fails it is tried again with the next turn.
+void CacheMachine::open(Now /*now*/) {
+  auto store = cacherim::Store::open(folder_ + "/store", diskOf(agent_));
+  if (!store) { return; }
+  auto usage = cacherim::Usage::open(folder_ + "/usage", diskOf(agent_));
+  if (!usage) { return; }
+  store_ = std::make_unique<cacherim::SharedStore>(*std::move(store));
+  keeping_ = std::make_unique<cacherim::Keeping>(
+      cacherim::Keeping::Options{
+          .root = folder_ + "/store",
+          .usage_folder = folder_ + "/usage",
+          .sweep = {.most_age = std::chrono::seconds{3}, .layer_grace = std::chrono::seconds{3}},
+          .sweep_every = std::chrono::seconds{4},
+          .lock_limit = Duration::zero()},
+      *store_, claims_, *std::move(usage), diskOf(agent_));
+  if (!keeping_->begin()) {
+    keeping_.reset();
+    store_.reset();
+    return;
+  }
+  keeping_->want(wanted_);
+}
+
+void CacheMachine::want(kcache::WantedPtr wanted) {
+  wanted_ = std::move(wanted);
+  if (keeping_ == nullptr) { return; }
+  keeping_->want(wanted_);
+  std::erase_if(jobs_, [&](const Job& one) {
+    if (keeping_->wants(one.job)) { return false; }
+    keeping_->finished(one.job, fail(Code::Conflict, "not wanted any more"));
+    return true;
+  });
+}
+
+void CacheMachine::takeJobs(Now now) {
+  Mono at = now.mono;
+  for (auto& job : keeping_->takeJobs()) {
+    if (jobs_.size() % kWorkers == 0) { at += registry_.takes(); }
+    jobs_.push_back({std::move(job), at});
+  }
+}
+
+void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
+  cacherim::Fetching how{.store = *store_, .claims = claims_, .clock = clock_};
+  const auto source = registry_.source();
+  const Status done = cacherim::fetchImage(how, *source, job.image.image, *job.progress);
+  if (!agent_.is_dead) { keeping_->finished(job, done); }
+}
+
+kcache::NodeHasPtr CacheMachine::turn(Now now) {
+  if (keeping_ == nullptr) { open(now); }
+  if (agent_.is_dead) { return nullptr; }
+  kcache::NodeHas has;
+  if (keeping_ != nullptr) {
+    takeJobs(now);
+    for (std::size_t i = 0; i < jobs_.size() && !agent_.is_dead;) {
+      if (jobs_[i].at > now.mono) {
+        ++i;
+        continue;
+      }
+      const Job due = std::move(jobs_[i]);
+      jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
+      carryOut(due.job);
+    }
+    if (!agent_.is_dead) { has = keeping_->turn(now); }
+  } else {
+    has.is_known = false;
+    has.trouble = "the store cannot be opened";
+  }
+  look("the agent's turn");
+  if (agent_.is_dead || (told_ != nullptr && *told_ == has)) { return nullptr; }
+  told_ = std::make_shared<const kcache::NodeHas>(std::move(has));
+  return told_;
+}
+
+std::optional<Mono> CacheMachine::nextDue() const {
+  std::optional<Mono> due;
+  for (const Job& one : jobs_) { due = due ? std::min(*due, one.at) : one.at; }
+  return due;
+}
+
+// ---- the driver's process
+
+void CacheMachine::startDriver() {
+  driver_ = {};
+  auto usage = cacherim::Usage::open(folder_ + "/usage", diskOf(driver_));
+  if (!usage) { return driverEnded(); }
+  service_ = std::make_unique<csi::NodeService>(csi::NodeService::Options{.store = folder_ + "/store",
+                                                                          .usage = folder_ + "/usage",
+                                                                          .target_root = FakeMounts::kRoot,
+                                                                          .lock_limit = Duration::zero()},
+                                                *std::move(usage), mounts_);
+  (void)service_->start();  // what it cannot do now it does with the next call
+}
+
+void CacheMachine::driverEnded() {
+  service_.reset();
+  driver_.is_dead = true;
+  world_.after(kStartAgain, [this, there = is_there_] {
+    if (*there && service_ == nullptr) { startDriver(); }
+  });
+}
+
+void CacheMachine::crashDriver() {
+  if (service_ != nullptr) { driverEnded(); }
+}
+
+rpc::PublishRequest CacheMachine::requestOf(const Pod& pod) {
+  rpc::PublishRequest out{.volume_id = "",
+                          .target_path = mounts_.podVolume(pod.uid, kVolume),
+                          .has_capability = true,
+                          .is_block = false,
+                          .mount_flags = {},
+                          .read_only = pod.is_read_only,
+                          .context = {{kcache::kCacheAttribute, pod.cache},
+                                      {"csi.storage.k8s.io/ephemeral", "true"},
+                                      {"csi.storage.k8s.io/pod.name", pod.name},
+                                      {"csi.storage.k8s.io/pod.namespace", pod.ns},
+                                      {"csi.storage.k8s.io/pod.uid", pod.uid},
+                                      {"csi.storage.k8s.io/serviceAccount.name", "default"}}};
+  if (!pod.cache_ns.empty()) { out.context[kcache::kNamespaceAttribute] = pod.cache_ns; }
+  out.volume_id = csi::readTarget(out.target_path, FakeMounts::kRoot)->volume_id;
+  return out;
+}
+
+bool CacheMachine::publish(const Pod& pod) {
+  if (service_ == nullptr) { return false; }
+  const auto [it, is_new] = requests_.try_emplace(pod.uid);
+  if (is_new) { it->second = requestOf(pod); }
+  const Status done = service_->publish(it->second);
+  if (driver_.is_dead) { driverEnded(); }
+  look("a pod's volume was published");
+  return done && service_ != nullptr;
+}
+
+bool CacheMachine::unpublish(const std::string& uid) {
+  if (service_ == nullptr) { return false; }
+  const rpc::PublishRequest& request = requests_.at(uid);
+  const Status done =
+      service_->unpublish({.volume_id = request.volume_id, .target_path = request.target_path});
+  if (driver_.is_dead) { driverEnded(); }
+  look("a pod's volume was taken away");
+  if (!done || service_ == nullptr) { return false; }
+  if (problem_.empty() && mounts_.top(request.target_path) != nullptr) {
+    problem_ = fmt::format("a volume of pod {} is still mounted though that was said to be over", uid);
+  }
+  mounts_.removePod(uid);
+  requests_.erase(uid);
+  return true;
+}
+
+void CacheMachine::probe() {
+  if (service_ == nullptr) { return; }
+  (void)service_->ready();
+  if (driver_.is_dead) { driverEnded(); }
+}
+
+std::vector<std::string> CacheMachine::published() const {
+  std::vector<std::string> out;
+  for (const auto& [uid, request] : requests_) { out.push_back(uid); }
+  return out;
+}
+
+// ---- what goes wrong
+
+/// Its agent dies by whoever runs it.
+void CacheMachine::reboot() {
+  mounts_.mounts.clear();
+  fs::remove_all(folder_ + "/usage");
+  crashDriver();
+}
+
+void CacheMachine::emptyRun() { fs::remove_all(folder_ + "/usage"); }
+
+void CacheMachine::calmDown() {
+  full_until_ = {};
+  agent_.dies_in = driver_.dies_in = -1;
+}
+
+// ---- what is there
+
+std::vector<CacheMachine::Mounted> CacheMachine::mounted() const {
+  std::vector<Mounted> out;
+  for (const auto& mount : mounts_.mounts) {
+    const auto target = csi::readTarget(mount.shown.target, FakeMounts::kRoot);
+    out.push_back({target->pod_uid, keyOf(*mount.shown.cache), *mount.shown.image});
+  }
+  return out;
+}
+
+std::vector<std::pair<model::ObjectKey, std::string>> CacheMachine::placed() const {
+  std::vector<std::pair<model::ObjectKey, std::string>> out;
+  for (const auto& scope : fs::directory_iterator{folder_ + "/store/caches"}) {
+    if (!scope.is_directory()) { continue; }
+    for (const auto& cache : fs::directory_iterator{scope.path()}) {
+      const auto name =
+          CacheName::fromFolder(scope.path().filename().string(), cache.path().filename().string());
+      if (!name) { continue; }
+      for (const auto& link : fs::directory_iterator{cache.path()}) {
+        if (link.is_symlink()) { out.emplace_back(keyOf(*name), link.path().filename().string()); }
+      }
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) const {
+  const auto* files = CacheRegistry::filesOf(*mount.shown.image);
+  if (files == nullptr) { return "is of no image that there is"; }
+  for (const auto& [path, text] : *files) {
+    const auto has = readFile(mount.tree + '/' + path, kMostOfAFile);
+    if (!has) { return fmt::format("has no {} any more, or not yet", path); }
+    if (*has != text) { return fmt::format("has another {}", path); }
+  }
+  return "";
+}
+
+void CacheMachine::look(const char* after) {
+  for (const auto& mount : mounts_.mounts) {
+    if (!problem_.empty()) { return; }
+    if (const std::string wrong = wrongWith(mount); !wrong.empty()) {
+      problem_ = fmt::format("on {} what a pod has mounted of {} {} after {}", node_,
+                             keyOf(*mount.shown.cache).text(), wrong, after);
+    }
+  }
+}
+
+std::string CacheMachine::left(bool by_age) const {
+  if (!mounts_.mounts.empty()) { return node_ + " has volumes mounted of pods that are gone"; }
+  if (!requests_.empty()) { return node_ + " cannot take a volume away"; }
+  if (!placed().empty()) { return node_ + " has images of caches that are gone"; }
+  if (by_age && !fs::is_empty(folder_ + "/store/trees")) { return node_ + " has trees that nobody uses"; }
+  if (const auto uses = service_ ? service_->uses() : std::vector<cacherim::VolumeUse>{};
+      !uses || !uses->empty()) {
+    return node_ + " has uses of pods that are gone";
+  }
+  return "";
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,139 @@
+// One machine of a play as kernel caches meet it: the shipped keeper, store and uses (cacherim/) and the
+// shipped CSI driver (csi/node_service.h) on a folder of its own, in memory where the system has such a
+// folder; its mounts are values. Keeper and fetches are taken step by step, as Keeper's threads do it.
+//
+// The agent's process, or the CSI driver's, may die at any call that changes the disk or a mount: from then
+// on nothing that it does has an effect, and a new process finds what is there. The driver is started again
+// kStartAgain later. A disk may be full, a machine may be rebooted (mounts and /run are gone), and /run may
+// be emptied under running processes.
+// After everything that happens here it is looked whether what pods have mounted is whole (problem()). Whose
+// code deletes and mounts is not asked for that.
+// One thread. World and registry must outlive it; nothing happens once it is gone.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cacherim/keeper/keeping.h"
+#include "csi/fake_mounts_test.h"
+#include "csi/node_service.h"
+#include "sandbox/caches/cache_rim.h"
+#include "sandbox/world/world.h"
+#include "test/sim/cache_registry.h"
+
+namespace gs::sim {
+
+class CacheMachine final : public sandbox::CacheRim {
+ public:
+  static constexpr Duration kStartAgain = std::chrono::seconds{1};
+
+  CacheMachine(sandbox::World& world, const CacheRegistry& registry, std::string node);
+  ~CacheMachine() override;
+
+  // The agent's process (CacheRim).
+  void begin(Now now) override;
+  void end() override;
+  void want(kcache::WantedPtr wanted) override;
+  [[nodiscard]] kcache::NodeHasPtr turn(Now now) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
+  [[nodiscard]] bool hasDied() const override { return agent_.is_dead; }
+
+  // The kubelet.
+  struct Pod {
+    std::string ns, name, uid;
+    std::string cache, cache_ns;  // as its volume says; no namespace: of the cluster
+    bool is_read_only = false;
+  };
+  /// True: it is mounted.
+  bool publish(const Pod& pod);
+  /// True: nothing of it is left.
+  bool unpublish(const std::string& uid);
+  /// Asks whether the driver can serve, as a probe does.
+  void probe();
+  /// Uids of pods whose volume was asked for, and has not been taken away since.
+  [[nodiscard]] std::vector<std::string> published() const;
+
+  // What goes wrong.
+  /// That process dies at the so-manieth call from now on that changes something.
+  void agentDiesAt(int call) { agent_.dies_in = call; }
+  void driverDiesAt(int call) { driver_.dies_in = call; }
+  void crashDriver();
+  void reboot();
+  void emptyRun();
+  void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
+  void calmDown();
+
+  /// What is mounted, by any process.
+  struct Mounted {
+    std::string uid;
+    model::ObjectKey cache;
+    kcache::Digest image;
+    friend bool operator==(const Mounted&, const Mounted&) = default;
+  };
+  [[nodiscard]] std::vector<Mounted> mounted() const;
+  /// Links to images below the names of caches: namespace/name and digest.
+  [[nodiscard]] std::vector<std::pair<model::ObjectKey, std::string>> placed() const;
+  /// "" or what is wrong with what pods have mounted.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// "" or what is left, once nothing is wanted and no pod is there. Trees that nobody uses go by their age,
+  /// which says nothing where the wall clock jumps (`by_age` false).
+  [[nodiscard]] std::string left(bool by_age) const;
+
+ private:
+  class WorldClock final : public Clock {
+   public:
+    explicit WorldClock(const sandbox::World& world) : world_{world} {}
+    [[nodiscard]] Now now() const override { return world_.now(); }
+
+   private:
+    const sandbox::World& world_;
+  };
+  struct Process {
+    int dies_in = -1;  // calls; below 0: it does not
+    bool is_dead = false;
+    /// One more call. True: it has no effect.
+    bool counts();
+  };
+  struct Job {
+    cacherim::KeeperJob job;
+    Mono at{};
+  };
+
+  [[nodiscard]] cacherim::Disk diskOf(Process& process);
+  void open(Now now);
+  void takeJobs(Now now);
+  void carryOut(const cacherim::KeeperJob& job);
+  void startDriver();
+  void driverEnded();
+  [[nodiscard]] rpc::PublishRequest requestOf(const Pod& pod);
+  void look(const char* after);
+  [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount) const;
+
+  sandbox::World& world_;
+  const CacheRegistry& registry_;
+  const std::string node_;
+  const WorldClock clock_;
+  std::string folder_;
+  std::string problem_;
+  Mono full_until_{};
+
+  Process agent_;
+  cacherim::LayerClaims claims_;
+  std::unique_ptr<cacherim::SharedStore> store_;
+  std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
+  kcache::WantedPtr wanted_;
+  kcache::NodeHasPtr told_;
+  std::vector<Job> jobs_;
+
+  Process driver_;
+  std::unique_ptr<csi::NodeService> service_;
+  csi::FakeMounts mounts_;
+  std::map<std::string, rpc::PublishRequest> requests_;  // by the pod's uid
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
+};
+
+}  // namespace gs::sim

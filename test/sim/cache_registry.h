@@ -1,0 +1,51 @@
+// The registry of a play: six small images, some of which share layers, and tags that move between them. It
+// is away, gives other bytes than were asked for, ends in the middle, or is slow. Of what it gives every byte
+// is checked, as ImageSource promises; what it gave until then has been given.
+// One thread; the World that tells the time must outlive it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "cacherim/image/image_source.h"
+#include "sandbox/world/world.h"
+
+namespace gs::sim {
+
+inline constexpr int kCacheImages = 6;
+inline constexpr int kCacheTags = 3;
+
+class CacheRegistry {
+ public:
+  using Files = std::map<std::string, std::string>;  // text by path
+  enum class Fault : std::uint8_t { Away, Lies, Cut, Slow };
+
+  explicit CacheRegistry(const sandbox::World& world) : world_{world} {}
+
+  /// "quay.io/gkm/caches:v1"
+  [[nodiscard]] static std::string nameOf(int tag);
+  void move(int tag, int image) { tags_.at(static_cast<std::size_t>(tag)) = image; }
+  void fail(Fault how, Duration lasts);
+  void calmDown() { until_ = Mono{}; }
+  /// What the webhook would write; nullopt: nobody answers.
+  [[nodiscard]] std::optional<kcache::Digest> resolve(int tag) const;
+  /// How long it takes until an image is here.
+  [[nodiscard]] Duration takes() const;
+  [[nodiscard]] std::unique_ptr<cacherim::ImageSource> source() const;
+  /// What a pod has to find in an image's tree; nullptr: there is no such image.
+  [[nodiscard]] static const Files* filesOf(const kcache::Digest& image);
+
+ private:
+  [[nodiscard]] bool is(Fault how) const { return world_.now().mono < until_ && how_ == how; }
+
+  const sandbox::World& world_;
+  std::array<int, kCacheTags> tags_{0, 1, 2};
+  Fault how_{};
+  Mono until_{};
+};
+
+}  // namespace gs::sim
