@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/dns_name.h"
 #include "base/mutant.h"
 #include "base/utf8.h"
 #include "kapi/decode.h"
@@ -290,10 +291,9 @@ std::string gangOf(const View& meta) {
   return text(meta["labels"]["scheduling.x-k8s.io/pod-group"]);
 }
 
-/// A name that no cache can have is none. Where the attribute names another namespace the driver refuses the
-/// volume, so no node is better for it.
+/// A name that no cache can have is none: it would come among those of others (kcache/kinds/first.h). Where
+/// the attribute names another namespace the driver refuses the volume, so no node is better for it.
 std::vector<model::ObjectKey> kernelCaches(const View& spec, const std::string& own_ns) {
-  constexpr std::size_t kMostOfAName = 253;
   std::vector<model::ObjectKey> out;
   for (const View volume : spec["volumes"].items()) {
     const View csi = volume["csi"];
@@ -301,7 +301,7 @@ std::vector<model::ObjectKey> kernelCaches(const View& spec, const std::string& 
     const std::string_view name = csi["volumeAttributes"][model::kCacheAttribute].str();
     const View ns = csi["volumeAttributes"][model::kCacheNamespaceAttribute];
     const bool is_its_own = ns.isNull() || ns.str() == own_ns;
-    if (name.empty() || name.size() > kMostOfAName || !is_its_own) { continue; }
+    if (!isDnsSubdomain(name) || !is_its_own) { continue; }
     out.push_back({ns.isNull() ? std::string{} : own_ns, std::string{name}});
   }
   sortUnique(out);

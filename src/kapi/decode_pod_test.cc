@@ -91,6 +91,8 @@ TEST(DecodePod, KernelCachesAreThoseOfItsNamespaceAndOfTheClusterThatItsVolumesN
         cacheVolume(R"("csi.gkm.io/GKMCache": "a", "csi.gkm.io/namespace": 7)"),
         cacheVolume(R"("csi.gkm.io/GKMCache": "")"), cacheVolume(R"("csi.gkm.io/GKMCache": ["a"])"),
         cacheVolume(R"("csi.gkm.io/GKMCache": ")" + std::string(254, 'a') + "\""), cacheVolume(""),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "a,b")"), cacheVolume(R"("csi.gkm.io/GKMCache": "a b")"),
+        cacheVolume(R"("csi.gkm.io/GKMCache": "A")"), cacheVolume(R"("csi.gkm.io/GKMCache": "../a")"),
         cacheVolume(R"("csi.gkm.io/GKMCache": "a")", "other.io"), std::string{R"({"csi": []})"},
         std::string{"7"}}) {
     EXPECT_EQ(cachesOf(other), Names{}) << other;

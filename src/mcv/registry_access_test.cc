@@ -286,6 +286,22 @@ TEST_F(McvRegistryTest, WhatIsSignedIsVerifiedByTheKey) {
   EXPECT_TRUE((*json::parse(out_.str()))["signedBy"].str().starts_with("key sha256:"));
 }
 
+TEST_F(McvRegistryTest, WhatOthersSignedIsReadFromTheRegistryItself) {
+  Shelf shelf;
+  cacherim::FakeRegistry fake{
+      [&](cacherim::Peer& peer, const net::Request& request, int) { return shelf.serve(peer, request); }};
+  cacherim::FakeRegistry mirror{[](cacherim::Peer& peer, const net::Request&, int) {
+    peer.write(http(404, {}, ""));
+    return true;
+  }};
+  put("ours.key", kPrivateKey);
+  Options signing = pushing(fake);
+  signing.sign = folder_.path("ours.key");
+  signing.mirrors = fake.name() + "=" + mirror.url();
+  ASSERT_EQ(call(signing), kDone) << err_.str();
+  EXPECT_TRUE(mirror.asked().empty()) << mirror.asked().front();
+}
+
 TEST_F(McvRegistryTest, AnImageWithoutSignaturesIsNotVerified) {
   Shelf shelf;
   cacherim::FakeRegistry fake{

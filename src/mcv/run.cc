@@ -182,6 +182,8 @@ class Run {
     }
     auto again = registryOptions(o_, name, in_.environment);
     if (!again) { return tl::unexpected(again.error()); }
+    // What others signed is read and written anew with ours in it: a mirror may not know of all.
+    again->mirrors.clear();
     cacherim::Registry reading{std::move(*again), in_.clock, in_.rng, in_.pause};
     return cacherim::trust::signImage(cacherim::trust::signaturesIn(reading), registry, name, written.digest,
                                       *signing_key_);

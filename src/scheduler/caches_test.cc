@@ -45,6 +45,17 @@ class CachesTest : public ::testing::Test {
     if (!value.bound()) { value.kernel_caches = std::move(caches); }
     add(kapi::kPod, value);
   }
+  /// After lead(). `type`: Added or Deleted.
+  void change(kapi::WatchType type, const testing::PodBuilder& pod, std::vector<model::ObjectKey> caches) {
+    auto& pods = objects[kapi::kPod];
+    addPod(pod, std::move(caches));
+    const model::Object object = pods.back();
+    if (type == kapi::WatchType::Deleted) {
+      std::erase_if(pods, [&](const auto& one) { return one.key() == object.key(); });
+    }
+    carryOut(scheduler->handle(
+        kapi::WatchEvent{streams.at(kapi::kPod), type, object, object.key(), ++revision}, now));
+  }
   void lead(std::int32_t weight) {
     Config config;
     config.cache_weight = weight;
@@ -67,6 +78,9 @@ class CachesTest : public ::testing::Test {
     for (; !left.empty(); left.pop_front()) {
       for (const auto& effect : left.front()) {
         if (const auto* log = std::get_if<kapi::Log>(&effect)) { warned.push_back(log->message); }
+        if (const auto* opened = std::get_if<kapi::OpenWatch>(&effect)) {
+          streams[opened->kind] = opened->stream;
+        }
         const auto* call = std::get_if<kapi::Call>(&effect);
         if (call == nullptr) { continue; }
         sent.push_back(*call);
@@ -162,6 +176,8 @@ class CachesTest : public ::testing::Test {
 
   std::map<kapi::Kind, std::vector<model::Object>> objects;
   model::Crd crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, "default", "", "gpu-scheduler"};
+  std::map<kapi::Kind, kapi::Token> streams;
+  model::Revision revision = 100;  // of what is changed
   std::vector<kapi::Call> sent;
   std::vector<std::string> warned;    // the log
   std::optional<kapi::Kind> refused;  // whose patches are
@@ -244,6 +260,24 @@ TEST_F(CachesTest, WhereItIsAskedForIsSaid) {
             "Kernel caches: default/vectors on 0 node(s). Asked for first on taken and taken-too.");
 }
 
+TEST_F(CachesTest, WhatWasAskedForLongAgoIsNotAskedForOnceMoreWithTheNext) {
+  addNode("taken", 4);
+  addPod(testing::PodBuilder{"runs"}.gpus(3).on("taken").running());
+  addPod(testing::PodBuilder{"p"}.gpus(4));
+  lead(1000);
+  change(kapi::WatchType::Deleted, testing::PodBuilder{"p"}.gpus(4), {});
+  pass(5min);
+  change(kapi::WatchType::Added, testing::PodBuilder{"q"}.gpus(4), {{"default", "soon"}});
+  pass(5s);
+  EXPECT_EQ(cachesIn(requests().back()), (std::vector<std::string>{"soon", "vectors"}));
+  change(kapi::WatchType::Deleted, testing::PodBuilder{"q"}.gpus(4), {});
+  pass(5min);
+  change(kapi::WatchType::Added, testing::PodBuilder{"r"}.gpus(4), {{"default", "later"}});
+  pass(5s);
+  EXPECT_EQ(cachesIn(requests().back()), (std::vector<std::string>{"later", "soon"}));
+  EXPECT_EQ(requests().size(), 3U);
+}
+
 TEST_F(CachesTest, WhatIsThereIsNotAskedFor) {
   addNode("taken", 4);
   addExtracted("taken", {"vectors"});
@@ -295,6 +329,10 @@ TEST_F(CachesTest, WhereAgentsMayNotBeAskedItIsSaidOnce) {
   addPod(testing::PodBuilder{"q", "other"}.gpus(4), {{"other", "x"}});
   lead(1000);
   EXPECT_EQ(requests().size(), 2U);
+  pass(2min);
+  for (const auto& note : events("FailedScheduling")) {
+    EXPECT_EQ(note.find("Asked for first"), std::string::npos) << note;
+  }
   EXPECT_EQ(
       std::count(warned.begin(), warned.end(),
                  "agents cannot be asked to fetch kernel caches first; apply deploy/rbac/kernel-caches.yaml"),

@@ -116,45 +116,38 @@ class Fetch {
     return step(how_.store.store);
   }
 
-  /// What lies where in the tree, before anything is changed.
-  static Result<std::map<std::string, StoredFile>> filesOf(const Store& store,
-                                                           const std::vector<Digest>& layers) {
-    std::map<std::string, StoredFile> out;
-    for (const Digest& one : layers) {
-      auto record = store.layer(one);
-      if (!record) { return because(record.error()); }
-      for (auto& [path, file] : record->files) { out.insert_or_assign(path, std::move(file)); }
-    }
-    if (out.empty()) { return fail(Code::Invalid, "the image has no files of a cache in it"); }
-    return out;
-  }
-
   /// The files that a pod has to have otherwise than the layers.
-  Result<std::map<std::string, std::string>> extrasOf(const Store& store, const std::vector<Digest>& layers) {
-    const auto files = filesOf(store, layers);
-    if (!files) { return because(files.error()); }
-    std::map<std::string, std::string> out;
-    for (const auto& [path, file] : *files) {
+  Status putExtras(const Store& store, const std::map<std::string, StoredFile>& files, const PutExtra& put) {
+    if (files.empty()) { return fail(Code::Invalid, "the image has no files of a cache in it"); }
+    std::uint64_t bytes = 0;
+    for (const auto& [path, file] : files) {
       const bool may =
           kcache::bearsPaths(path) && file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
       if (!may) { continue; }
+      if ((bytes += file.size) > how_.most_paths_text) {
+        return fail(Code::Invalid,
+                    fmt::format("the image has over {} bytes of files that name others by their "
+                                "paths (__grp__*.json, vllm_compile_cache.py)",
+                                how_.most_paths_text));
+      }
       const auto text = store.read(file, kcache::kMaxPathsText);
       if (!text) { return because(text.error()); }
-      if (auto changed = kcache::forRoot(how_.mount_path, path, *text)) {
-        out.emplace(path, *std::move(changed));
-      }
+      const auto changed = kcache::forRoot(how_.mount_path, path, *text);
+      if (!changed) { continue; }
+      if (Status done = put(path, *changed); !done) { return done; }
     }
-    return out;
+    return {};
   }
 
   Status publish(const Image& image, const std::vector<Digest>& layers) {
     const auto labels = kcache::readLabels(image.config.labels);
     const std::string summary = labels ? labels->summary.value_or("") : "";
     const Wall now = how_.clock.now().wall;
-    const auto make = [&](Store& store) -> Result<NewTree> {
-      const auto extras = extrasOf(store, layers);
-      if (!extras) { return because(extras.error()); }
-      return store.makeTree(*reference_.digest, layers, *extras, now, summary);
+    const auto make = [&](Store& store) {
+      const TreeExtras extras = [&](const auto& files, const PutExtra& put) {
+        return putExtras(store, files, put);
+      };
+      return store.makeTree(*reference_.digest, layers, extras, now, summary);
     };
     return publishTree(make, now, [this](const StoreStep& step) { return atStore(step); });
   }

@@ -82,6 +82,9 @@ struct Fetching {
   std::string architecture = "amd64";
   std::string mount_path = "/cache";
   kcache::LayerLimits limits{};
+  /// Bytes of all files of an image that may be changed for `mount_path`: that is done at the store, where
+  /// others wait meanwhile.
+  std::uint64_t most_paths_text = std::uint64_t{64} << 20;
   /// Before so many bytes are taken in; may wait. False: it is to end.
   std::function<bool(std::size_t bytes)> pace{};
   FetchTotals* totals = nullptr;  // nullptr: nobody counts

@@ -57,6 +57,7 @@ class KeepingTest : public ::testing::Test {
     for (auto& job : keeping_->takeJobs()) {
       ++out;
       Fetching how{.store = *shared_, .claims = claims_, .clock = clock_};
+      how.most_paths_text = most_paths_text_;
       const auto source = images_.source();
       const Status admitted = admit_(job);
       keeping_->finished(job, admitted ? fetchImage(how, *source, job.image.image, *job.progress) : admitted);
@@ -108,6 +109,7 @@ class KeepingTest : public ::testing::Test {
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
   std::vector<kcache::CacheGpu> gpus_;
   std::int64_t attempt_ = 0;
+  std::uint64_t most_paths_text_ = std::uint64_t{64} << 20;
   bool is_said_ = true;  // by the CSI driver, what is mounted
   std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };
   std::unique_ptr<SharedStore> shared_;
@@ -159,6 +161,24 @@ TEST_F(KeepingTest, PathsAreThoseOfWherePodsMountIt) {
   want({{kOne, image}});
   settle();
   EXPECT_EQ(mountedText(image, "K/__grp__add.json"), R"({"child_paths":{"add.ttir":"/cache/K/add.ttir"}})");
+}
+
+TEST_F(KeepingTest, FilesThatNameOthersAreFewBytes) {
+  most_paths_text_ = 100;
+  const std::string group = R"({"child_paths":{"a":"/x/K/a"}})";
+  const auto few = images_.make({{{"K/__grp__a.json", group}, {"K/__grp__b.json", group}}});
+  const auto many = images_.make(
+      {{{"K/__grp__a.json", group}, {"K/__grp__b.json", group}, {"K/__grp__c.json", group}, {"K/d", "d"}},
+       {{"K/__grp__d.json", group}}});
+  want({{kOne, few}, {kTwo, many}});
+  const auto has = settle();
+  EXPECT_EQ(of(has, kOne, few).what, HasImage::What::Here);
+  EXPECT_EQ(of(has, kTwo, many).what, HasImage::What::Failed);
+  EXPECT_EQ(of(has, kTwo, many).cause,
+            "the image has over 100 bytes of files that name others by their paths (__grp__*.json, "
+            "vllm_compile_cache.py)");
+  const MutexLock lock{shared_->mutex};
+  EXPECT_FALSE(shared_->store.hasTree(*many.digest));
 }
 
 TEST_F(KeepingTest, AFailedImageSaysWhyAndIsTriedAgainWithTheNextAttemptOnly) {

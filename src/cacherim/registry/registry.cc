@@ -119,13 +119,21 @@ void Registry::cancel() {
   hosts_.cancel();
 }
 
-int Registry::triesOf(const std::vector<RegistryHost*>& hosts, std::size_t i) const {
-  return i + 1 == hosts.size() ? context_.options.tries : 1;
+Result<std::vector<RegistryHost*>> Registry::hostsOf(const std::string& registry) {
+  auto out = hosts_.of(registry);
+  if (out) {
+    std::erase_if(*out, [&, last = out->back()](auto* host) { return host != last && away_.contains(host); });
+  }
+  return out;
+}
+
+void Registry::judge(const RegistryHost& mirror, const Error& error) {
+  if (error.code == Code::Unavailable || error.code == Code::Deadline) { away_.insert(&mirror); }
 }
 
 Result<net::Answer> Registry::ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry,
-                                  int tries) {
-  retry.begin(tries);
+                                  bool is_last) {
+  retry.begin(is_last);
   while (true) {
     if (retry.isOver()) { return fail(Code::Deadline, host.name() + ": no time is left to ask it"); }
     Reply reply = host.once(ask, retry.deadline());
@@ -138,7 +146,7 @@ Status Registry::ping(const std::string& registry) {
   auto host = hosts_.origin(registry);
   if (!host) { return tl::unexpected<Error>(std::move(host.error())); }
   RegistryRetry retry{context_};
-  const auto answer = ask(**host, {.target = "/v2/"}, retry, context_.options.tries);
+  const auto answer = ask(**host, {.target = "/v2/"}, retry, true);
   if (!answer) { return tl::unexpected<Error>(answer.error()); }
   if (answer->status / 100 == 2) { return {}; }
   return fail(Code::Invalid, fmt::format("{} does not speak the API of registries: status {} to /v2/",
@@ -146,7 +154,7 @@ Status Registry::ping(const std::string& registry) {
 }
 
 Result<FetchedManifest> Registry::manifestFrom(RegistryHost& host, const kcache::Reference& reference,
-                                               RegistryRetry& retry, int tries) {
+                                               RegistryRetry& retry, bool is_last) {
   const std::string what = fmt::format("{} at {}", reference.text(), host.name());
   const bool is_mirror = hosts_.origin(reference.registry).value_or(nullptr) != &host;
   const RegistryAsk ask_for{
@@ -156,7 +164,7 @@ Result<FetchedManifest> Registry::manifestFrom(RegistryHost& host, const kcache:
       .headers = {{"Accept", kAccept}},
       .repository = reference.repository,
       .max_body = kcache::kMaxManifestBytes};
-  auto answer = ask(host, ask_for, retry, tries);
+  auto answer = ask(host, ask_for, retry, is_last);
   if (!answer) { return tl::unexpected<Error>(std::move(answer.error())); }
   if (answer->status != 200) { return tl::unexpected<Error>(unexpectedStatus(what, *answer)); }
   FetchedManifest out{kcache::Digest::of(answer->body), mediaTypeOf(*answer), std::move(answer->body)};
@@ -173,12 +181,15 @@ Result<FetchedManifest> Registry::manifestFrom(RegistryHost& host, const kcache:
 }
 
 Result<FetchedManifest> Registry::manifest(const kcache::Reference& reference) {
-  const auto hosts = hosts_.of(reference.registry);
+  const auto hosts = hostsOf(reference.registry);
   if (!hosts) { return tl::unexpected<Error>(hosts.error()); }
   RegistryRetry retry{context_};
   for (std::size_t i = 0;; ++i) {
-    auto out = manifestFrom(*(*hosts)[i], reference, retry, triesOf(*hosts, i));
-    if (out || i + 1 == hosts->size()) { return out; }
+    RegistryHost* host = (*hosts)[i];
+    const bool is_last = i + 1 == hosts->size();
+    auto out = manifestFrom(*host, reference, retry, is_last);
+    if (out || is_last) { return out; }
+    judge(*host, out.error());
   }
 }
 
@@ -247,7 +258,7 @@ struct Registry::Pull {
   }
 };
 
-Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, int tries) {
+Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, bool is_last) {
   const bool is_mirror = hosts_.origin(pull.repository.registry).value_or(nullptr) != &host;
   const net::TakePiece take = [&](const net::Answer& head, std::string_view piece) {
     bytes_downloaded_ += piece.size();
@@ -260,7 +271,7 @@ Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, 
       .max_body = std::numeric_limits<std::size_t>::max(),  // `pull` counts, and says what came too much
       .take = &take};
   const std::string what = fmt::format("blob {} at {}", pull.blob.digest.text(), host.name());
-  retry.begin(tries);
+  retry.begin(is_last);
   for (bool ranges = true;;) {
     const std::uint64_t before = pull.done;
     pull.beginTry();
@@ -294,7 +305,7 @@ Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, 
 
 Status Registry::blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
                       const ByteSink& sink) {
-  auto hosts = hosts_.of(repository.registry);
+  auto hosts = hostsOf(repository.registry);
   if (!hosts) { return tl::unexpected<Error>(hosts.error()); }
   if (hosts->size() > 1) {
     std::erase_if(*hosts, [&](RegistryHost* host) {
@@ -305,13 +316,16 @@ Status Registry::blob(const kcache::Reference& repository, const kcache::Descrip
   Pull pull{.repository = repository, .blob = blob, .sink = sink};
   for (std::size_t i = 0;; ++i) {
     RegistryHost* host = (*hosts)[i];
-    Status out = blobFrom(*host, pull, retry, triesOf(*hosts, i));
+    const bool is_last = i + 1 == hosts->size();
+    const std::uint64_t before = pull.done;
+    Status out = blobFrom(*host, pull, retry, is_last);
     if (pull.lied) {  // any of them
       pull.givers.insert(host);
       for (const RegistryHost* giver : pull.givers) { liars_.emplace(giver, blob.digest.text()); }
     }
-    const bool is_final = out || pull.enough || i + 1 == hosts->size();
+    const bool is_final = out || pull.enough || is_last;
     if (is_final || (pull.lied && pull.done > 0)) { return out; }
+    if (pull.done == before) { judge(*host, out.error()); }
     pull.lied = false;
     pull.wrong.reset();
   }

@@ -1,9 +1,11 @@
 // Registry: images from registries, by the distribution API (OCI distribution spec 1.1).
 //
-// Mirrors of a registry are asked first, each once; what one does not have or cannot give the next is asked
-// for. A blob that was cut goes on where it ended, at another host too: its digest says what it is. One that
-// was given whole and is not what its digest says is an error, since its taker has it already; no mirror
-// that gave some of it is asked for that blob again.
+// Mirrors of a registry are asked first, each once and for half of the time that is left; what one does not
+// have or cannot give the next is asked for. One that is away is not asked again. A blob that was cut goes on
+// where it ended, at another host too: its digest says what it is. One that was given whole and is not what
+// its digest says is an error, since its taker has it already; no mirror that gave some of it is asked for
+// that blob again. Which digest a tag has is the word of whoever is asked first. What lies beside an image
+// (referrers) is asked of the registry itself.
 // Limits, waits and tries: registry_options.h. Threads: ImageSource.
 #pragma once
 
@@ -68,15 +70,19 @@ class Registry final : public ImageSource {
   using Liar = std::pair<const RegistryHost*, std::string>;
 
   /// The first answer that is of use; the last error else.
-  Result<net::Answer> ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry, int tries);
+  Result<net::Answer> ask(RegistryHost& host, const RegistryAsk& ask, RegistryRetry& retry, bool is_last);
   Result<FetchedManifest> manifestFrom(RegistryHost& host, const kcache::Reference& reference,
-                                       RegistryRetry& retry, int tries);
-  Status blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, int tries);
-  [[nodiscard]] int triesOf(const std::vector<RegistryHost*>& hosts, std::size_t i) const;
+                                       RegistryRetry& retry, bool is_last);
+  Status blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, bool is_last);
+  /// Those that are still asked.
+  [[nodiscard]] Result<std::vector<RegistryHost*>> hostsOf(const std::string& registry);
+  /// What a mirror said.
+  void judge(const RegistryHost& mirror, const Error& error);
 
   RegistryContext context_;
   RegistryHosts hosts_;
   std::set<Liar> liars_;
+  std::set<const RegistryHost*> away_;  // mirrors
   std::uint64_t bytes_downloaded_ = 0;
 };
 

@@ -53,8 +53,7 @@ Result<std::vector<std::string>> Registry::tags(const kcache::Reference& reposit
   std::vector<std::string> out;
   std::string target = (*host)->targetOf(repository.repository, "tags/list?n=1000");
   for (int page = 0; page < kMostPages && !target.empty() && out.size() < kMostTags; ++page) {
-    const auto answer =
-        ask(**host, {.target = target, .repository = repository.repository}, retry, context_.options.tries);
+    const auto answer = ask(**host, {.target = target, .repository = repository.repository}, retry, true);
     if (!answer) { return tl::unexpected<Error>(answer.error()); }
     if (answer->status == 404) { return fail(Code::NotFound, what + ": there is no such repository"); }
     const auto list = kcache::parseRegistryJson(answer->body);
@@ -87,12 +86,11 @@ Result<std::vector<kcache::Descriptor>> Registry::referrers(const kcache::Refere
   for (int page = 0;
        page < kMostPages && !target.empty() && out.size() < kMostReferrers && bytes < kMostOfReferrers;
        ++page) {
-    const auto answer =
-        ask(**host, {.target = target, .repository = repository.repository}, retry, context_.options.tries);
+    const auto answer = ask(**host, {.target = target, .repository = repository.repository}, retry, true);
     if (!answer) { return tl::unexpected<Error>(answer.error()); }
     if (answer->status != 200 && page == 0) {  // a registry before version 1.1 of the API
       kcache::Reference tag{repository.registry, repository.repository, fallbackTag(subject), std::nullopt};
-      const auto index = manifestFrom(**host, tag, retry, context_.options.tries);
+      const auto index = manifestFrom(**host, tag, retry, true);
       if (!index && index.error().code == Code::NotFound) { return out; }
       if (!index) { return tl::unexpected<Error>(index.error()); }
       const auto parsed = readIndex(index->text, what);

@@ -14,13 +14,16 @@ class RegistryRetry {
  public:
   explicit RegistryRetry(RegistryContext& context)
       : context_{context},
-        deadline_{std::min(context.clock.now().mono + context.options.whole,
-                           context.options.until.value_or(Mono::max()))} {}
+        whole_{std::min(context.clock.now().mono + context.options.whole,
+                        context.options.until.value_or(Mono::max()))} {}
 
   [[nodiscard]] Mono deadline() const { return deadline_; }
-  /// Another host is asked now; so many tries in a row at most.
-  void begin(int tries) {
-    tries_ = tries;
+  /// Another host is asked now. The last one as often as the options say, in all the time that is left;
+  /// another, a mirror, once, in half of it: one that hangs must not take the registry's time.
+  void begin(bool is_last = true) {
+    const Mono now = context_.clock.now().mono;
+    tries_ = is_last ? context_.options.tries : 1;
+    deadline_ = is_last ? whole_ : now + std::max(Duration::zero(), whole_ - now) / 2;
     failures_ = 0;
   }
   /// Before a try: nothing is asked any more when its time is over.
@@ -41,7 +44,8 @@ class RegistryRetry {
 
  private:
   RegistryContext& context_;
-  const Mono deadline_;
+  const Mono whole_;
+  Mono deadline_ = whole_;  // of the host that is asked
   int tries_ = 1;
   int failures_ = 0;
 };

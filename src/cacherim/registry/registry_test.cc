@@ -1,5 +1,6 @@
 #include "cacherim/registry/registry.h"
 
+#include "base/system_clock.h"
 #include "cacherim/registry/registry_fixture_test.h"
 
 namespace gs::cacherim {
@@ -331,8 +332,9 @@ TEST_F(RegistryTest, NothingIsSaidToARegistryWithoutTlsUnlessItIsNamedOrThisMach
 
 class MirrorTest : public RegistryTest {
  protected:
-  void use(const FakeRegistry& origin, const FakeRegistry& mirror) {
+  RegistryOptions& use(const FakeRegistry& origin, const FakeRegistry& mirror) {
     plain(origin).mirrors[origin.name()] = {mirror.url() + "/proxy"};
+    return options_;
   }
   static FakeRegistry::Handle answering(std::string answer) {
     return [answer = std::move(answer)](Peer& peer, const net::Request&, int) {
@@ -362,6 +364,45 @@ TEST_F(MirrorTest, OneThatDoesNotHaveItOrFailsIsPassedOverAtOnce) {
     EXPECT_TRUE(out) << answer << out.error().message;
     EXPECT_TRUE(pause_.waits.empty()) << answer;
   }
+}
+
+TEST_F(MirrorTest, OneThatHangsLeavesHalfOfTheTimeToTheRegistry) {
+  FakeRegistry origin{answering(http(200, {}, kManifest))};
+  FakeRegistry mirror{[](Peer& /*peer*/, const net::Request&, int) { return true; }};  // says nothing
+  use(origin, mirror).whole = std::chrono::seconds{2};
+  const SystemClock clock;
+  Registry registry{options_, clock, Rng{1}, pause_};
+  const auto out = registry.manifest(origin.image());
+  EXPECT_TRUE(out) << out.error().message;
+  EXPECT_EQ(mirror.requests().size(), 1U);
+}
+
+TEST_F(MirrorTest, OneThatIsAwayIsNotAskedAgain) {
+  FakeRegistry origin{answering(http(200, {}, kManifest))};
+  FakeRegistry mirror{answering(http(503, {}, ""))};
+  use(origin, mirror);
+  Registry registry = this->registry();
+  ASSERT_TRUE(registry.manifest(origin.image()));
+  ASSERT_TRUE(registry.blob(origin.image(), descriptorOf(kManifest), sink()));
+  ASSERT_TRUE(registry.manifest(origin.image("v2")));
+  EXPECT_EQ(mirror.requests().size(), 1U);
+  EXPECT_EQ(origin.requests().size(), 3U);
+
+  FakeRegistry other{answering(http(404, {}, ""))};
+  use(origin, other);
+  Registry again = this->registry();
+  ASSERT_TRUE(again.manifest(origin.image()));
+  ASSERT_TRUE(again.manifest(origin.image("v2")));
+  EXPECT_EQ(other.requests().size(), 2U) << "it is there, and does not have this";
+}
+
+TEST_F(MirrorTest, OneThatIsAwayForABlobIsNotAskedForTheNext) {
+  FakeRegistry origin{answering(http(200, {}, "good"))};
+  FakeRegistry mirror{answering(http(503, {}, ""))};
+  use(origin, mirror);
+  Registry registry = this->registry();
+  for (int i = 0; i < 2; ++i) { EXPECT_TRUE(registry.blob(origin.image(), descriptorOf("good"), sink())); }
+  EXPECT_EQ(mirror.requests().size(), 1U);
 }
 
 TEST_F(MirrorTest, ABlobThatItCutsGoesOnAtTheRegistry) {

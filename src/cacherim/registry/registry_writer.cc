@@ -69,7 +69,7 @@ Status RegistryWriter::blob(const kcache::Reference& repository, const kcache::D
   const auto host = hosts_.origin(repository.registry);
   if (!host) { return tl::unexpected<Error>(host.error()); }
   RegistryRetry retry{context_};
-  retry.begin(context_.options.tries);
+  retry.begin();
   while (true) {
     const Reply reply = blobOnce(**host, repository, blob, open, mount_from, retry.deadline());
     if (reply) { return {}; }
@@ -93,7 +93,7 @@ Status RegistryWriter::manifest(const kcache::Reference& reference, const std::s
       .repository = reference.repository,
       .rights = "pull,push"};
   RegistryRetry retry{context_};
-  retry.begin(context_.options.tries);
+  retry.begin();
   while (true) {
     const Reply reply = (*host)->once(ask, retry.deadline());
     if (reply && reply->status / 100 == 2) { return {}; }

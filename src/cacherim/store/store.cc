@@ -303,9 +303,35 @@ Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const 
   return {};
 }
 
+Status Store::keepExtras(const Files& files, const TreeExtras& extras, Files& kept) {
+  return extras(files, [&](const std::string& path, const std::string& bytes) {
+    if (!isStorePath(path)) {
+      return Status{fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path))};
+    }
+    StoredFile file;
+    Status out = keepBytes(bytes, file);
+    if (out) { kept.insert_or_assign(path, std::move(file)); }
+    return out;
+  });
+}
+
+/// What is to be a tree.
+Result<Draft> Store::draftOfTree(const TreeRecord& tree, const std::vector<LayerRecord>& layers,
+                                 const Files& files, Wall now) {
+  auto draft = this->draft();
+  if (!draft) { return draft; }
+  Status out = disk_.makeFolder(draft->folder(), "root");
+  if (out) {
+    const auto root = Disk::openFolder(draft->folder(), "root");
+    out = root ? buildTree(root->get(), layers, files) : because(root.error());
+  }
+  if (out) { out = writeRecord(draft->folder(), "record.json", printTree(tree), now); }
+  if (!out) { return because(out.error()); }
+  return draft;
+}
+
 Result<NewTree> Store::makeTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                                const std::map<std::string, std::string>& extras, Wall now,
-                                const std::string& summary) {
+                                const TreeExtras& extras, Wall now, const std::string& summary) {
   std::vector<LayerRecord> records;
   TreeRecord tree{image, layers, {}, 0, 0, summary};
   Files files;
@@ -315,34 +341,16 @@ Result<NewTree> Store::makeTree(const kcache::Digest& image, const std::vector<k
     for (const auto& [path, file] : record->files) { files.insert_or_assign(path, file); }
     records.push_back(std::move(*record));
   }
-  Status out;
-  for (const auto& [path, bytes] : extras) {
-    if (!isStorePath(path)) {
-      return fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path));
-    }
-    StoredFile file;
-    if (out = keepBytes(bytes, file); !out) { break; }
-    tree.extras.emplace(path, file);
-    files.insert_or_assign(path, file);
-  }
+  const auto refuse = [&](const Error& error) -> Result<NewTree> {
+    for (const auto& [path, file] : tree.extras) { static_cast<void>(dropFile(file.key())); }
+    return because(error);
+  };
+  if (Status kept = keepExtras(files, extras, tree.extras); !kept) { return refuse(kept.error()); }
+  for (const auto& [path, file] : tree.extras) { files.insert_or_assign(path, file); }
   for (const auto& [path, file] : files) { tree.bytes += file.size; }
   tree.files = files.size();
-
-  std::optional<Draft> draft;
-  if (out) {
-    auto made = this->draft();
-    if (made) { draft.emplace(std::move(*made)); }
-    out = made ? disk_.makeFolder(draft->folder(), "root") : because(made.error());
-  }
-  if (out) {
-    const auto root = Disk::openFolder(draft->folder(), "root");
-    out = root ? buildTree(root->get(), records, files) : because(root.error());
-  }
-  if (out) { out = writeRecord(draft->folder(), "record.json", printTree(tree), now); }
-  if (!out) {
-    for (const auto& [path, file] : tree.extras) { static_cast<void>(dropFile(file.key())); }
-    return because(out.error());
-  }
+  auto draft = draftOfTree(tree, records, files, now);
+  if (!draft) { return refuse(draft.error()); }
   note(tree.extras);
   return NewTree{std::move(tree), std::move(*draft)};
 }
@@ -369,8 +377,13 @@ Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache:
                           const std::map<std::string, std::string>& extras, Wall now,
                           const std::string& summary) {
   if (hasTree(image)) { return touch(image, now); }
+  const TreeExtras put_all = [&](const Files& /*files*/, const PutExtra& put) {
+    Status out;
+    for (auto it = extras.begin(); out && it != extras.end(); ++it) { out = put(it->first, it->second); }
+    return out;
+  };
   return cacherim::publishTree(
-      [&](Store& store) { return store.makeTree(image, layers, extras, now, summary); }, now,
+      [&](Store& store) { return store.makeTree(image, layers, put_all, now, summary); }, now,
       [this](const StoreStep& step) { return step(*this); });
 }
 

@@ -72,6 +72,11 @@ struct NewTree {
   Draft draft;
 };
 
+/// Files of a tree, by path, that have other bytes there than in any layer. It is called with those that the
+/// layers have, and puts one after the other: no more than one's bytes are in memory.
+using PutExtra = std::function<Status(const std::string& path, const std::string& bytes)>;
+using TreeExtras = std::function<Status(const std::map<std::string, StoredFile>& files, const PutExtra& put)>;
+
 /// Of all calls since open().
 struct StoreCounters {
   std::uint64_t bytes_new = 0;     // of files that the store did not have
@@ -134,11 +139,10 @@ class Store {
   [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
                                    const std::map<std::string, std::string>& extras, Wall now,
                                    const std::string& summary = {});
-  /// Its steps. The tree as it will be, ...
+  /// Its steps. The tree as it will be (errors of `extras` are its errors), ...
   [[nodiscard]] Result<NewTree> makeTree(const kcache::Digest& image,
-                                         const std::vector<kcache::Digest>& layers,
-                                         const std::map<std::string, std::string>& extras, Wall now,
-                                         const std::string& summary = {});
+                                         const std::vector<kcache::Digest>& layers, const TreeExtras& extras,
+                                         Wall now, const std::string& summary = {});
   /// ... under its name, ...
   [[nodiscard]] Status finishTree(NewTree& tree, Wall now);
   /// ... or not needed after all.
@@ -198,6 +202,9 @@ class Store {
   [[nodiscard]] std::string newName() { return std::to_string(next_++); }
   [[nodiscard]] Result<Fd> filesFolder(const std::string& key) const;
   [[nodiscard]] Status keepBytes(const std::string& bytes, StoredFile& out);
+  [[nodiscard]] Status keepExtras(const Files& files, const TreeExtras& extras, Files& kept);
+  [[nodiscard]] Result<Draft> draftOfTree(const TreeRecord& tree, const std::vector<LayerRecord>& layers,
+                                          const Files& files, Wall now);
   [[nodiscard]] Status keep(int folder, const std::string& name, const StoredFile& file);
   [[nodiscard]] Status writeRecord(int folder, const std::string& name, const std::string& text, Wall now);
   [[nodiscard]] Status buildTree(int root, const std::vector<LayerRecord>& layers, const Files& files);

@@ -32,7 +32,10 @@ class StorePublish : public StoreTest {
   }
   std::function<Result<NewTree>(Store&)> tree(const std::string& image, const std::string& layer) {
     return [this, image, layer](Store& store) {
-      return store.makeTree(digest(image), {digest(layer)}, {{"k/a.json", "mine"}}, now_);
+      const TreeExtras extras = [](const auto& /*files*/, const PutExtra& put) {
+        return put("k/a.json", "mine");
+      };
+      return store.makeTree(digest(image), {digest(layer)}, extras, now_);
     };
   }
 
@@ -94,6 +97,26 @@ TEST_F(StorePublish, FilesStayBetweenTheStepsThoughNothingNamesThem) {
   ASSERT_TRUE(publish(*draft, store));
   put(store, "image", {"one"});
   EXPECT_TRUE(store.verify(digest("image")));
+}
+
+TEST_F(StorePublish, WhatATreeThatCannotBeMadeHasPutIsGoneAtOnce) {
+  Store& store = opened();
+  ASSERT_TRUE(putLayer(store, "one", kOne, now_));
+  const std::uint64_t before = store.bytes();
+  for (const char* second : {"k/b.so", "../x"}) {
+    const TreeExtras extras = [&](const auto& files, const PutExtra& put) -> Status {
+      EXPECT_EQ(files.size(), 2U);
+      if (Status first = put("k/a.json", "mine"); !first) { return first; }
+      EXPECT_GT(store.bytes(), before);
+      Status out = put(second, "other");
+      return out ? Status{fail(Code::Invalid, "no")} : out;
+    };
+    const auto made = store.makeTree(digest("image"), {digest("one")}, extras, now_);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::Invalid);
+    EXPECT_EQ(store.bytes(), before) << second;
+    EXPECT_EQ(bytesOnDisk(), before) << second;
+  }
 }
 
 TEST_F(StorePublish, WhoIsSecondLeavesNothing) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/dns_name.h"
 #include "base/utf8.h"
 #include "json/value.h"
 
@@ -17,14 +18,6 @@ constexpr std::string_view kNamespaceOfThatName = "cluster-scoped.namespace";  /
 constexpr std::size_t kMostOfAName = 255;
 constexpr std::size_t kMostOfAPath = 1024;
 constexpr int kMostParts = 32;
-constexpr std::size_t kMostOfALabel = 63;
-constexpr std::size_t kMostOfASubdomain = 253;
-
-bool isLabel(std::string_view text) {
-  const auto isAlnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= kMostOfALabel && isAlnum(text.front()) && isAlnum(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return isAlnum(c) || c == '-'; });
-}
 
 template <class Each>
 bool allParts(std::string_view text, char between, const Each& each) {
@@ -34,10 +27,6 @@ bool allParts(std::string_view text, char between, const Each& each) {
     at = end + 1;
   }
   return true;
-}
-
-bool isSubdomain(std::string_view text) {
-  return text.size() <= kMostOfASubdomain && allParts(text, '.', isLabel);
 }
 
 tl::unexpected<Error> badRecord(std::string_view what) { return fail(Code::Invalid, std::string{what}); }
@@ -86,8 +75,8 @@ bool isStorePath(std::string_view path) {
 }
 
 Result<CacheName> CacheName::inNamespace(std::string_view ns, std::string_view name) {
-  if (!isLabel(ns)) { return badRecord("a namespace has lower-case letters, digits and '-', 63 at most"); }
-  if (!isSubdomain(name)) {
+  if (!isDnsLabel(ns)) { return badRecord("a namespace has lower-case letters, digits and '-', 63 at most"); }
+  if (!isDnsSubdomain(name)) {
     return badRecord("the name of a cache has lower-case letters, digits, '-' and '.', 253 at most");
   }
   return CacheName{std::string{ns == kCluster ? kNamespaceOfThatName : ns}, std::string{name}};

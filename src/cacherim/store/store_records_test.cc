@@ -30,6 +30,7 @@ TEST(CacheName, TakesNamesOfKubernetesOnly) {
   EXPECT_TRUE(CacheName::inNamespace("ns", "a.b"));
   EXPECT_FALSE(CacheName::inNamespace(std::string(64, 'a'), "c"));
   EXPECT_FALSE(CacheName::ofCluster(std::string(254, 'a')));
+  EXPECT_TRUE(CacheName::ofCluster(std::string(253, 'a'))) << "Kubernetes takes it";
 }
 
 TEST(CacheName, IsReadBackFromItsFolder) {

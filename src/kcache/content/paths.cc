@@ -19,17 +19,23 @@ std::string_view folderOf(std::string_view path) { return path.substr(0, path.rf
 
 bool isGroup(std::string_view path) { return isGroupFile(fileOf(path)); }
 
+bool isTooLarge(std::size_t bytes) { return bytes > static_cast<std::size_t>(kMaxPathsText); }
+
 std::optional<std::string> groupForRoot(std::string_view root, std::string_view path, std::string_view text) {
-  auto group = json::parse(text);
+  auto group = json::parse(text, kMaxPathsText);
   if (!group || !(*group)["child_paths"].isObject()) { return std::nullopt; }
   bool is_same = true;
+  std::size_t bytes = 0;
   for (auto& [name, child] : group->child("child_paths").object()) {
     if (!child.isString()) { continue; }
     std::string now = fmt::format("{}/{}{}", root, folderOf(path), fileOf(child.str()));
+    if (isTooLarge(bytes += now.size())) { return std::nullopt; }
     is_same = is_same && now == child.str();
     child = std::move(now);
   }
-  return is_same ? std::nullopt : std::optional{json::print(*group)};
+  if (is_same) { return std::nullopt; }
+  std::string out = json::print(*group);
+  return isTooLarge(out.size()) ? std::nullopt : std::optional{std::move(out)};
 }
 
 /// torch_compile_cache/<hash>/ of its path, with '/' before it; "": it does not lie in one.
@@ -65,7 +71,7 @@ std::size_t endOfQuoted(std::string_view text, std::size_t at, char quote) {
 std::optional<std::string> compileCacheForRoot(std::string_view root, std::string_view path,
                                                std::string_view text) {
   const std::string folder = hashFolderOf(path);
-  if (folder.empty()) { return std::nullopt; }
+  if (folder.empty() || isTooLarge(text.size())) { return std::nullopt; }
   std::string out;
   std::size_t kept = 0;  // up to here `text` is in `out`
   for (std::size_t at = text.find_first_of("'\""); at != std::string_view::npos;
@@ -80,9 +86,10 @@ std::optional<std::string> compileCacheForRoot(std::string_view root, std::strin
     out += text.substr(kept, from - kept);
     out += escaped(root);
     kept = from + place;
+    if (isTooLarge(out.size())) { return std::nullopt; }
   }
   out += text.substr(kept);
-  return out == text ? std::nullopt : std::optional{std::move(out)};
+  return out == text || isTooLarge(out.size()) ? std::nullopt : std::optional{std::move(out)};
 }
 
 }  // namespace

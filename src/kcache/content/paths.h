@@ -28,8 +28,9 @@ namespace gs::kcache {
 /// It may have paths: its text is worth reading.
 [[nodiscard]] bool bearsPaths(std::string_view path);
 
-/// A larger one is left as it is.
-inline constexpr std::int64_t kMaxPathsText = std::int64_t{16} << 20;
+/// A larger one is left as it is, and one that would become larger. (Whoever packs an image chooses how many
+/// paths stand in a file, and how long they become. What Triton and vLLM write has some kilobytes.)
+inline constexpr std::int64_t kMaxPathsText = std::int64_t{1} << 20;
 
 /// The text of the file at `path` (below the cache's root) for a consumer that has the root at `root`,
 /// absolute, without '/' behind it ("" is /). nullopt: it stays as it is, also where it is not what its name

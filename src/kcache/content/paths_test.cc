@@ -68,6 +68,25 @@ TEST(CachePaths, OfVllmsListOtherTextsStay) {
             "{\"/c/torch_compile_cache/edf531ca35/x\", 'y'}");
 }
 
+/// With so many children that all name the same file.
+std::string groupWith(int children) {
+  std::string out = R"({"child_paths":{)";
+  for (int i = 0; i < children; ++i) { out += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":"b")"; }
+  return out + "}}";
+}
+
+TEST(CachePaths, AFileThatWouldBecomeVeryLargeStaysAsItIs) {
+  const std::string deep = std::string(250, 'd') + '/' + std::string(250, 'e') + "/__grp__k.json";
+  EXPECT_TRUE(forRoot("/c", deep, groupWith(1'000)));
+  EXPECT_FALSE(forRoot("/c", deep, groupWith(3'000))) << "1.5 MB of 30 kB";
+  EXPECT_FALSE(forRoot("/c", "K/__grp__k.json", groupWith(100'000))) << "it is large";
+  std::string list = "{";
+  for (int i = 0; i < 10'000; ++i) { list += "'/torch_compile_cache/edf531ca35/x',"; }
+  EXPECT_TRUE(forRoot("/c", kCachePath, list + "}"));
+  EXPECT_FALSE(forRoot("/" + std::string(200, 'r'), kCachePath, list + "}"));
+  EXPECT_FALSE(forRoot("/c", kCachePath, list + list + list + list + "}"));
+}
+
 TEST(CachePathsProperty, ASecondRootIsAsIfItHadBeenTheFirst) {
   EXPECT_TRUE(rc::check([] {
     const auto root = [] {

@@ -1,21 +1,12 @@
 #include "kcache/kinds/first.h"
 
-#include <algorithm>
-
+#include "base/dns_name.h"
 #include "kapi/time.h"
 
 namespace gs::kcache {
 namespace {
 
-constexpr std::size_t kMostOfAName = 253;
 constexpr std::size_t kMostOfATime = 40;
-
-/// As many characters as a name of Kubernetes may have; which cache it is, if any, its reader knows.
-bool isName(std::string_view text) {
-  return !text.empty() && text.size() <= kMostOfAName && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
-}
 
 }  // namespace
 
@@ -30,7 +21,7 @@ std::optional<FetchFirst> parseFirst(std::string_view text) {
   for (std::string_view rest = text.substr(blank + 1);;) {
     const std::size_t comma = rest.find(',');
     const std::string_view name = rest.substr(0, comma);
-    if (!isName(name) || out.caches.size() == kMostFirst) { return std::nullopt; }
+    if (!isDnsSubdomain(name) || out.caches.size() == kMostFirst) { return std::nullopt; }
     out.caches.emplace_back(name);
     if (comma == std::string_view::npos) { return out; }
     rest.remove_prefix(comma + 1);

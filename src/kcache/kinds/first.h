@@ -3,11 +3,11 @@
 //
 //   gkm.io/fetch-first: 2026-11-26T14:00:00Z vectors,weights
 //
-// When it was asked, a blank, and names of caches of the object's own namespace (or of the cluster), the most
-// wanted first, at most kMostFirst. It is a hint about order, and says nothing that is not wanted anyway: the
-// agent fetches all caches of its scope. Namespaces take turns whatever they ask, so a namespace can change
-// the order of its own caches only. What was asked kFirstFor ago counts no more, so nobody has to take it
-// back. What cannot be read is no request.
+// When it was asked, a blank, and names of caches of the object's own namespace (or of the cluster), at most
+// kMostFirst; which of them comes first does not count. It is a hint about order, and says nothing that is
+// not wanted anyway: the agent fetches all caches of its scope. Namespaces take turns whatever they ask, so a
+// namespace can change the order of its own caches only. What was asked kFirstFor ago counts no more, so
+// nobody has to take it back. What cannot be read is no request.
 #pragma once
 
 #include <cstddef>

@@ -74,26 +74,24 @@ std::vector<const sched::NodeState*> FetchFirst::nodesFor(const sched::PodReques
 }
 
 void FetchFirst::askFor(sched::EquivalenceClass pod_class) {
-  const sched::PodRequest& request = c_.engine.decider().request(pod_class);
-  Asked asked{c_.now.mono, {}};
-  for (const auto* node : nodesFor(request)) {
-    if (askOn(node->node.name, request)) { asked.nodes.push_back(node->node.name.text); }
-  }
-  asked_.insert_or_assign(pod_class, std::move(asked));
+  asked_.insert_or_assign(pod_class, Asked{c_.now.mono, {}});
   news_.push_back(pod_class);
+  for (const auto* node : nodesFor(c_.engine.decider().request(pod_class))) {
+    askOn(node->node.name, pod_class);
+  }
 }
 
-bool FetchFirst::askOn(const model::NodeName& node, const sched::PodRequest& request) {
+void FetchFirst::askOn(const model::NodeName& node, sched::EquivalenceClass pod_class) {
   std::map<std::string, std::vector<std::string>> missing;  // by namespace
-  for (const auto& cache : request.better_with) {
+  for (const auto& cache : c_.engine.decider().request(pod_class).better_with) {
     if (!node_caches_.index().has(node, cache)) { missing[cache.ns].push_back(cache.name); }
   }
-  for (const auto& [ns, caches] : missing) { ask({ns, node.text}, caches); }
-  return !missing.empty();
+  for (const auto& [ns, caches] : missing) { ask({ns, node.text}, caches, pod_class); }
 }
 
 /// What was asked for before stays asked for, behind it.
-void FetchFirst::ask(const model::ObjectKey& object, const std::vector<std::string>& caches) {
+void FetchFirst::ask(const model::ObjectKey& object, const std::vector<std::string>& caches,
+                     sched::EquivalenceClass pod_class) {
   std::vector<Name>& names = on_[object];
   std::erase_if(names, [&](const Name& name) {
     return std::find(caches.begin(), caches.end(), name.cache) != caches.end();
@@ -108,6 +106,7 @@ void FetchFirst::ask(const model::ObjectKey& object, const std::vector<std::stri
   for (const Name& name : names) { first.caches.push_back(name.cache); }
   kapi::Call call;
   call.token = kapi::makeToken(owner_, next_token_++);
+  open_.emplace(call.token, Open{pod_class, object.name});
   call.verb = kapi::Verb::MergePatch;
   call.kind = object.ns.empty() ? kClusterExtracted : kExtracted;
   call.key = object;
@@ -129,6 +128,13 @@ void FetchFirst::forgetOld() {
 
 /// A node without such an object has not begun with that namespace: it fetches in its order.
 void FetchFirst::handle(const kapi::Outcome& outcome, Now /*now*/, kapi::Effects& /*out*/) {
+  if (auto call = open_.extract(outcome.token); !call.empty()) {
+    const auto asked = asked_.find(call.mapped().pod_class);
+    if (outcome.result == kapi::CallResult::Applied && asked != asked_.end()) {
+      asked->second.nodes.insert(std::move(call.mapped().node));
+      news_.push_back(asked->first);
+    }
+  }
   const bool is_refused = outcome.http == 401 || outcome.http == 403;
   if (!is_refused || std::exchange(is_refusal_said_, true)) { return; }
   c_.log(kapi::Level::Warn,
@@ -149,6 +155,7 @@ std::optional<Mono> FetchFirst::nextDue() const {
 
 void FetchFirst::reset() {
   waiting_.clear();
+  open_.clear();
   asked_.clear();
   on_.clear();
   news_.clear();

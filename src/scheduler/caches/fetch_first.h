@@ -8,7 +8,9 @@
 // Bounds: one look at all nodes per kGap, whoever waits, and namespaces take turns; a class of pods is asked
 // for once, and once more when it is rejected again kAgain later; at most kMostFirst caches of one namespace
 // are asked for on one node at a time, the latest. A request ages out by itself, and nobody waits for it: one
-// that is refused is only said.
+// that is refused is only said. Pods are told of those that the API server took.
+// Pods that mount caches of the cluster only have their turns, and their places, together: their classes are
+// nobody's in particular.
 // A part of the scheduler's, that is there only while kernel caches are looked at; one thread.
 #pragma once
 
@@ -49,23 +51,29 @@ class FetchFirst : public controller::Part {
  private:
   struct Asked {
     Mono at{};
-    std::vector<std::string> nodes;
+    std::set<std::string> nodes;  // where it was taken
   };
   struct Name {
     Mono at{};
     std::string cache;
   };
+  struct Open {
+    sched::EquivalenceClass pod_class{};
+    std::string node;
+  };
   [[nodiscard]] std::optional<sched::EquivalenceClass> takeNext();
   [[nodiscard]] std::vector<const sched::NodeState*> nodesFor(const sched::PodRequest& request) const;
   void askFor(sched::EquivalenceClass pod_class);
-  [[nodiscard]] bool askOn(const model::NodeName& node, const sched::PodRequest& request);
-  void ask(const model::ObjectKey& object, const std::vector<std::string>& caches);
+  void askOn(const model::NodeName& node, sched::EquivalenceClass pod_class);
+  void ask(const model::ObjectKey& object, const std::vector<std::string>& caches,
+           sched::EquivalenceClass pod_class);
   void forgetOld();
 
   Context& c_;
   const NodeCaches& node_caches_;
   std::uint8_t owner_ = 0;
   std::uint64_t next_token_ = 1;
+  std::unordered_map<kapi::Token, Open> open_;                        // calls that are under way
   std::map<std::string, std::set<sched::EquivalenceClass>> waiting_;  // by namespace, none empty
   std::string last_;                                                  // whose turn it was
   Mono next_look_{};

@@ -6,7 +6,8 @@
 // it, rounded down. So GPUs that fit better win before caches, and caches before fullness, by as much as they
 // are worth.
 // Off (weight 0): nothing is watched, and nothing costs anything. On, where the kinds are not served or may
-// not be read: they are asked for again every 10 s, no node has any cache, and nothing else waits for that.
+// not be read: they are asked for again every 10 s, no node has any cache (of what may not be read any more,
+// what was known stays), and nothing else waits for that.
 // Node objects that are not known yet count as none.
 // Its reflectors live as long as the process, also while it does not lead. One thread.
 #pragma once

@@ -1,0 +1,14 @@
+// Names as Kubernetes has them (RFC 1123): lower-case letters, digits and '-', in parts with '.' between. A
+// part begins and ends with a letter or a digit.
+#pragma once
+
+#include <string_view>
+
+namespace gs {
+
+/// One part of at most 63 bytes: a namespace, say.
+[[nodiscard]] bool isDnsLabel(std::string_view name);
+/// At most 253 bytes, in parts of any length: most other objects. (Kubernetes has no limit of a part there.)
+[[nodiscard]] bool isDnsSubdomain(std::string_view name);
+
+}  // namespace gs
