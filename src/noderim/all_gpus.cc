@@ -60,11 +60,11 @@ agent::Look AllGpus::look() {
   return out;
 }
 
-std::unique_ptr<GpuSource> gpusOfBothVendors(const std::string& nvml_library,
-                                             const std::string& rocm_library) {
+std::unique_ptr<GpuSource> gpusOfBothVendors(const std::string& nvml_library, const std::string& rocm_library,
+                                             const std::string& sysfs) {
   std::vector<std::unique_ptr<GpuSource>> drivers;
-  drivers.push_back(std::make_unique<Nvml>(Nvml::Options{.library = nvml_library}));
-  drivers.push_back(std::make_unique<Rocm>(Rocm::Options{.library = rocm_library}));
+  drivers.push_back(std::make_unique<Nvml>(Nvml::Options{.library = nvml_library, .sysfs = sysfs}));
+  drivers.push_back(std::make_unique<Rocm>(Rocm::Options{.library = rocm_library, .sysfs = sysfs}));
   return std::make_unique<AllGpus>(std::move(drivers));
 }
 

@@ -29,8 +29,9 @@ class AllGpus final : public GpuSource {
 };
 
 /// NVIDIA's by NVML, then AMD's by rocm_smi; each by the name or path of its library, "" of AMD's tries those
-/// that it has in ROCm's releases.
+/// that it has in ROCm's releases. `sysfs`: by tests another one.
 [[nodiscard]] std::unique_ptr<GpuSource> gpusOfBothVendors(const std::string& nvml_library,
-                                                           const std::string& rocm_library);
+                                                           const std::string& rocm_library,
+                                                           const std::string& sysfs = "/sys");
 
 }  // namespace gs::noderim

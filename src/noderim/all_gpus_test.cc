@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -115,13 +116,17 @@ TEST(GpusOfBothVendors, AreNvidiasAndThenAmds) {
   setenv("GS_FAKE_NVML", nvml.c_str(), 1);
   setenv("GS_FAKE_ROCM", rocm.c_str(), 1);
   std::ofstream{nvml} << "driver 550\ngpu uuid=GPU-1 name=X mib=1 pci=00000000:C1:00.0\n";
+  const auto node = folder.path() / "sys/class/kfd/kfd/topology/nodes/1";
+  std::filesystem::create_directories(node);
+  std::ofstream{node / "properties"} << "gfx_target_version 90010\nlocation_id 256\n";
   std::ofstream{rocm} << "driver 6.10\ngpu pci=0000:01:00.0\n";
-  const auto look = gpusOfBothVendors(GS_NVML_fake, GS_ROCM_fake)->look();
+  const auto look = gpusOfBothVendors(GS_NVML_fake, GS_ROCM_fake, folder.path("sys"))->look();
   ASSERT_TRUE(look) << look.error().text;
   ASSERT_EQ(look->gpus.size(), 2U);
   EXPECT_EQ(look->gpus[0].vendor, agent::Vendor::Nvidia);
   EXPECT_EQ(look->gpus[0].driver_version, "550");
   EXPECT_EQ(look->gpus[1].vendor, agent::Vendor::Amd);
+  EXPECT_EQ(look->gpus[1].compute, "gfx90a");
   EXPECT_EQ(look->gpus[1].driver_version, "6.10");
 }
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/ascii.h"
@@ -21,11 +19,8 @@ using agent::Fault;
 constexpr std::array<const char*, 5> kNames{"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
                                             "librocm_smi64.so.1", "librocm_smi64.so"};
 
-tl::unexpected<Fault> noAmdDriver(const std::string& why) {
-  return tl::unexpected(
-      Fault{Fault::Kind::Absent, fmt::format("there is no AMD driver: {}; install it and ROCm's rocm_smi on "
-                                             "the node, or name its library (--rocm-library)",
-                                             why)});
+tl::unexpected<Fault> noAmdGpu(const std::string& why) {
+  return tl::unexpected(Fault{Fault::Kind::Absent, "there is no GPU of AMD's: " + why});
 }
 tl::unexpected<Fault> amdDriverFails(std::string text) {
   return tl::unexpected(Fault{Fault::Kind::Failing, std::move(text)});
@@ -79,17 +74,7 @@ tl::expected<void, Fault> Rocm::load() {
     }
     if (why.empty()) { why = loaded.error().message; }
   }
-  return noAmdDriver(why);
-}
-
-tl::expected<void, Fault> Rocm::begin() {
-  const int answer = calls_->init(kRocmAmdOnly);
-  if (answer == kRocmOk) { return {}; }
-  const std::string why = fmt::format("{}: {}", loaded_, calls_->text(answer));
-  std::error_code error;
-  const bool has_driver = std::filesystem::exists(options_.sysfs + "/class/kfd", error);
-  if (answer == kRocmInit && !has_driver) { return noAmdDriver(why); }
-  return amdDriverFails(fmt::format("AMD's driver cannot be used: {}", why));
+  return noAmdGpu(why + "; install ROCm's rocm_smi on the node, or name it by --rocm-library");
 }
 
 tl::expected<agent::Gpu, Fault> Rocm::read(std::uint32_t index, const std::vector<KfdGpu>& known) {
@@ -122,13 +107,12 @@ std::string Rocm::driverVersion() const {
   return says ? std::string{trim(textOf(version))} : "";
 }
 
-agent::Look Rocm::readAll() {
+agent::Look Rocm::readAll(const std::vector<KfdGpu>& known) {
   std::uint32_t count = 0;
   if (const int answer = calls_->count(&count); answer != kRocmOk) {
     return amdDriverFails(
         fmt::format("AMD's driver cannot tell how many GPUs there are: {}", calls_->text(answer)));
   }
-  const std::vector<KfdGpu> known = kfdGpus(options_.sysfs);
   agent::Hardware out;
   for (std::uint32_t index = 0; index < std::min(count, kMostGpus); ++index) {
     auto gpu = read(index, known);
@@ -140,9 +124,15 @@ agent::Look Rocm::readAll() {
 }
 
 agent::Look Rocm::look() {
+  const std::vector<KfdGpu> known = kfdGpus(options_.sysfs);
+  if (known.empty()) {
+    return noAmdGpu(fmt::format("the kernel lists none below {}/class/kfd", options_.sysfs));
+  }
   if (const auto loaded = load(); !loaded) { return tl::unexpected(loaded.error()); }
-  if (const auto begun = begin(); !begun) { return tl::unexpected(begun.error()); }
-  agent::Look out = readAll();
+  if (const int answer = calls_->init(kRocmAmdOnly); answer != kRocmOk) {
+    return amdDriverFails(fmt::format("AMD's driver cannot be used: {}: {}", loaded_, calls_->text(answer)));
+  }
+  agent::Look out = readAll(known);
   (void)calls_->shut_down();
   return out;
 }

@@ -1,8 +1,8 @@
 // AMD's GPUs by rocm_smi, a library of ROCm, which is loaded by name when the process runs: a machine without
-// it, or without AMD's driver in its kernel, has none of them.
+// it has none of them. One whose kernel lists none (kfd.h) does not load it.
 //
 // What is called are functions that rocm_smi of ROCm 5 to 7 has
-// (https://rocm.docs.amd.com/projects/rocm_smi_lib); for which code a GPU is says the kernel (kfd.h).
+// (https://rocm.docs.amd.com/projects/rocm_smi_lib); for which code a GPU is says the kernel.
 // Each look begins and leaves rocm_smi, which lists GPUs when it begins only. That it cannot tell where one
 // is on the bus is a Fault of the whole look; what else it cannot tell of a GPU is left unsaid.
 // A GPU that is split into partitions is as many GPUs, at addresses that differ in their last digit.
@@ -34,8 +34,7 @@ class Rocm final : public GpuSource {
 
  private:
   [[nodiscard]] tl::expected<void, agent::Fault> load();
-  [[nodiscard]] tl::expected<void, agent::Fault> begin();
-  [[nodiscard]] agent::Look readAll();
+  [[nodiscard]] agent::Look readAll(const std::vector<KfdGpu>& known);
   [[nodiscard]] tl::expected<agent::Gpu, agent::Fault> read(std::uint32_t index,
                                                             const std::vector<KfdGpu>& known);
   [[nodiscard]] std::string driverVersion() const;

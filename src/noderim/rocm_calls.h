@@ -15,7 +15,6 @@ namespace gs::noderim {
 // Answers.
 inline constexpr int kRocmOk = 0;
 inline constexpr int kRocmUnsupported = 2;
-inline constexpr int kRocmInit = 8;  // no GPU of AMD's was found, too
 // Arguments.
 inline constexpr std::uint64_t kRocmAmdOnly = 0;  // GPUs of others are not counted
 inline constexpr int kRocmVram = 0;

@@ -98,6 +98,7 @@ TEST_F(RocmTest, PartitionsAreGpusAtAddressesOfTheirOwn) {
 
 TEST_F(RocmTest, OneWhoseNameNobodyKnowsIsCalledByItsArch) {
   write("driver 1\ngpu pci=0000:c1:00.0 name=0x1002\n");
+  kernel(1, 90010, 0xC2);
   EXPECT_EQ(gpus().at(0).model, "0x1002");
   kernel(1, 90010, 0xC1);
   EXPECT_EQ(gpus().at(0).model, "AMD gfx90a");
@@ -112,6 +113,7 @@ TEST_F(RocmTest, WhatTheKernelDoesNotSayIsLeftUnsaid) {
 }
 
 TEST_F(RocmTest, WhatChangedIsSeenAtTheNextLook) {
+  kernel(1, 90010, 0xC1);
   write(one());
   EXPECT_EQ(gpus().size(), 1U);
   write(one() + "gpu pci=0000:c2:00.0\n");
@@ -120,9 +122,10 @@ TEST_F(RocmTest, WhatChangedIsSeenAtTheNextLook) {
   EXPECT_EQ(gpus().size(), 0U);
 }
 
-TEST_F(RocmTest, ALongNameIsCut) {
+TEST_F(RocmTest, ANameThatIsTooLongIsNone) {
+  kernel(1, 90010, 0xC1);
   write("driver 1\ngpu pci=0000:c1:00.0 name=" + std::string(300, 'n') + "\n");
-  EXPECT_EQ(gpus().at(0).model, "") << "the library says that it is none";
+  EXPECT_EQ(gpus().at(0).model, "AMD gfx90a") << "the library says that it is none";
 }
 
 TEST_F(RocmTest, AnOlderLibraryLeavesUnsaidWhatItDoesNotKnow) {
@@ -181,8 +184,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- the driver as a whole
 
-TEST_F(RocmTest, NoLibraryIsNoDriver) {
-  Rocm none{{.library = "librocm-that-is-not-there.so.1"}};
+TEST_F(RocmTest, WithoutALibraryThereAreNone) {
+  kernel(1, 90010, 0xC1);
+  Rocm none{{.library = "librocm-that-is-not-there.so.1", .sysfs = folder_.path("sys")}};
   for (int i = 0; i < 2; ++i) {
     const auto look = none.look();
     ASSERT_FALSE(look);
@@ -192,19 +196,29 @@ TEST_F(RocmTest, NoLibraryIsNoDriver) {
   }
 }
 
-TEST_F(RocmTest, ALibraryWithoutADriverInTheKernelIsNoDriver) {
+/// It would write to stderr at each look, and say that it cannot begin.
+TEST_F(RocmTest, WhereTheKernelListsNoneTheLibraryIsNotAsked) {
+  write("hang rsmi_init\n");
+  for (const bool has_processor : {false, true}) {
+    if (has_processor) { kernel(0, 0, 0); }
+    EXPECT_EQ(fault(), (Fault{Fault::Kind::Absent, "there is no GPU of AMD's: the kernel lists none below " +
+                                                       folder_.path("sys") + "/class/kfd"}));
+  }
+}
+
+TEST_F(RocmTest, WhereTheKernelListsOneALibraryThatCannotBeginIsAFault) {
+  kernel(1, 90010, 0xC1);
   write("");
   const Fault without = fault();
-  EXPECT_EQ(without.kind, Fault::Kind::Absent);
+  EXPECT_EQ(without.kind, Fault::Kind::Failing);
   EXPECT_NE(without.text.find("An error occurred during initialization (8)"), std::string::npos);
-  kernel(0, 0, 0);
-  EXPECT_EQ(fault().kind, Fault::Kind::Failing) << "it is there, and does not answer";
-  play("mi210");
-  EXPECT_EQ(gpus().size(), 2U);
+  write(one());
+  EXPECT_EQ(gpus().size(), 1U);
 }
 
 TEST_F(RocmTest, AnotherLibraryIsNotRocmSmi) {
-  Rocm other{{.library = "libm.so.6"}};
+  kernel(1, 90010, 0xC1);
+  Rocm other{{.library = "libm.so.6", .sysfs = folder_.path("sys")}};
   const auto look = other.look();
   ASSERT_FALSE(look);
   EXPECT_EQ(look.error(),
@@ -213,6 +227,7 @@ TEST_F(RocmTest, AnotherLibraryIsNotRocmSmi) {
 }
 
 TEST_F(RocmTest, GoesOnWhenTheDriversCallComesBack) {
+  kernel(1, 90010, 0xC1);
   write(one() + "hang rsmi_num_monitor_devices\n");
   std::atomic<bool> hangs = false;
   std::atomic<std::size_t> seen = 0;

@@ -36,8 +36,8 @@ class Mcv(unittest.TestCase):
         self.sample = self.folder / "vector-add-cache-rocm"
         write_sample(self.sample)
 
-    def call(self, *arguments, **options):
-        done = subprocess.run([BIN / "mcv", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=self.folder,
+    def call(self, *arguments, program=(BIN / "mcv",), **options):
+        done = subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=self.folder,
                               **options)
         return done.returncode, done.stdout, done.stderr
 
@@ -149,22 +149,25 @@ class Mcv(unittest.TestCase):
 
     def test_gpus_of_both_vendors_are_there_at_once(self):
         nvml, rocm = self.folder / "nvml", self.folder / "rocm"
-        nvml.write_text("driver 550.54.15\ngpu uuid=GPU-0 name=A100 mib=1 pci=00000000:01:00.0 cc=8.0\n")
-        rocm.write_text("")
+        nvml.write_text("driver 550.54.15\ngpu uuid=GPU-0 name=A100 mib=1 pci=00000000:D1:00.0 cc=8.0\n")
+        rocm.write_text("driver 6.10.5\ngpu pci=0000:c1:00.0 name=MI210\n")
         environment = {**os.environ, "GS_FAKE_NVML": str(nvml), "GS_FAKE_ROCM": str(rocm)}
         drivers = [f"--nvml-library={NVML}", f"--rocm-library={ROCM}"]
-        a100 = "GPU Fleet:\n  - GPU Type: A100\n    Driver Version: 550.54.15\n    IDs: [0]\n"
-        self.assertEqual(self.call("--gpu-info", *drivers, env=environment), (0, a100, ""))
-        # For which code it is says the kernel, and here there is no such GPU.
-        rocm.write_text("driver 6.10.5\ngpu pci=0000:c1:00.0 name=MI210\n")
-        self.assertEqual(self.call("--gpu-info", *drivers, env=environment), (0, a100, ""))
+        place = [ROOT / "test/rocm/like-an-mi210", BIN / "mcv"]
+        a100 = "  - GPU Type: A100\n    Driver Version: 550.54.15\n    IDs: [0]\n"
+        mi210 = "  - GPU Type: MI210\n    Driver Version: 6.10.5\n    IDs: [1]\n"
+        self.assertEqual(self.call("--gpu-info", *drivers, program=place, env=environment), (0, f"GPU Fleet:\n{a100}{mi210}", ""))
+        self.create("oci:layout")
+        compat = self.call("--check-compat", "-i", IMAGE, "--from=oci:layout", *drivers, program=place, env=environment)
+        self.assertEqual(compat, (0, "Compatible GPUs: [1]\nIncompatible GPUs: [0]\n", ""))
+        # One whose driver fails takes none of the other's away.
         rocm.write_text("driver 6.10.5\nfail rsmi_num_monitor_devices 4\n")
-        code, out, err = self.call("--gpu-info", *drivers, env=environment)
-        self.assertEqual((code, out), (0, a100))
-        self.assertIn("AMD's driver cannot tell how many GPUs there are: Permission denied (4)", err)
-        code, out, err = self.call("--gpu-info", NO_DRIVERS[0], drivers[1], env=environment)
-        self.assertEqual((code, out, err), (3, "", "the GPUs cannot be looked at: AMD's driver cannot tell how many GPUs "
-                                                   "there are: Permission denied (4)\n"))
+        why = "AMD's driver cannot tell how many GPUs there are: Permission denied (4)"
+        code, out, err = self.call("--gpu-info", *drivers, program=place, env=environment)
+        self.assertEqual((code, out), (0, f"GPU Fleet:\n{a100}"))
+        self.assertIn(why, err)
+        self.assertEqual(self.call("--gpu-info", NO_DRIVERS[0], drivers[1], program=place, env=environment),
+                         (3, "", f"the GPUs cannot be looked at: {why}\n"))
 
 
 if __name__ == "__main__":
