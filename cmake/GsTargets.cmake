@@ -83,18 +83,20 @@ function(gs_app_deps app)
   set_property(GLOBAL PROPERTY GS_APP_DEPS_${app} ${ARGN})
 endfunction()
 
-# test/nvml: a libnvidia-ml.so.1 for tests, and one that lacks what older drivers lack.
-function(gs_fake_nvml)
+# test/nvml, test/rocm: a libnvidia-ml.so.1 and a librocm_smi64.so.1 for tests, and of each one that lacks what older
+# drivers lack.
+function(gs_fake_driver name source library)
+  string(TOUPPER ${name} upper)
   foreach(kind fake old)
-    set(folder "${CMAKE_BINARY_DIR}/tests/nvml-${kind}")
-    add_library(nvml_${kind} MODULE "${CMAKE_SOURCE_DIR}/test/nvml/fake_nvml.cc")
-    set_target_properties(nvml_${kind} PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY "${folder}")
-    target_link_libraries(nvml_${kind} PRIVATE gs_options)
-    target_link_options(nvml_${kind} PRIVATE -Wl,-z,nodelete)  # what its hanging calls need stays, and is no leak
-    target_compile_definitions(noderim_test PRIVATE "GS_NVML_${kind}=\"${folder}/libnvidia-ml.so.1\"")
-    add_dependencies(noderim_test nvml_${kind})
+    set(folder "${CMAKE_BINARY_DIR}/tests/${name}-${kind}")
+    add_library(${name}_${kind} MODULE "${CMAKE_SOURCE_DIR}/test/${name}/${source}")
+    set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${library} SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY "${folder}")
+    target_link_libraries(${name}_${kind} PRIVATE gs_options)
+    target_link_options(${name}_${kind} PRIVATE -Wl,-z,nodelete)  # what its hanging calls need stays, and is no leak
+    target_compile_definitions(noderim_test PRIVATE "GS_${upper}_${kind}=\"${folder}/lib${library}.so.1\"")
+    add_dependencies(noderim_test ${name}_${kind})
   endforeach()
-  target_compile_definitions(nvml_old PRIVATE GS_FAKE_NVML_OLD)
+  target_compile_definitions(${name}_old PRIVATE GS_FAKE_${upper}_OLD)
 endfunction()
 
 # src/apps/gpu_scheduler_main.cc -> bin/gpu-scheduler. The target of one that is called like its folder has a name of its own.

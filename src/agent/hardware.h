@@ -28,6 +28,8 @@ struct Partition {
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
+enum class Vendor : std::uint8_t { Nvidia, Amd };
+
 struct Gpu {
   std::string uuid;  // "" where the driver cannot say it
   std::string model;
@@ -37,8 +39,10 @@ struct Gpu {
   model::Health health = model::Health::Healthy;
   std::string reason;  // why it is not Healthy
   std::vector<Partition> partitions;
-  std::string compute{};    // "9.0", what CUDA code it runs; "" where the driver cannot say it
+  std::string compute{};    // what code it runs: "9.0" of CUDA, "gfx942" of AMD's; "" where nobody can say it
   bool is_cleared = false;  // the driver says that nothing is to be done about it: errors of before are over
+  Vendor vendor = Vendor::Nvidia;
+  std::string driver_version{};  // "": that of the Hardware
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "mcv/run.h"
-#include "noderim/nvml.h"
+#include "noderim/all_gpus.h"
 #include "process/process.h"
 #include "process/program.h"
 
@@ -56,7 +56,9 @@ void describe(process::Command root, mcv::Options& o) {
             "Compare what is in the image, and not only its label, with the GPUs")
       .flag("--no-gpu", o.no_gpu, "Ask no GPU whether it can use the cache")
       .flag("--stub", o.stub, "Two GPUs that are not there, for --gpu-info")
-      .text("--nvml-library", "FILE", o.nvml_library, "The library of NVIDIA's driver");
+      .text("--nvml-library", "FILE", o.nvml_library, "The library of NVIDIA's driver")
+      .text("--rocm-library", "FILE", o.rocm_library,
+            "AMD's rocm_smi; without it librocm_smi64.so of ROCm 5 to 7");
   root.topic("Output")
       .choice("--output", {"text", "json"}, o.output, "For people or for programs")
       .choice("-l,--log-level", {"debug", "info", "warning", "error"}, o.log_level,
@@ -73,12 +75,12 @@ std::optional<std::string> environment(const char* name) {
 
 int run(const mcv::Options& o) {
   log::setLevel(log::levelNamed(o.log_level == "warning" ? "warn" : o.log_level));
-  noderim::Nvml gpus{{.library = o.nvml_library}};
+  const auto gpus = noderim::gpusOfBothVendors(o.nvml_library, o.rocm_library);
   const SystemClock clock;
   cacherim::RealPause pause{clock};
   std::ostream* const terminal = ::isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr;
   return mcv::run(o,
-                  {gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr, terminal});
+                  {*gpus, environment, clock, pause, process::randomSeed(), std::cout, std::cerr, terminal});
 }
 
 }  // namespace

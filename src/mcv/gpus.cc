@@ -11,10 +11,24 @@
 namespace gs::mcv {
 namespace {
 
-/// "90" of "9.0".
-std::string cudaArchOf(std::string compute) {
-  std::erase(compute, '.');
-  return compute;
+kcache::Target targetOf(const agent::Gpu& gpu) {
+  if (gpu.vendor == agent::Vendor::Amd) {
+    return {"hip", gpu.compute, kcache::warpSizeOf("hip", gpu.compute)};
+  }
+  std::string arch = gpu.compute;  // "9.0" is "90"
+  std::erase(arch, '.');
+  return {"cuda", std::move(arch), kcache::warpSizeOf("cuda", "")};
+}
+
+/// Numbered by vendor, and then by their places on the bus: ids of NVIDIA's GPUs are those of their driver,
+/// whoever else's there are.
+std::vector<agent::Device> numbered(const agent::Hardware& hardware) {
+  std::vector<agent::Device> out = agent::devicesOf(hardware);
+  std::stable_sort(out.begin(), out.end(), [](const agent::Device& a, const agent::Device& b) {
+    return a.gpu.vendor < b.gpu.vendor;
+  });
+  for (std::size_t id = 0; id < out.size(); ++id) { out[id].id = static_cast<int>(id); }
+  return out;
 }
 
 /// Ids by product and driver.
@@ -34,12 +48,13 @@ Result<std::vector<kcache::CacheGpu>> gpusOf(const agent::Look& look) {
     if (look.error().kind == agent::Fault::Kind::Absent) { return out; }
     return fail(Code::Unavailable, "the GPUs cannot be looked at: " + look.error().text);
   }
-  for (const agent::Device& device : agent::devicesOf(*look)) {
-    if (device.gpu.compute.empty()) { continue; }
+  for (const agent::Device& device : numbered(*look)) {
+    const agent::Gpu& gpu = device.gpu;
+    if (gpu.compute.empty()) { continue; }
     out.push_back({.id = device.id,
-                   .product = device.gpu.model,
-                   .driver_version = look->driver_version,
-                   .target = {"cuda", cudaArchOf(device.gpu.compute), kcache::warpSizeOf("cuda", "")}});
+                   .product = gpu.model,
+                   .driver_version = gpu.driver_version.empty() ? look->driver_version : gpu.driver_version,
+                   .target = targetOf(gpu)});
   }
   return out;
 }

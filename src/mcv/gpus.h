@@ -11,7 +11,8 @@
 namespace gs::mcv {
 
 /// Without a driver there are none. Error Unavailable: there is one, and it does not answer.
-/// Those that are lost, or of which the driver does not say what code they run, are left out.
+/// Those that are lost, or of which the driver does not say what code they run, are left out. NVIDIA's come
+/// first, each vendor's in the order of the bus.
 [[nodiscard]] Result<std::vector<kcache::CacheGpu>> gpusOf(const agent::Look& look);
 /// Two that are not there, for trying.
 [[nodiscard]] std::vector<kcache::CacheGpu> stubGpus();

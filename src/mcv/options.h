@@ -49,6 +49,7 @@ struct Options {
   std::string builder = "auto";                    // taken, and without meaning: no builder is called
   int timeout = 10;                                // the same: nothing is remembered of GPUs
   std::string nvml_library = "libnvidia-ml.so.1";  // by tests another one
+  std::string rocm_library{};                      // "": as noderim/rocm.h tries them
 };
 
 /// Error Invalid: what of them cannot be together, or is missing.

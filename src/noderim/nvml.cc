@@ -14,7 +14,6 @@ namespace {
 
 using agent::Fault;
 
-constexpr unsigned kMostGpus = 1024;
 /// Errors of one GPU that are kept: the first ones say what broke.
 constexpr std::size_t kMostXids = 64;
 constexpr int kMostEvents = 256;
@@ -161,7 +160,7 @@ agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
   }
   std::array<char, 80> version{};
   if (calls_->driver_version(version.data(), version.size()) == kNvmlOk) {
-    out.driver_version = {version.begin(), std::find(version.begin(), version.end(), '\0')};
+    out.driver_version = textOf(version);
   }
   return out;
 }

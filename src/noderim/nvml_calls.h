@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "noderim/library.h"
 
 namespace gs::noderim {
 
@@ -72,20 +74,13 @@ struct NvmlAttributes {
 };
 static_assert(sizeof(NvmlAttributes) == 40);
 
-/// A function of the library, or none; without one the answer is kNvmlNoFunction.
 template <class... Args>
-struct NvmlCall {
-  int (*function)(Args...) = nullptr;
-  int operator()(Args... args) const { return function == nullptr ? kNvmlNoFunction : function(args...); }
-};
+using NvmlCall = LibraryCall<kNvmlNoFunction, Args...>;
 
 struct NvmlCalls {
   /// Error NotFound: no such library, or it cannot be loaded; Invalid: it is not NVML.
   [[nodiscard]] static Result<std::unique_ptr<NvmlCalls>> load(const std::string& library);
-  NvmlCalls() = default;
-  NvmlCalls(const NvmlCalls&) = delete;
-  NvmlCalls& operator=(const NvmlCalls&) = delete;
-  ~NvmlCalls();
+  explicit NvmlCalls(Library library) : library_{std::move(library)} {}
   /// "GPU is lost (15)"
   [[nodiscard]] std::string text(int code) const;
 
@@ -118,7 +113,7 @@ struct NvmlCalls {
   NvmlCall<void*, NvmlEvent*, unsigned> event_wait;
 
  private:
-  void* library_ = nullptr;
+  Library library_;
   const char* (*error_text_)(int) = nullptr;
 };
 

@@ -28,11 +28,6 @@ constexpr unsigned kCommonMbps = 90;
 constexpr unsigned kLinkMbps = 164;
 constexpr unsigned kRecoveryAction = 230;
 
-template <std::size_t size>
-std::string textOf(const std::array<char, size>& from) {
-  return {from.begin(), std::find(from.begin(), from.end(), '\0')};
-}
-
 std::string busIdOf(const NvmlPci& pci) {
   std::string out = textOf(pci.bus_id);
   std::transform(out.begin(), out.end(), out.begin(),

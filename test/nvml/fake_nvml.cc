@@ -1,20 +1,20 @@
 // A libnvidia-ml.so.1 of our own for tests: NVML's C functions over a script, a file named by GS_FAKE_NVML,
 // read again by every call that counts the GPUs (test/nvml/README.md). With GS_FAKE_NVML_OLD it lacks what
 // drivers of the 450 series lack.
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "../driver_script.h"
+
 namespace {
+
+constexpr const char* kVariable = "GS_FAKE_NVML";
 
 using Device = void*;
 
@@ -44,25 +44,14 @@ struct Fabric {
   std::uint8_t summary;
 };
 
-struct Gpu {
-  std::map<std::string, std::string> said;
+struct Gpu : driver_script::Words {
   std::vector<Gpu> partitions;
   bool is_registered = false;  // its errors are told
-  std::string text(const char* key, const char* preset = "") const {
-    const auto it = said.find(key);
-    return it == said.end() ? preset : it->second;
-  }
-  std::uint64_t number(const char* key, std::uint64_t preset = 0) const {
-    const auto it = said.find(key);
-    return it == said.end() ? preset : std::strtoull(it->second.c_str(), nullptr, 10);
-  }
-  bool has(const char* key) const { return said.count(key) != 0; }
 };
 
 struct Script {
   std::string driver;
   std::deque<Gpu> gpus;  // handles are their addresses
-  std::set<std::string> hangs;
   std::map<std::string, int> fails;
   std::vector<std::pair<std::size_t, std::uint64_t>> xids;
 };
@@ -76,46 +65,22 @@ std::size_t& xidsTold() {
   return told;
 }
 
-Gpu gpuOf(std::istringstream& words) {
-  Gpu out;
-  for (std::string word; words >> word;) {
-    const auto at = word.find('=');
-    std::string value = at == std::string::npos ? "" : word.substr(at + 1);
-    for (char& c : value) {
-      if (c == '_') { c = ' '; }
-    }
-    out.said[word.substr(0, at)] = value;
-  }
-  return out;
-}
+Gpu gpuOf(std::istringstream& words) { return {driver_script::wordsOf(words), {}, false}; }
 
 Script readScript() {
   Script out;
-  const char* path = std::getenv("GS_FAKE_NVML");
-  std::ifstream file{path == nullptr ? "" : path};
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words{line};
-    std::string first;
-    words >> first;
+  const auto take = [&](const std::string& first, std::istringstream& words) {
     if (first == "driver") { words >> out.driver; }
     if (first == "gpu") { out.gpus.push_back(gpuOf(words)); }
     if (first == "mig" && !out.gpus.empty()) { out.gpus.back().partitions.push_back(gpuOf(words)); }
-    if (first == "hang") {
-      words >> first;
-      out.hangs.insert(first);
-    }
-    if (first == "fail") {
-      int code = 0;
-      words >> first >> code;
-      out.fails[first] = code;
-    }
     if (first == "xid") {
       std::size_t gpu = 0;
       std::uint64_t xid = 0;
       words >> gpu >> xid;
       out.xids.emplace_back(gpu, xid);
     }
-  }
+  };
+  out.fails = driver_script::readScript(kVariable, take).fails;
   return out;
 }
 
@@ -130,17 +95,11 @@ void renew() {
     now.gpus[i] = fresh.gpus[i];
   }
   now.driver = fresh.driver;
-  now.hangs = fresh.hangs;
   now.fails = fresh.fails;
   now.xids = fresh.xids;
 }
 
-/// What the script makes of a call: it may hang while the script says so, or fail.
-int enter(const char* call) {
-  while (readScript().hangs.count(call) != 0) { std::this_thread::sleep_for(std::chrono::milliseconds{5}); }
-  const auto it = script().fails.find(call);
-  return it == script().fails.end() ? 0 : it->second;
-}
+int enter(const char* call) { return driver_script::enter(kVariable, call, script().fails); }
 
 Gpu* of(Device device) { return static_cast<Gpu*>(device); }
 bool isLost(Device device) { return of(device)->has("lost"); }

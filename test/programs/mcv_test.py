@@ -16,6 +16,9 @@ from sample_caches import IMAGE, LABELS, write_sample
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
+NVML = BIN.parent / "tests/nvml-fake/libnvidia-ml.so.1"
+ROCM = BIN.parent / "tests/rocm-fake/librocm_smi64.so.1"
+NO_DRIVERS = ["--nvml-library=/not/there", "--rocm-library=/not/there"]  # whatever this machine has
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 
 
@@ -33,8 +36,8 @@ class Mcv(unittest.TestCase):
         self.sample = self.folder / "vector-add-cache-rocm"
         write_sample(self.sample)
 
-    def call(self, *arguments, **options):
-        done = subprocess.run([BIN / "mcv", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=self.folder,
+    def call(self, *arguments, program=(BIN / "mcv",), **options):
+        done = subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=self.folder,
                               **options)
         return done.returncode, done.stdout, done.stderr
 
@@ -115,7 +118,7 @@ class Mcv(unittest.TestCase):
         table = [
             (["--gpu-info", "--stub"], 0, "GPU Fleet:\n  - GPU Type: STUBBED Aldebaran/MI200 [Instinct MI210]\n"
                                           "    Driver Version: 6.12.10-100.fc40.x86_64\n    IDs: [0 1]\n", ""),
-            (["--gpu-info", "--nvml-library=/not/there"], 0, "No GPUs found.\n", ""),
+            (["--gpu-info", *NO_DRIVERS], 0, "No GPUs found.\n", ""),
             ([], 3, "", "no action specified. Use --help to see available options\n"),
             (["-c", "-e"], 3, "", "only one action flag can be specified at a time\n"),
             (["-c", "-d", "."], 3, "", "--image is required when using --create, --extract, or --check-compat\n"),
@@ -129,20 +132,42 @@ class Mcv(unittest.TestCase):
         for arguments, code, out, err in table:
             self.assertEqual(self.call(*arguments), (code, out, err), arguments)
         self.create("oci:layout")
-        compat = self.call("--check-compat", "-i", IMAGE, "--from=oci:layout", "--nvml-library=/not/there")
+        compat = self.call("--check-compat", "-i", IMAGE, "--from=oci:layout", *NO_DRIVERS)
         self.assertEqual((compat[0], compat[2]), (1, "no compatible GPU found from summary preflight check\n"))
 
     def test_the_gpus_of_the_driver_decide(self):
         script = self.folder / "script"
         script.write_text("driver 550.54.15\ngpu uuid=GPU-0 name=A100 mib=1 pci=00000000:01:00.0 cc=8.0\n")
         self.create("oci:layout")
-        nvml = f"--nvml-library={BIN.parent / 'tests/nvml-fake/libnvidia-ml.so.1'}"
+        drivers = [f"--nvml-library={NVML}", NO_DRIVERS[1]]
         environment = {**os.environ, "GS_FAKE_NVML": str(script)}
-        self.assertEqual(self.call("--gpu-info", nvml, env=environment)[1],
+        self.assertEqual(self.call("--gpu-info", *drivers, env=environment)[1],
                          "GPU Fleet:\n  - GPU Type: A100\n    Driver Version: 550.54.15\n    IDs: [0]\n")
-        code, _, err = self.call("-e", "-i", IMAGE, "--from=oci:layout", "-d", "there", nvml, env=environment)
+        code, _, err = self.call("-e", "-i", IMAGE, "--from=oci:layout", "-d", "there", *drivers, env=environment)
         self.assertEqual((code, err), (1, "preflight check failed: no compatible GPU found from summary preflight check\n"))
         self.assertFalse((self.folder / "there").exists())
+
+    def test_gpus_of_both_vendors_are_there_at_once(self):
+        nvml, rocm = self.folder / "nvml", self.folder / "rocm"
+        nvml.write_text("driver 550.54.15\ngpu uuid=GPU-0 name=A100 mib=1 pci=00000000:D1:00.0 cc=8.0\n")
+        rocm.write_text("driver 6.10.5\ngpu pci=0000:c1:00.0 name=MI210\n")
+        environment = {**os.environ, "GS_FAKE_NVML": str(nvml), "GS_FAKE_ROCM": str(rocm)}
+        drivers = [f"--nvml-library={NVML}", f"--rocm-library={ROCM}"]
+        place = [ROOT / "test/rocm/like-an-mi210", BIN / "mcv"]
+        a100 = "  - GPU Type: A100\n    Driver Version: 550.54.15\n    IDs: [0]\n"
+        mi210 = "  - GPU Type: MI210\n    Driver Version: 6.10.5\n    IDs: [1]\n"
+        self.assertEqual(self.call("--gpu-info", *drivers, program=place, env=environment), (0, f"GPU Fleet:\n{a100}{mi210}", ""))
+        self.create("oci:layout")
+        compat = self.call("--check-compat", "-i", IMAGE, "--from=oci:layout", *drivers, program=place, env=environment)
+        self.assertEqual(compat, (0, "Compatible GPUs: [1]\nIncompatible GPUs: [0]\n", ""))
+        # One whose driver fails takes none of the other's away.
+        rocm.write_text("driver 6.10.5\nfail rsmi_num_monitor_devices 4\n")
+        why = "AMD's driver cannot tell how many GPUs there are: Permission denied (4)"
+        code, out, err = self.call("--gpu-info", *drivers, program=place, env=environment)
+        self.assertEqual((code, out), (0, f"GPU Fleet:\n{a100}"))
+        self.assertIn(why, err)
+        self.assertEqual(self.call("--gpu-info", NO_DRIVERS[0], drivers[1], program=place, env=environment),
+                         (3, "", f"the GPUs cannot be looked at: {why}\n"))
 
 
 if __name__ == "__main__":

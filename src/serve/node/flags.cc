@@ -5,7 +5,7 @@
 #include "base/clean_path.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
-#include "noderim/nvml.h"
+#include "noderim/all_gpus.h"
 #include "noderim/simulated_gpus.h"
 
 namespace gs::serve {
@@ -49,6 +49,8 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
             "Asked before that registry; several with ',' between them, in this order");
   command.topic("GPUs")
       .name("--nvml-library", f.nvml_library, "The library of NVIDIA's driver, by its name or its path")
+      .text("--rocm-library", "NAME", f.rocm_library,
+            "AMD's rocm_smi, by its name or its path; without it librocm_smi64.so of ROCm 5 to 7")
       .text("--simulate", "FILE", f.simulate,
             "GPUs of the node of that name in a node file, in place of a driver's");
 }
@@ -86,10 +88,7 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
 Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(
     const model::NodeName& node, const k8s::Surroundings& surroundings) const {
   if (surroundings.env("NO_GPU").value_or("") == "true") { return std::unique_ptr<noderim::GpuSource>{}; }
-  if (simulate.empty()) {
-    return std::unique_ptr<noderim::GpuSource>{
-        std::make_unique<noderim::Nvml>(noderim::Nvml::Options{.library = nvml_library})};
-  }
+  if (simulate.empty()) { return noderim::gpusOfBothVendors(nvml_library, rocm_library); }
   auto source = std::make_unique<noderim::SimulatedGpus>(simulate, node);
   if (const auto read = source->read(); !read) {
     return fail(read.error().code, "--simulate: " + read.error().message);

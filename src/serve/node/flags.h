@@ -26,7 +26,8 @@ struct CacheNodeFlags {
   std::string ca_file{};
   std::string mirrors{};
   std::string nvml_library = "libnvidia-ml.so.1";
-  std::string simulate{};  // a node file; "": by NVML
+  std::string rocm_library{};  // "": as noderim/rocm.h tries them
+  std::string simulate{};      // a node file; "": by the drivers
 
   /// Error Invalid: the node has no name.
   [[nodiscard]] Result<model::NodeName> node(const k8s::Surroundings& surroundings) const;
