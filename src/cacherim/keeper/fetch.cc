@@ -50,7 +50,9 @@ class Fetch {
   }
 
   Status takeLayer(const kcache::Descriptor& layer) {
+    const Mono asked = how_.clock.now().mono;
     const LayerClaims::Alone alone{how_.claims, layer.digest};
+    progress_.waited = progress_.waited.load() + (how_.clock.now().mono - asked);
     auto known = knownLayer(layer.digest);
     if (!known) { return because(known.error()); }
     Status out = *known ? followLayer(**known) : fetchLayer(layer);

@@ -24,6 +24,8 @@ namespace gs::cacherim {
 struct FetchProgress {
   std::atomic<std::int64_t> bytes = 0;  // of layers, as they are stored in the registry
   std::atomic<std::int64_t> total = 0;  // 0: not known yet
+  /// How long others were waited for who fetched the same layers: the registry's slowness it is not.
+  std::atomic<Duration> waited{};
 };
 
 /// Of all fetches together; read by any thread.

@@ -29,7 +29,10 @@ class JobQueue {
   }
   /// These caches before others of their namespace; that changes nothing for other namespaces.
   void bringForward(const std::set<model::ObjectKey>& first) {
+    const std::string* done = nullptr;
     for (const auto& cache : first) {
+      if (done != nullptr && *done == cache.ns) { continue; }
+      done = &cache.ns;
       const auto of = waiting_.find(cache.ns);
       if (of == waiting_.end()) { continue; }
       std::stable_partition(of->second.begin(), of->second.end(),
@@ -89,7 +92,7 @@ class JobQueue {
   const int workers_;
   const int half_;
   int under_way_ = 0;
-  int again_ = 0;  // of them, of images that have failed before
+  int again_ = 0;                                         // of them, of images that have failed before
   std::map<std::string, std::deque<KeeperJob>> waiting_;  // none is empty
   std::map<std::string, int> of_one_;                     // under way
   std::string last_;                                      // whose turn it was

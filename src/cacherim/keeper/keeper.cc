@@ -171,7 +171,7 @@ Status Keeper::fetch(const KeeperJob& job) {
                .limits = options_.limits,
                .pace =
                    [&](std::size_t bytes) {
-                     is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began);
+                     is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began, leastRate());
                      if (is_too_slow) { return false; }
                      for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
                        if (!pause_.wait(std::min(left, kLongestWait))) { return false; }
@@ -188,10 +188,14 @@ Status Keeper::fetch(const KeeperJob& job) {
                   std::chrono::duration_cast<std::chrono::seconds>(clock_.now().mono - began).count()));
 }
 
-bool Keeper::isTooSlow(const FetchProgress& progress, Duration time) const {
+std::uint64_t Keeper::leastRate() const {
   const std::uint64_t ours = options_.bytes_per_second / static_cast<std::uint64_t>(2 * options_.workers);
-  const std::uint64_t least = ours == 0 ? kLeastRate : std::min(kLeastRate, ours);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time - kGrace).count();
+  return ours == 0 ? kLeastRate : std::min(kLeastRate, ours);
+}
+
+bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least) {
+  const Duration by_registry = time - progress.waited.load();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(by_registry - Keeper::kGrace).count();
   return seconds > 0 &&
          static_cast<std::uint64_t>(progress.bytes.load()) < least * static_cast<std::uint64_t>(seconds);
 }

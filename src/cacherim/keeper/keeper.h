@@ -115,7 +115,7 @@ class Keeper {
       GS_EXCLUDES(mutex_);
   /// What is under way for nobody ends.
   void cancelUnless(const std::function<bool(const KeeperJob&)>& is_wanted) GS_EXCLUDES(mutex_);
-  [[nodiscard]] bool isTooSlow(const FetchProgress& progress, Duration time) const;
+  [[nodiscard]] std::uint64_t leastRate() const;
   void end(ImageSource* source) GS_EXCLUDES(mutex_);
 
   const Options options_;
@@ -137,5 +137,9 @@ class Keeper {
   KeeperFigures counted_ GS_GUARDED_BY(mutex_);  // what the thread that keeps has counted of it
   std::vector<std::unique_ptr<Worker>> threads_;
 };
+
+/// Whether an image comes slower than at `least` bytes per second, `time` after it was begun: kGrace is given
+/// to each, and the time in which others fetched its layers is not the registry's.
+[[nodiscard]] bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least);
 
 }  // namespace gs::cacherim

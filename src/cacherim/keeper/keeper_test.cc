@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "base/mutex.h"
@@ -285,6 +286,44 @@ TEST(JobQueue, AnOnlyWorkerTakesWhatFailedBeforeToo) {
   job.image.attempt = 1;
   queue.push(job);
   EXPECT_EQ(queue.next()->cache.text(), "a/fails");
+}
+
+/// A second goes by with each look at it.
+class TickingClock final : public Clock {
+ public:
+  [[nodiscard]] Now now() const override { return {Mono{std::chrono::seconds{++looks_}}, {}}; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+TEST(FetchRate, WaitingForAnotherFetchOfALayerIsCountedApart) {
+  const TempFolder folder;
+  auto opened = Store::open(folder.path("store"), Disk{{}, false});
+  ASSERT_TRUE(opened);
+  SharedStore store{*std::move(opened)};
+  LayerClaims claims;
+  const TickingClock clock;
+  ImagesOnPaper images;
+  const auto image = images.make({{{"K/a", "a"}}, {{"K/b", "b"}}});
+  FetchProgress progress;
+  Fetching how{.store = store, .claims = claims, .clock = clock};
+  const auto source = images.source();
+  ASSERT_TRUE(fetchImage(how, *source, image, progress));
+  EXPECT_EQ(progress.waited.load(), std::chrono::seconds{2}) << "one look for each layer, before and after";
+}
+
+TEST(FetchRate, IsJudgedByTheTimeThatTheRegistryTook) {
+  using std::chrono::seconds;
+  const auto grace = std::chrono::duration_cast<seconds>(Keeper::kGrace);
+  FetchProgress progress;
+  progress.bytes = 999;
+  EXPECT_FALSE(isTooSlow(progress, grace + seconds{0}, 100)) << "a while is given to each";
+  EXPECT_FALSE(isTooSlow(progress, grace + seconds{9}, 100));
+  EXPECT_TRUE(isTooSlow(progress, grace + seconds{10}, 100));
+  progress.waited = seconds{1};
+  EXPECT_FALSE(isTooSlow(progress, grace + seconds{10}, 100));
+  EXPECT_TRUE(isTooSlow(progress, grace + seconds{11}, 100));
 }
 
 TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {

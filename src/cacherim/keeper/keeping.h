@@ -62,7 +62,7 @@ class Keeping {
     bool is_over = false;
     Status how{};
     std::string failed_before{};  // why the attempt before did
-    std::int64_t bytes = 0;  // when it was looked at last
+    std::int64_t bytes = 0;       // when it was looked at last
     Mono looked_at{};
     std::int64_t rate = 0;  // bytes per second
   };

@@ -325,7 +325,7 @@ void NodeAgent::carryOut(const model::ObjectKey& key, Scope& scope, const ScopeP
       if (scope.is_unlabelled) { return send(key, Doing::Label, kcache::labelNode(key), out); }
       return send(key, Doing::Create, kcache::createNode(key, plan.finalizers), out);
     case NodeAct::WriteStatus:
-      scope.patience = plan.can_wait ? 2 * scope.patience : kPatience;
+      scope.patience = plan.can_wait ? std::min(2 * scope.patience, kMostPatience) : kPatience;
       scope.waits_since.reset();
       scope.written_at = now.mono;
       scope.news = newsIn(*scope.known.object, object);

@@ -9,8 +9,8 @@
 // Nothing is wanted before each kind was listed, and a kind that is not served holds everything up: what it
 // does not know it must not take for gone. A change of a cache, or of what the node has of it, costs what
 // its namespace has. A status is written when it differs, at most one write per kGap and object. One that
-// can wait (scope_plan.h) does so for kPatience, and each further one in a row for twice the time: nine in an
-// hour.
+// can wait (scope_plan.h) does so for kPatience, and each further one in a row for twice the time, up to
+// kMostPatience: twelve in the first hour.
 // What gpu-scheduler asks for first (kcache/kinds/first.h) comes before others of its namespace, as long as
 // that counts.
 // An image that failed is tried again after kTerms, by cache; one that another digest took the place of, at
@@ -40,6 +40,7 @@ class NodeAgent {
  public:
   static constexpr Duration kGap = std::chrono::seconds{1};
   static constexpr Duration kPatience = std::chrono::seconds{5};
+  static constexpr Duration kMostPatience = std::chrono::minutes{10};
   static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{10}, std::chrono::minutes{10}};
 
   struct Config {
