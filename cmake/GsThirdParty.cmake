@@ -35,6 +35,17 @@ if(NOT TARGET prometheus-cpp::core)
   set_target_properties(prometheus-cpp::core PROPERTIES IMPORTED_LOCATION "${GS_PROMETHEUS_CORE}")
 endif()
 
+# Nor has its libsodium.
+if(NOT TARGET sodium::sodium)
+  find_library(GS_SODIUM sodium)
+  find_path(GS_SODIUM_INCLUDE sodium.h)
+  if(NOT GS_SODIUM OR NOT GS_SODIUM_INCLUDE)
+    message(FATAL_ERROR "libsodium was not found: run tools/install-packages")
+  endif()
+  add_library(sodium::sodium SHARED IMPORTED)
+  set_target_properties(sodium::sodium PROPERTIES IMPORTED_LOCATION "${GS_SODIUM}")
+endif()
+
 # Nor has its RE2 a package file.
 if(NOT TARGET re2::re2)
   find_library(GS_RE2 re2)

@@ -29,7 +29,7 @@ LAYERS = {
     "json":      ("base",                                                         "fmt expected",  PURE),
     "yaml":      ("base",                                                         "fmt expected",  PURE),
     "pattern":   ("base",                                                         "fmt expected",  PURE),
-    "signature": ("json base",                                                    "fmt expected openssl",  PURE),
+    "signature": ("json base",                                                    "fmt expected openssl sodium",  PURE),
     "net":       ("base",                                                         "fmt expected curl openssl asio", []),
     "sched/request":   ("model base",                                             "fmt expected",  PURE),
     "sched/policy":    ("sched/request model base",                               "fmt expected",  PURE),
@@ -118,7 +118,7 @@ ONE_FILE = {
     "re2": "src/pattern/pattern.cc",
 }
 # Included from one folder only, or from the files named besides it.
-ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net src/signature src/base/hash.cc src/base/secret.cc", "cli11": "src/process", "grpc": "src/rpc", "archive": "src/cacherim"}
+ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net src/signature src/base/hash.cc src/base/secret.cc", "cli11": "src/process", "grpc": "src/rpc", "archive": "src/cacherim", "sodium": "src/signature"}
 
 # Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
 GROUPS = [
@@ -133,6 +133,7 @@ GROUPS = [
     ("curl", r"curl/"),
     ("openssl", r"openssl/"),
     ("re2", r"re2/"),
+    ("sodium", r"sodium\.h"),
     ("cli11", r"CLI/"),
     ("archive", r"archive(_entry)?\.h"),
     ("grpc", r"(grpcpp/|google/protobuf/|(cri|csi|pluginregistration)\.(grpc\.)?pb\.h)"),

@@ -88,6 +88,22 @@ TEST(PublicKeys, PssAndLongerHashesAreTakenToo) {
   EXPECT_FALSE(PublicKey::parse(spkiOf(p256.get()))->verifies("m", signedBy(p256.get(), EVP_sha384(), 0)));
 }
 
+/// RFC 8032 7.3.
+TEST(PublicKeys, Ed25519OfAHashIsTakenToo) {
+  const std::string raw = *decodeHex("ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf");
+  std::string signature = *decodeHex(
+      "98a70222f0b8121aa9d30f813d683f809e462b469c7ff87639499bb94e6dae4131f85042463c2a355a2003d062adf5aa"
+      "a10b8c61e636062aaad11c2a26083406");
+  const OwnedKey made{EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, bytesOf(raw), raw.size())};
+  const auto key = PublicKey::parse(spkiOf(made.get()));
+  ASSERT_TRUE(key);
+  EXPECT_TRUE(key->verifies("abc", signature));
+  EXPECT_FALSE(key->verifies("abd", signature));
+  EXPECT_FALSE(key->verifies("abc", signature.substr(1)));
+  signature[0] = '\0';
+  EXPECT_FALSE(key->verifies("abc", signature));
+}
+
 TEST(PublicKeys, WhatIsNoneOrTooWeakIsSaid) {
   const auto said = [](std::string_view text) {
     const auto key = PublicKey::parse(text);

@@ -12,6 +12,7 @@
 
 #include "base/base64.h"
 #include "base/hash.h"
+#include "signature/ed25519ph.h"
 
 namespace gs::signature {
 namespace {
@@ -39,6 +40,14 @@ std::string kindOf(EVP_PKEY* key) {
   if (name == "secp384r1" || name == "P-384") { return "ECDSA P-384"; }
   if (name == "secp521r1" || name == "P-521") { return "ECDSA P-521"; }
   return "";
+}
+
+/// Of an Ed25519 key.
+std::string rawOf(EVP_PKEY* key) {
+  std::array<unsigned char, 32> out{};
+  std::size_t size = out.size();
+  if (EVP_PKEY_get_raw_public_key(key, out.data(), &size) != 1) { return ""; }
+  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 bool verifiesBy(EVP_PKEY* key, const EVP_MD* hash, int padding, std::string_view message,
@@ -99,7 +108,7 @@ bool PublicKey::verifies(std::string_view message, std::string_view signature) c
   const auto by = [&](const EVP_MD* hash, int padding) {
     return verifiesBy(key, hash, padding, message, signature);
   };
-  if (kind_ == "Ed25519") { return by(nullptr, 0); }
+  if (kind_ == "Ed25519") { return by(nullptr, 0) || verifiesEd25519ph(rawOf(key), message, signature); }
   if (kind_.starts_with("RSA")) {
     return by(EVP_sha256(), RSA_PKCS1_PADDING) || by(EVP_sha256(), RSA_PKCS1_PSS_PADDING);
   }

@@ -1,9 +1,9 @@
 // A public key, and what it says of signatures.
 //
-// Algorithms as Sigstore's: ECDSA on P-256 and P-384 (and P-521), Ed25519, RSA of 2048 to 8192 bits with
-// PKCS#1 v1.5 or PSS. The hash is SHA-256; a P-384 key may go with SHA-384 and a P-521 key with SHA-512 too,
-// as newer signers have it. RSA keys that are shorter and other curves are refused. Immutable, cheap to
-// copy; any thread.
+// Algorithms as Sigstore's: ECDSA on P-256 and P-384 (and P-521), Ed25519 and Ed25519ph, RSA of 2048 to 8192
+// bits with PKCS#1 v1.5 or PSS. The hash is SHA-256; a P-384 key may go with SHA-384 and a P-521 key with
+// SHA-512 too, as newer signers have it. RSA keys that are shorter and other curves are refused. Immutable,
+// cheap to copy; any thread.
 #pragma once
 
 #include <memory>

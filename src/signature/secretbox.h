@@ -1,6 +1,5 @@
-// NaCl's secretbox: XSalsa20 with Poly1305 (Bernstein, "Extending the Salsa20 nonce", 2011; the box format of
-// NaCl's crypto_secretbox). OpenSSL has no Salsa20, and cosign's key files are in it. To open such files, and
-// for nothing else: it is not made to hide its timing from others on the machine.
+// NaCl's secretbox (XSalsa20 with Poly1305), in which cosign's key files are. By libsodium: OpenSSL has no
+// Salsa20.
 #pragma once
 
 #include <optional>
