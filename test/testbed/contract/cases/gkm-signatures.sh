@@ -70,16 +70,19 @@ step "what mcv signs counts with cosign, in both formats; cosign's own stay besi
 # Where cosign finds a bundle it looks at nothing else, so the tag's signature is taken to where there is none.
 for kind in "${KINDS[@]}"; do
   for registry in $PLAIN $REFERRERS; do
-    push "$registry/gkm/ours-$kind:v1" "" --sign "$CASE_DIR/$kind.key"
+    push "$registry/gkm/ours-$kind:v1" "$kind" --sign "$CASE_DIR/$kind.key"
     cosign_verifies "$kind" --new-bundle-format "$registry/gkm/ours-$kind:v1"
-    push "$registry/gkm/tag-of-$kind:v1"
-    cosign copy --allow-http-registry --only=sig "$registry/gkm/ours-$kind:v1" "$registry/gkm/tag-of-$kind:v1" >>"$CASE_DIR/cosign.log"
+    signed=$(digest "$registry/gkm/ours-$kind:v1")
+    for tag in v1 "${signed/:/-}.sig"; do
+      skopeo copy --quiet --preserve-digests --src-tls-verify=false --dest-tls-verify=false \
+        "docker://$registry/gkm/ours-$kind:$tag" "docker://$registry/gkm/tag-of-$kind:$tag"
+    done
     cosign_verifies "$kind" "$registry/gkm/tag-of-$kind:v1"
   done
 done
 cosign_signs other $PLAIN/gkm/ours-p384:v1
 cosign_signs other --new-bundle-format $PLAIN/gkm/ours-p384:v1
-push $PLAIN/gkm/ours-p384:v1 "" --sign "$CASE_DIR/rsa.pem"
+push $PLAIN/gkm/ours-p384:v1 p384 --sign "$CASE_DIR/rsa.pem"
 for key in p384 other rsa; do
   cosign_verifies $key --new-bundle-format $PLAIN/gkm/ours-p384:v1
   signed_by_key $key $PLAIN/gkm/ours-p384:v1
