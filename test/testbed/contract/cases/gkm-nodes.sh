@@ -96,7 +96,7 @@ spec:
   volumes: [{name: kernels, $4}]
 YAML
 }
-with_cache() { echo "csi: {driver: csi.gkm.io, volumeAttributes: {csi.gkm.io/GKMCache: $1}}"; }
+with_cache() { echo "csi: {driver: csi.gkm.io, volumeAttributes: {csi.gkm.io/GKMCache: $2, csi.gkm.io/namespace: $1}}"; } # NAMESPACE CACHE
 agents_on() { # NODE|null: there only, or everywhere.
   kubectl -n gkm-system patch daemonset gkm-agent --type=merge -p '{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": '"$1"'}}}}}' >/dev/null
   eventually_up
@@ -229,15 +229,17 @@ gkm_cache GKMCache mine v2 | create -n "$ns"
 eventually "the cache on node-b" Extracted on_node_is node-b "$ns" mine "$(digest_of gkmcache/mine -n "$ns")"
 for each in plain kernels; do claim $each 'count: 1' | create -n "$ns"; done
 gpu_pod "$ns" plain plain 'emptyDir: {}'
-gpu_pod "$ns" kernels kernels "$(with_cache mine)"
 runs plain -n "$ns"
-runs kernels -n "$ns"
 expect "the node of a pod without caches: the fuller one" node-a "$(node_of plain -n "$ns")"
+delete_pods plain -n "$ns" # beside it the GPUs of node-a would fit better
+eventually_leases ""
+gpu_pod "$ns" kernels kernels "$(with_cache "$ns" mine)"
+runs kernels -n "$ns"
 expect "the node of a pod whose cache is on node-b" node-b "$(node_of kernels -n "$ns")"
 expect "its kernel" two "$(in_pod "$ns" kernels "cat /cache/$KERNEL/add_kernel.hsaco")"
-eventually_like "the event" '1 of 1 kernel caches extracted there' kubectl -n "$ns" get events --field-selector involvedObject.name=kernels,reason=Scheduled -o jsonpath='{.items[*].message}'
+eventually_like "the event" '1 of 1 kernel cache extracted there' kubectl -n "$ns" get events --field-selector involvedObject.name=kernels,reason=Scheduled -o jsonpath='{.items[*].message}'
 claim all 'count: 8' | create -n "$ns"
-gpu_pod "$ns" waiting all "$(with_cache later)"
+gpu_pod "$ns" waiting all "$(with_cache "$ns" later)"
 eventually_like "what a waiting pod is told" 'Kernel caches: .*later on 0 node\(s\)\. Asked for first on node-b\.' why waiting -n "$ns"
 eventually_like "what node-b is to fetch first" later first_on node-b "$ns"
 gkm_cache GKMCache later v2 | create -n "$ns"
@@ -248,13 +250,13 @@ expect "the node of the one that waited" node-b "$(node_of waiting -n "$ns")"
 
 step "how soon a pod starts: its cache of 100 MB comes when the pod does, or is there"
 agents_on null
-delete_pods plain waiting -n "$ns"
+delete_pods waiting -n "$ns"
 mkdir -p "$CASE_DIR/cache-large/$KERNEL"
 head -c 100000000 /dev/urandom >"$CASE_DIR/cache-large/$KERNEL/large.hsaco"
 push_cache large large
 started_ms() { # NAME
   local at=${EPOCHREALTIME/./}
-  pod_with "$ns" "$1" node-a large
+  pod_with "$ns" "$1" node-a large "$ns"
   POLL=0.05 runs "$1" -n "$ns"
   elapsed_ms "$at"
 }
