@@ -53,7 +53,8 @@ agent::Look AllGpus::look() {
     if (driver.known) { add(out, *driver.known); }
   }
   if (failing && out.gpus.empty()) { return tl::unexpected(*failing); }
-  if (failing) {
+  const std::string trouble = failing ? failing->text : "";
+  if (std::exchange(said_, trouble) != trouble && failing) {
     log::warn("a GPU driver does not answer; its GPUs are as it said last", {{"why", failing->text}});
   }
   if (!is_any_there && absent) { return tl::unexpected(*absent); }
