@@ -40,9 +40,10 @@ build: packages ## all programs, in build/release/bin
 	@$(STEP) "build" tools/build release
 
 .PHONY: image
-image: packages ## the container image of all programs, build/gpu-scheduler.tar, made without Docker
+image: packages ## the container images build/gpu-scheduler.tar and build/gkm.tar, made without Docker
 	@$(STEP) "build the programs" tools/build release programs
 	@$(STEP) "image" tools/image build/gpu-scheduler.tar
+	@$(STEP) "image of GKM" tools/image --gkm build/gkm.tar
 
 PREFIX ?= /usr/local
 .PHONY: install

@@ -289,7 +289,7 @@ class Images(unittest.TestCase):
     def test_one_build_with_every_name_that_is_wanted(self):
         with Place(["podman", "docker"]) as place:
             self.assertEqual(place.run("build-images", QUAY_USER="me")[0], 0)
-            self.assertEqual(place.calls(), ["podman build -t quay.io/me/agent:latest -t quay.io/me/gkm-csi-plugin:latest -t quay.io/me/operator:latest ."])
+            self.assertEqual(place.calls(), ["podman build --target gkm -t quay.io/me/agent:latest -t quay.io/me/gkm-csi-plugin:latest -t quay.io/me/operator:latest ."])
 
     def test_docker_serves_where_there_is_no_podman_and_each_is_pushed_once(self):
         with Place(["docker"]) as place:

@@ -81,6 +81,9 @@ for name in cuts lies lies-about-manifest lies-about-length stalls; do is_extrac
 for name in bomb-ratio bomb-count bomb-size climbs; do is_wrong $name ''; done
 kubectl delete gkmcache bomb-ratio bomb-count bomb-size climbs --wait=false >/dev/null
 for name in bomb-ratio bomb-count bomb-size climbs; do eventually "what is said of $name" '' said gkmcachenode $name; done
+cache GKMCache climbs climbs # once more: what is told of it becomes a series
+is_wrong climbs 'etc/cron.d/x'
+kubectl delete gkmcache climbs --wait=false >/dev/null
 
 step "the disk is full: the cache that has no room says so, a small one has; with more room it comes"
 mount -o remount,size=$((400 * 1024 * 1024 - $(free_bytes) + 8 * 1024 * 1024)) "$STORE"

@@ -107,7 +107,7 @@ mount_events() { kubectl -n "$1" get events --field-selector "involvedObject.nam
 step "two nodes, an image of our programs, and a registry with two caches of which one is signed"
 provider_up --kubelets 2 --kube-scheduler 2>>"$CASE_DIR/up.log"
 for node in node-a node-b; do eventually "Ready of $node" True readiness_of $node; done
-"$REPO/tools/image" "$CASE_DIR/image.tar" >"$CASE_DIR/image.log"
+"$REPO/tools/image" --gkm "$CASE_DIR/image.tar" >"$CASE_DIR/image.log"
 provider_images "$CASE_DIR/image.tar"
 rm "$CASE_DIR/image.tar"
 for node in node-a node-b; do
