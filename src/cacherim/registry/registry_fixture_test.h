@@ -109,4 +109,17 @@ class RegistryTest : public testing::Test {
   }();
 };
 
+/// Of a "Range: bytes=N-" header; 0: none.
+inline std::size_t rangeStart(const net::Request& request) {
+  const std::string range = headerOf(request, "Range");
+  return range.empty() ? 0 : std::stoul(range.substr(6));
+}
+
+inline std::string partial(const std::string& whole, std::size_t from) {
+  return http(206,
+              {{"Content-Range", "bytes " + std::to_string(from) + "-" + std::to_string(whole.size() - 1) +
+                                     "/" + std::to_string(whole.size())}},
+              whole.substr(from));
+}
+
 }  // namespace gs::cacherim
