@@ -1,8 +1,8 @@
 // AllGpus: the GPUs of several drivers as those of one machine, in the order of the drivers.
 //
 // A driver that is not there has no GPUs. One that fails has those that it had when it answered last, which
-// is logged once: its trouble takes no GPU of another one away. Where that leaves none at all the look is that
-// fault.
+// is logged once: its trouble takes no GPU of another one away. Where that leaves none at all the look is
+// that fault.
 // One that hangs holds up all of them, for as long as it does (poller.h says so meanwhile).
 #pragma once
 

@@ -18,7 +18,7 @@
 namespace gs::kcache {
 
 struct CacheGpu {
-  int id = 0;           // the driver's index
+  int id = 0;           // its place on the node: NVIDIA's by the bus, then AMD's
   std::string product;  // "NVIDIA A100-SXM4-80GB"
   std::string driver_version;
   Target target;  // all of it known
