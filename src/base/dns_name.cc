@@ -10,23 +10,25 @@ constexpr std::size_t kMostOfASubdomain = 253;
 
 bool isAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-bool isPart(std::string_view text) {
-  return !text.empty() && isAlnum(text.front()) && isAlnum(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return isAlnum(c) || c == '-'; });
-}
-
 }  // namespace
 
-bool isDnsLabel(std::string_view name) { return name.size() <= kMostOfALabel && isPart(name); }
+bool hasFormOfDnsLabel(std::string_view name) {
+  return !name.empty() && isAlnum(name.front()) && isAlnum(name.back()) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return isAlnum(c) || c == '-'; });
+}
 
-bool isDnsSubdomain(std::string_view name) {
-  if (name.size() > kMostOfASubdomain) { return false; }
+bool hasFormOfDnsSubdomain(std::string_view name) {
   for (std::size_t at = 0; at <= name.size();) {
     const std::size_t end = std::min(name.find('.', at), name.size());
-    if (!isPart(name.substr(at, end - at))) { return false; }
+    if (!hasFormOfDnsLabel(name.substr(at, end - at))) { return false; }
     at = end + 1;
   }
   return true;
+}
+
+bool isDnsLabel(std::string_view name) { return name.size() <= kMostOfALabel && hasFormOfDnsLabel(name); }
+bool isDnsSubdomain(std::string_view name) {
+  return name.size() <= kMostOfASubdomain && hasFormOfDnsSubdomain(name);
 }
 
 }  // namespace gs

@@ -11,4 +11,8 @@ namespace gs {
 /// At most 253 bytes, in parts of any length: most other objects. (Kubernetes has no limit of a part there.)
 [[nodiscard]] bool isDnsSubdomain(std::string_view name);
 
+/// The same whatever the length, for who says that by itself.
+[[nodiscard]] bool hasFormOfDnsLabel(std::string_view name);
+[[nodiscard]] bool hasFormOfDnsSubdomain(std::string_view name);
+
 }  // namespace gs

@@ -229,6 +229,23 @@ TEST_F(CachesTest, APodThatWaitsIsToldWhereItsCacheIs) {
   EXPECT_TRUE(why.ends_with(". Kernel caches: default/vectors on 1 node(s).")) << why;
 }
 
+TEST_F(CachesTest, WhoWaitsIsToldByTheSweepThatACacheCame) {
+  addNode("small", 2);
+  addNode("other", 2);
+  addExtracted("small", {"vectors"});
+  addPod(testing::PodBuilder{"p"}.gpus(4));
+  lead(1000);
+  addExtracted("other", {"vectors"});
+  const model::Object object = objects[kExtracted].back();
+  carryOut(scheduler->handle(
+      kapi::WatchEvent{streams.at(kExtracted), kapi::WatchType::Added, object, object.key(), ++revision},
+      now));
+  pass(31s);
+  const auto said = events("FailedScheduling");
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_TRUE(said[1].ends_with(". Kernel caches: default/vectors on 2 node(s).")) << said[1];
+}
+
 TEST_F(CachesTest, WhereAPodMayRunLaterItsCacheIsAskedForFirst) {
   addNode("taken", 4);
   addNode("too-small", 2);
@@ -319,6 +336,38 @@ TEST_F(CachesTest, NamespacesTakeTurnsAndOneAsksForAFewCachesAtATime) {
     EXPECT_GE(cachesIn(call).size(), 1U);
     EXPECT_LE(cachesIn(call).size(), 8U);
   }
+}
+
+TEST_F(CachesTest, WhoWaitsNoMoreHasNoTurn) {
+  addNode("taken", 4);
+  addPod(testing::PodBuilder{"runs"}.gpus(3).on("taken").running());
+  for (int i = 0; i < 20; ++i) {
+    addPod(testing::PodBuilder{"many-" + std::to_string(i)}.gpus(4),
+           {{"default", "cache-" + std::to_string(i)}});
+  }
+  lead(1000);
+  const std::size_t before = requests().size();
+  ASSERT_LT(before, 15U);
+  for (int i = 0; i < 19; ++i) {
+    change(kapi::WatchType::Deleted, testing::PodBuilder{"many-" + std::to_string(i)}.gpus(4), {});
+  }
+  pass(1s);
+  ASSERT_EQ(requests().size(), before + 1);
+  EXPECT_EQ(cachesIn(requests().back()).front(), "cache-19") << "at once, not after all that went";
+  pass(30s);
+  EXPECT_EQ(requests().size(), before + 1);
+}
+
+TEST_F(CachesTest, OnlySoManyClassesOfANamespaceWaitForTheirTurn) {
+  addNode("taken", 4);
+  addPod(testing::PodBuilder{"runs"}.gpus(3).on("taken").running());
+  for (int i = 0; i < 300; ++i) {
+    addPod(testing::PodBuilder{"many-" + std::to_string(i)}.gpus(4),
+           {{"default", "cache-" + std::to_string(i)}});
+  }
+  lead(1000);
+  pass(280s);
+  EXPECT_EQ(requests().size(), FetchFirst::kMostOfOne);
 }
 
 TEST_F(CachesTest, WhereAgentsMayNotBeAskedItIsSaidOnce) {

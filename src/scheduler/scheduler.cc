@@ -86,7 +86,10 @@ void Scheduler::changesApplied() {
 }
 
 void Scheduler::cachesChanged() {
-  for (const auto& node : node_caches_.takeChanged()) { c_.engine.ledger().lookAgain(node); }
+  for (const auto& [ns, node] : node_caches_.takeChanged()) {
+    c_.engine.decider().bonusChanged(model::NodeName{node});
+    unschedulable_.cachesChanged(ns);
+  }
   if (!node_caches_.wentBack().empty()) { informers_.historyWentBack(node_caches_.wentBack()); }
 }
 

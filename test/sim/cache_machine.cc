@@ -102,7 +102,7 @@ void CacheMachine::open(Now /*now*/) {
           .sweep = {.most_age = std::chrono::seconds{3}, .layer_grace = std::chrono::seconds{3}},
           .sweep_every = std::chrono::seconds{4},
           .lock_limit = Duration::zero()},
-      *store_, claims_, *std::move(usage), diskOf(agent_));
+      *store_, claims_, shares_, *std::move(usage), diskOf(agent_));
   if (!keeping_->begin()) {
     keeping_.reset();
     store_.reset();
@@ -131,7 +131,7 @@ void CacheMachine::takeJobs(Now now) {
 }
 
 void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
-  cacherim::Fetching how{.store = *store_, .claims = claims_, .clock = clock_};
+  cacherim::Fetching how{.store = *store_, .claims = claims_, .clock = clock_, .coming = job.coming.get()};
   const auto source = registry_.source();
   const Status done = cacherim::fetchImage(how, *source, job.image.image, *job.progress);
   if (!agent_.is_dead) { keeping_->finished(job, done); }

@@ -123,6 +123,7 @@ class CacheMachine final : public sandbox::CacheRim {
 
   Process agent_;
   cacherim::LayerClaims claims_;
+  cacherim::Shares shares_{0};
   std::unique_ptr<cacherim::SharedStore> store_;
   std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
   kcache::WantedPtr wanted_;

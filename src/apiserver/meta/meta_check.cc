@@ -5,27 +5,12 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/dns_name.h"
 
 namespace gs::apiserver {
 namespace {
 
-bool isLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool isAlnum(char c) { return isLowerAlnum(c) || (c >= 'A' && c <= 'Z'); }
-
-/// [a-z0-9]([-a-z0-9]*[a-z0-9])?
-bool isDnsLabel(std::string_view s) {
-  return !s.empty() && isLowerAlnum(s.front()) && isLowerAlnum(s.back()) &&
-         std::all_of(s.begin(), s.end(), [](char c) { return isLowerAlnum(c) || c == '-'; });
-}
-
-bool isDnsSubdomain(std::string_view s) {
-  while (true) {
-    const std::size_t dot = s.find('.');
-    if (!isDnsLabel(s.substr(0, dot))) { return false; }
-    if (dot == std::string_view::npos) { return true; }
-    s.remove_prefix(dot + 1);
-  }
-}
+bool isAlnum(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 /// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
 bool isNamePart(std::string_view s) {
@@ -152,21 +137,23 @@ void checkFinalizersAdded(const json::Value& meta, const json::Value& old, Field
 std::vector<std::string> dnsSubdomainErrors(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > 253) { out.push_back(maxLength(253)); }
-  if (!isDnsSubdomain(name)) { out.emplace_back(kSubdomainRule); }
+  if (!hasFormOfDnsSubdomain(name)) { out.emplace_back(kSubdomainRule); }
   return out;
 }
 
 std::vector<std::string> dnsLabelErrors(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > 63) { out.push_back(maxLength(63)); }
-  if (!isDnsLabel(name)) { out.emplace_back(isDnsSubdomain(name) ? "must not contain dots" : kLabelRule); }
+  if (!hasFormOfDnsLabel(name)) {
+    out.emplace_back(hasFormOfDnsSubdomain(name) ? "must not contain dots" : kLabelRule);
+  }
   return out;
 }
 
 std::vector<std::string> serviceNameErrors(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > 63) { out.push_back(maxLength(63)); }
-  if (!isDnsLabel(name) || name.front() < 'a') { out.emplace_back(kServiceNameRule); }
+  if (!hasFormOfDnsLabel(name) || name.front() < 'a') { out.emplace_back(kServiceNameRule); }
   return out;
 }
 

@@ -159,15 +159,28 @@ Result<Fd> Disk::folder(int at, const std::string& name) const {
   return openFolder(at, name);
 }
 
-Status Disk::writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
+Result<Fd> Disk::newFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
   Fd fd;
   Status out = change("create", name, [&] {
     fd = Fd{::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
     return fd.valid() ? 0 : errno;
   });
-  if (!out) { return out; }
-  if (out = change("write", name, [&] { return writeBytes(fd.get(), bytes); }); !out) { return out; }
-  return change("fsync", name, [&] { return flush_ ? asErrno(::fsync(fd.get())) : 0; });
+  if (out) {
+    out = change("write", name, [&] { return writeBytes(fd.get(), bytes); });
+  }
+  if (!out) { return tl::unexpected<Error>(std::move(out.error())); }
+  return fd;
+}
+
+Status Disk::putFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
+  const auto made = newFile(at, name, bytes, mode);
+  return made ? Status{} : tl::unexpected<Error>(made.error());
+}
+
+Status Disk::writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
+  const auto made = newFile(at, name, bytes, mode);
+  if (!made) { return tl::unexpected<Error>(made.error()); }
+  return change("fsync", name, [&] { return flush_ ? asErrno(::fsync(made->get())) : 0; });
 }
 
 Status Disk::setMode(int at, const std::string& name, mode_t mode) const {

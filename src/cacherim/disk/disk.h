@@ -64,6 +64,8 @@ class Disk {
   [[nodiscard]] Result<Fd> folder(int at, const std::string& name) const;
   /// A new file of these bytes, on the disk when this returns.
   [[nodiscard]] Status writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
+  /// The same, on the disk after sync().
+  [[nodiscard]] Status putFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
   [[nodiscard]] Status setMode(int at, const std::string& name, mode_t mode) const;
   [[nodiscard]] Status setTime(int at, const std::string& name, Wall changed) const;
   [[nodiscard]] Status hardLink(int from_at, const std::string& from, int to_at, const std::string& to) const;
@@ -87,6 +89,8 @@ class Disk {
  private:
   template <class Call>
   [[nodiscard]] Status change(const char* name_of_call, const std::string& name, const Call& call) const;
+  [[nodiscard]] Result<Fd> newFile(int at, const std::string& name, std::string_view bytes,
+                                   mode_t mode) const;
   Fault fault_;
   bool flush_;
 };

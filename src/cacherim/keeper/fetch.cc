@@ -18,6 +18,24 @@ namespace {
 
 using kcache::Digest;
 
+/// Hands on what fits.
+class Fitting final : public LayerTaker {
+ public:
+  Fitting(LayerTaker& to, Shares::Coming* coming) : to_{to}, coming_{coming} {}
+  [[nodiscard]] Status folder(const kcache::Placed& folder) override { return to_.folder(folder); }
+  [[nodiscard]] Status beginFile(const kcache::Placed& file, std::int64_t size) override {
+    const bool counts = coming_ != nullptr && file.where == kcache::Placed::Where::Cache;
+    Status fits = counts ? coming_->add(static_cast<std::uint64_t>(size)) : Status{};
+    return fits ? to_.beginFile(file, size) : fits;
+  }
+  [[nodiscard]] Status piece(std::string_view bytes) override { return to_.piece(bytes); }
+  [[nodiscard]] Status endFile() override { return to_.endFile(); }
+
+ private:
+  LayerTaker& to_;
+  Shares::Coming* const coming_;
+};
+
 /// One image on its way.
 class Fetch {
  public:
@@ -36,6 +54,10 @@ class Fetch {
       total += layer.size;
     }
     progress_.total = total;
+    // Packed they are fewer bytes: what is too much already need not come.
+    const Status fits =
+        how_.coming != nullptr ? how_.coming->couldAdd(static_cast<std::uint64_t>(total)) : Status{};
+    if (!fits) { return fits; }
     const LayerClaims::Needed needed{how_.claims, {layers.begin(), layers.end()}};
     for (const auto& layer : image->manifest.layers) {
       if (Status done = takeLayer(layer); !done) { return done; }
@@ -51,7 +73,7 @@ class Fetch {
 
   Status takeLayer(const kcache::Descriptor& layer) {
     const Mono asked = how_.clock.now().mono;
-    const LayerClaims::Alone alone{how_.claims, layer.digest};
+    const LayerClaims::Alone alone{how_.claims, reference_.registry, layer.digest};
     progress_.waited = progress_.waited.load() + (how_.clock.now().mono - asked);
     auto known = knownLayer(layer.digest);
     if (!known) { return because(known.error()); }
@@ -82,6 +104,8 @@ class Fetch {
       const auto placed =
           rules_.place({.name = name, .size = static_cast<std::int64_t>(file.size), .mode = 0644});
       if (!placed) { return because(placed.error()); }
+      if (how_.coming == nullptr) { continue; }
+      if (Status fits = how_.coming->add(file.size); !fits) { return fits; }
     }
     return {};
   }
@@ -105,7 +129,8 @@ class Fetch {
       });
     };
     HashedWriter hashed{writer};
-    if (Status read = readLayer(feed, rules_, hashed); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
+    Fitting fitting{hashed, how_.coming};
+    if (Status read = readLayer(feed, rules_, fitting); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
     if (how_.totals != nullptr) { how_.totals->unpacked += writer.bytes(); }
     const auto record = draft->read(layer.digest, hashed.finish());
     if (!record) { return because(record.error()); }
@@ -119,10 +144,10 @@ class Fetch {
   }
 
   /// The files that a pod has to have otherwise than the layers.
-  Status putExtras(const Store& store, const std::map<std::string, StoredFile>& files, const PutExtra& put) {
-    if (files.empty()) { return fail(Code::Invalid, "the image has no files of a cache in it"); }
+  Status putExtras(const TreeEdit& edit) {
+    if (edit.files.empty()) { return fail(Code::Invalid, "the image has no files of a cache in it"); }
     std::uint64_t bytes = 0;
-    for (const auto& [path, file] : files) {
+    for (const auto& [path, file] : edit.files) {
       const bool may =
           kcache::bearsPaths(path) && file.size <= static_cast<std::uint64_t>(kcache::kMaxPathsText);
       if (!may) { continue; }
@@ -132,11 +157,11 @@ class Fetch {
                                 "paths (__grp__*.json, vllm_compile_cache.py)",
                                 how_.most_paths_text));
       }
-      const auto text = store.read(file, kcache::kMaxPathsText);
+      const auto text = edit.read(file, kcache::kMaxPathsText);
       if (!text) { return because(text.error()); }
       const auto changed = kcache::forRoot(how_.mount_path, path, *text);
       if (!changed) { continue; }
-      if (Status done = put(path, *changed); !done) { return done; }
+      if (Status done = edit.put(path, *changed); !done) { return done; }
     }
     return {};
   }
@@ -144,14 +169,9 @@ class Fetch {
   Status publish(const Image& image, const std::vector<Digest>& layers) {
     const auto labels = kcache::readLabels(image.config.labels);
     const std::string summary = labels ? labels->summary.value_or("") : "";
-    const Wall now = how_.clock.now().wall;
-    const auto make = [&](Store& store) {
-      const TreeExtras extras = [&](const auto& files, const PutExtra& put) {
-        return putExtras(store, files, put);
-      };
-      return store.makeTree(*reference_.digest, layers, extras, now, summary);
-    };
-    return publishTree(make, now, [this](const StoreStep& step) { return atStore(step); });
+    return publishTree(
+        {*reference_.digest, layers, summary}, [this](const TreeEdit& edit) { return putExtras(edit); },
+        how_.clock.now().wall, [this](const StoreStep& step) { return atStore(step); });
   }
 
   Fetching& how_;
@@ -174,7 +194,8 @@ LayerClaims::Needed::~Needed() {
   for (const Digest& layer : layers_) { claims_.needed_.erase(claims_.needed_.find(layer)); }
 }
 
-LayerClaims::Alone::Alone(LayerClaims& claims, const Digest& layer) : claims_{claims}, layer_{layer} {
+LayerClaims::Alone::Alone(LayerClaims& claims, const std::string& registry, const Digest& layer)
+    : claims_{claims}, layer_{registry, layer} {
   const MutexLock lock{claims_.mutex_};
   while (!claims_.busy_.insert(layer_).second) { claims_.freed_.wait(claims_.mutex_); }
 }

@@ -1,6 +1,7 @@
 // An image into the store: its layers, each fetched only if the store does not have it, and its tree.
 //
-// Several may go on side by side. Of two images that share a layer one fetches it and the other waits. The
+// Several may go on side by side. Of two images of one registry that share a layer one fetches it and the other
+// waits; nobody waits for another registry, which may be slow. The
 // store is touched under its mutex only. Bytes come in, are unpacked, hashed and brought to the disk without
 // it: who has much of that keeps nobody else from the store.
 // Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
@@ -12,10 +13,12 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "cacherim/image/image.h"
+#include "cacherim/keeper/shares.h"
 #include "cacherim/store/store.h"
 
 namespace gs::cacherim {
@@ -41,7 +44,7 @@ struct SharedStore {
   Store store GS_GUARDED_BY(mutex);
 };
 
-/// Which layers are being fetched, or are about to be needed.
+/// Which layers are being fetched, from where, and which are about to be needed.
 class LayerClaims {
  public:
   /// Those of one image, until this goes.
@@ -56,17 +59,17 @@ class LayerClaims {
     LayerClaims& claims_;
     const std::set<kcache::Digest> layers_;
   };
-  /// Alone on one layer, until this goes. Waits for whoever is on it.
+  /// Alone on one layer of a registry, until this goes. Waits for whoever is on it.
   class Alone {
    public:
-    Alone(LayerClaims& claims, const kcache::Digest& layer);
+    Alone(LayerClaims& claims, const std::string& registry, const kcache::Digest& layer);
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
     ~Alone();
 
    private:
     LayerClaims& claims_;
-    const kcache::Digest layer_;
+    const std::pair<std::string, kcache::Digest> layer_;
   };
   [[nodiscard]] std::set<kcache::Digest> needed();
 
@@ -74,7 +77,7 @@ class LayerClaims {
   Mutex mutex_;
   Signal freed_;
   std::multiset<kcache::Digest> needed_ GS_GUARDED_BY(mutex_);
-  std::set<kcache::Digest> busy_ GS_GUARDED_BY(mutex_);
+  std::set<std::pair<std::string, kcache::Digest>> busy_ GS_GUARDED_BY(mutex_);
 };
 
 struct Fetching {
@@ -84,16 +87,17 @@ struct Fetching {
   std::string architecture = "amd64";
   std::string mount_path = "/cache";
   kcache::LayerLimits limits{};
-  /// Bytes of all files of an image that may be changed for `mount_path`: that is done at the store, where
-  /// others wait meanwhile.
+  /// Bytes of all files of an image that may be changed for `mount_path`.
   std::uint64_t most_paths_text = std::uint64_t{64} << 20;
   /// Before so many bytes are taken in; may wait. False: it is to end.
   std::function<bool(std::size_t bytes)> pace{};
-  FetchTotals* totals = nullptr;  // nullptr: nobody counts
+  FetchTotals* totals = nullptr;     // nullptr: nobody counts
+  Shares::Coming* coming = nullptr;  // what the image has to fit in; nullptr: there is no limit
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
-/// readLayer() and the store; Conflict: it was to end.
+/// readLayer() and the store; Conflict: it was to end;
+/// Unavailable: it does not fit its share.
 [[nodiscard]] Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
                                 FetchProgress& progress);
 

@@ -29,7 +29,8 @@ Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, 
       disk_{std::move(disk)},
       clock_{clock},
       pause_{pause},
-      rate_{options_.bytes_per_second, clock} {}
+      rate_{options_.bytes_per_second, clock},
+      shares_{options_.quota} {}
 
 void Keeper::start() {
   threads_.push_back(std::make_unique<Worker>("keeper", [this](const std::stop_token&) { run(); }));
@@ -68,7 +69,7 @@ std::unique_ptr<Keeping> Keeper::open() {
   auto usage = Usage::open(options_.keeping.usage_folder, disk_);
   if (!usage) { return failed(usage.error()); }
   store_ = std::make_unique<SharedStore>(*std::move(store));
-  auto out = std::make_unique<Keeping>(options_.keeping, *store_, claims_, *std::move(usage), disk_);
+  auto out = std::make_unique<Keeping>(options_.keeping, *store_, claims_, shares_, *std::move(usage), disk_);
   if (const Status begun = out->begin(); !begun) { return failed(begun.error()); }
   return out;
 }
@@ -178,7 +179,8 @@ Status Keeper::fetch(const KeeperJob& job) {
                      }
                      return true;
                    },
-               .totals = &totals_};
+               .totals = &totals_,
+               .coming = job.coming.get()};
   Status out = fetchImage(how, *source, job.image.image, *job.progress);
   end(source);
   if (out || !is_too_slow) { return out; }

@@ -69,6 +69,7 @@ class Keeper {
     Keeping::Options keeping;
     int workers = 2;
     std::uint64_t bytes_per_second = 0;  // of all workers; 0: no limit
+    std::uint64_t quota = 0;             // shares.h; 0: no limit
     Duration look = std::chrono::seconds{2};
     std::string architecture = "amd64";
     std::string mount_path = "/cache";
@@ -125,6 +126,7 @@ class Keeper {
   Pause& pause_;
   ByteRate rate_;
   LayerClaims claims_;
+  Shares shares_;
   FetchTotals totals_;
   std::unique_ptr<SharedStore> store_;
   kcache::WantedPtr wanted_;  // of the thread: the last one

@@ -297,6 +297,33 @@ class TickingClock final : public Clock {
   mutable std::atomic<int> looks_ = 0;
 };
 
+TEST(Fetch, NobodyWaitsForALayerThatAnotherRegistryGives) {
+  const TempFolder folder;
+  auto opened = Store::open(folder.path("store"), Disk{{}, false});
+  ASSERT_TRUE(opened);
+  SharedStore store{*std::move(opened)};
+  LayerClaims claims;
+  const ManualClock clock;
+  ImagesOnPaper images;
+  const auto image = images.make({{{"K/a", "a"}}});
+  Fetching how{.store = store, .claims = claims, .clock = clock};
+  FetchProgress progress;
+  int in_it = 0;
+  images.fate = [&](const kcache::Digest&) -> Status {
+    if (++in_it != 2) { return {}; }  // 1: the config, 2: the layer, which this one is slow to give
+    kcache::Reference elsewhere = image;
+    elsewhere.registry = "other.io";
+    FetchProgress of_other;
+    const auto source = images.source();
+    return fetchImage(how, *source, elsewhere, of_other);
+  };
+  const auto source = images.source();
+  ASSERT_TRUE(fetchImage(how, *source, image, progress));
+  EXPECT_GT(in_it, 2);
+  const MutexLock lock{store.mutex};
+  EXPECT_TRUE(store.store.verify(*image.digest));
+}
+
 TEST(FetchRate, WaitingForAnotherFetchOfALayerIsCountedApart) {
   const TempFolder folder;
   auto opened = Store::open(folder.path("store"), Disk{{}, false});

@@ -30,10 +30,12 @@ void say(std::string& trouble, const Error& error) {
 
 }  // namespace
 
-Keeping::Keeping(Options options, SharedStore& store, LayerClaims& claims, Usage usage, Disk disk)
+Keeping::Keeping(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage,
+                 Disk disk)
     : options_{std::move(options)},
       store_{store},
       claims_{claims},
+      shares_{shares},
       usage_{std::move(usage)},
       disk_{std::move(disk)} {}
 
@@ -81,6 +83,25 @@ bool Keeping::isWanted(const Key& key) const {
 
 // ---- jobs
 
+/// What is over now counts as what is there, or no more. (Whoever is carrying a job out has it, too.)
+void Keeping::share() {
+  Shares::Here here;
+  for (const auto& [cache, image] : wanted_->images) { here[cache.ns]; }
+  const auto add = [&](const Key& key) {
+    if (const Tree* tree = treeOf(key.second)) {
+      here[key.first.ns].emplace(key.second, static_cast<std::uint64_t>(tree->bytes));
+    }
+  };
+  for (const auto& [key, place] : places_) { add(key); }
+  if (last_uses_) {
+    for (const auto& [key, pods] : *last_uses_) { add(key); }
+  }
+  shares_.areHere(here);
+  for (auto& [cache, job] : jobs_) {
+    if (job.is_over) { job.job.coming.reset(); }
+  }
+}
+
 std::vector<KeeperJob> Keeping::takeJobs() {
   std::vector<KeeperJob> out;
   if (wanted_ == nullptr) { return out; }
@@ -88,6 +109,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     return one.second.is_over && !wanted_->images.contains(one.first) &&
            !wanted_->undecided.contains(one.first);
   });
+  share();
   for (const auto& [cache, image] : wanted_->images) {
     if (places_.contains({cache, *image.image.digest})) { continue; }
     const auto known = jobs_.find(cache);
@@ -95,6 +117,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
     if (is_done) { continue; }
     Job job{.job = {.cache = cache, .image = image}};
+    job.job.coming = std::make_shared<Shares::Coming>(shares_, cache.ns);
     if (known != jobs_.end() && known->second.job.image.image == image.image && !known->second.how) {
       job.failed_before = known->second.how.error().message;
     }

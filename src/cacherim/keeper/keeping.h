@@ -5,6 +5,7 @@
 // how it ended. An image gets its place under a cache's name only after a job for that very cache went well:
 // who may have an image is asked for each cache (Admit), also where the bytes are there already.
 // New pods get the last image that was wanted and is there; a cache that is not wanted any more gives none.
+// What comes must fit its namespace's share of the quota (shares.h); what is there and wanted stays.
 // Places, and the files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after
 // all uses were read; while those cannot be read, or nobody has said that they are all, nothing goes.
 // One thread; the store is shared (fetch.h).
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "cacherim/keeper/fetch.h"
+#include "cacherim/keeper/shares.h"
 #include "cacherim/node/present.h"
 #include "cacherim/node/usage.h"
 #include "kcache/node/node.h"
@@ -28,6 +30,7 @@ struct KeeperJob {
   model::ObjectKey cache;
   kcache::WantedImage image;
   std::shared_ptr<FetchProgress> progress = std::make_shared<FetchProgress>();
+  std::shared_ptr<Shares::Coming> coming{};  // what it has of its namespace's share
 };
 
 class Keeping {
@@ -39,8 +42,8 @@ class Keeping {
     Duration sweep_every = std::chrono::minutes{1};
     Duration lock_limit = std::chrono::seconds{1};
   };
-  /// `store` and `claims` outlive it.
-  Keeping(Options options, SharedStore& store, LayerClaims& claims, Usage usage, Disk disk);
+  /// `store` and `claims` outlive it, and `shares` the jobs, too.
+  Keeping(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage, Disk disk);
 
   /// What was placed before. Call once, first.
   [[nodiscard]] Status begin();
@@ -81,6 +84,7 @@ class Keeping {
   [[nodiscard]] Result<Uses> readUses() const;
   [[nodiscard]] bool isWanted(const Key& key) const;
   void placeAll(Now now, const Uses& uses);
+  void share();
   [[nodiscard]] Status place(const Key& key, Now now, const Uses& uses);
   void showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image);
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
@@ -96,6 +100,7 @@ class Keeping {
   Options options_;
   SharedStore& store_;
   LayerClaims& claims_;
+  Shares& shares_;
   const Usage usage_;
   const Disk disk_;
   kcache::WantedPtr wanted_;              // nullptr: not known yet, and nothing is changed

@@ -34,9 +34,10 @@ class KeepingTest : public ::testing::Test {
     ASSERT_TRUE(usage) << usage.error().message;
     usage_.emplace(*std::move(usage));
     if (is_said_) { ASSERT_TRUE(usage_->sayComplete()); }
+    shares_ = std::make_unique<Shares>(quota_);
     keeping_ = std::make_unique<Keeping>(
         Keeping::Options{.root = root(), .usage_folder = usageFolder(), .sweep = terms_}, *shared_, claims_,
-        *usage_, disk_);
+        *shares_, *usage_, disk_);
     ASSERT_TRUE(keeping_->begin());
   }
   [[nodiscard]] std::string root() const { return folder_.path("store"); }
@@ -56,7 +57,7 @@ class KeepingTest : public ::testing::Test {
     int out = 0;
     for (auto& job : keeping_->takeJobs()) {
       ++out;
-      Fetching how{.store = *shared_, .claims = claims_, .clock = clock_};
+      Fetching how{.store = *shared_, .claims = claims_, .clock = clock_, .coming = job.coming.get()};
       how.most_paths_text = most_paths_text_;
       const auto source = images_.source();
       const Status admitted = admit_(job);
@@ -106,6 +107,8 @@ class KeepingTest : public ::testing::Test {
   const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false};
   ImagesOnPaper images_;
   LayerClaims claims_;
+  std::uint64_t quota_ = 0;
+  std::unique_ptr<Shares> shares_;
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
   std::vector<kcache::CacheGpu> gpus_;
   std::int64_t attempt_ = 0;
@@ -379,7 +382,7 @@ TEST_F(KeepingTest, WhileSomebodyMountsNothingGoes) {
   keeping_ = std::make_unique<Keeping>(
       Keeping::Options{
           .root = root(), .usage_folder = usageFolder(), .lock_limit = std::chrono::milliseconds{1}},
-      *shared_, claims_, *usage_, disk_);
+      *shared_, claims_, *shares_, *usage_, disk_);
   ASSERT_TRUE(keeping_->begin());
   want({});
   settle();
@@ -482,6 +485,39 @@ TEST_F(KeepingTest, AnImageWithoutFilesLeavesNothing) {
   want({{kOne, empty}});
   has = settle();
   EXPECT_EQ(of(has, kOne, empty).what, HasImage::What::Failed);
+}
+
+TEST_F(KeepingTest, OneNamespaceWithTooMuchKeepsNoOtherFromItsShare) {
+  const auto image = [&](char letter) { return images_.make({{{"K/a.json", std::string(10'000, letter)}}}); };
+  const auto a = image('a');
+  const auto b = image('b');
+  const auto c = image('c');
+  const model::ObjectKey third{"ns", "three"};
+  const model::ObjectKey small{"other", "small"};
+  quota_ = 20'000;
+  open();
+  want({{kOne, a}, {kTwo, b}});
+  settle();
+  open();  // what is there counts from the first job on
+  want({{kOne, a}, {kTwo, b}, {third, c}, {small, first_}});
+  auto has = settle();
+  EXPECT_EQ(of(has, small, first_).what, HasImage::What::Here);
+  EXPECT_EQ(of(has, third, c).what, HasImage::What::Failed);
+  EXPECT_NE(of(has, third, c).cause.find("the caches of namespace ns have 20000 bytes here"),
+            std::string::npos)
+      << of(has, third, c).cause;
+  // Two that come side by side do not get the same room.
+  want({{small, first_}});
+  settle();
+  attempt_ = 1;
+  const auto d = image('d');
+  const auto e = image('e');
+  want({{kOne, e}, {third, c}, {kTwo, d}, {small, first_}});
+  has = settle();
+  const auto failed = [&](const model::ObjectKey& cache, const kcache::Reference& of_it) {
+    return of(has, cache, of_it).what == HasImage::What::Failed ? 1 : 0;
+  };
+  EXPECT_EQ(failed(kOne, e) + failed(third, c) + failed(kTwo, d), 2);
 }
 
 TEST_F(KeepingTest, MoreThanTheQuotaGoesOldestFirst) {

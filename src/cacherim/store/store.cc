@@ -6,32 +6,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
-
-#include "base/hash.h"
 
 namespace gs::cacherim {
 namespace {
 
-constexpr mode_t kReadable = 0444;
-constexpr mode_t kExecutable = 0555;
-constexpr std::size_t kMostOfARecord = std::size_t{256} << 20;
-
-mode_t modeOf(const StoredFile& file) { return file.executable ? kExecutable : kReadable; }
+constexpr std::size_t kMostAtOnce = 1024;  // files that come in, in one turn
 
 std::string recordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
 
-/// A pod's user, whoever that is, may make files beside those of the tree: in the pod's own layer above it
-/// (nobody on this machine gets here, see trees/).
-constexpr mode_t kAnybodys = 0777;
-
-Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name) {
-  if (auto there = Disk::openFolder(at, name)) { return there; }
-  Status made = disk.makeFolder(at, name);
-  if (made) { made = disk.setMode(at, name, kAnybodys); }
-  if (!made) { return because(made.error()); }
-  return Disk::openFolder(at, name);
+/// By the digits that a key begins with; nullopt: it is none.
+std::optional<std::size_t> filesFolderOf(std::string_view key) {
+  std::size_t out = 0;
+  const auto read = std::from_chars(key.data(), key.data() + std::min<std::size_t>(key.size(), 2), out, 16);
+  return read.ec == std::errc{} && read.ptr == key.data() + 2 ? std::optional{out} : std::nullopt;
 }
 
 /// The folder of this path, "" or with '/' behind it, below `root`.
@@ -39,24 +29,6 @@ Result<Fd> folderBelow(int root, std::string_view path) {
   auto out = Disk::openFolder(root, ".");
   for (; out && !path.empty(); path.remove_prefix(path.find('/') + 1)) {
     out = Disk::openFolder(out->get(), std::string{path.substr(0, path.find('/'))});
-  }
-  return out;
-}
-
-/// The folder of `path` below `root`, made where it is missing, and the last part of it.
-struct FolderOf {
-  Fd folder;
-  std::string name;
-};
-Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
-  auto folder = Disk::openFolder(root, ".");
-  if (!folder) { return because(folder.error()); }
-  FolderOf out{std::move(*folder), path};
-  for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
-    auto next = treeFolder(disk, out.folder.get(), out.name.substr(0, slash));
-    if (!next) { return because(next.error()); }
-    out.folder = std::move(*next);
-    out.name.erase(0, slash + 1);
   }
   return out;
 }
@@ -112,8 +84,8 @@ Result<Store::Folders> Store::openFolders(const std::string& root, const Disk& d
     if (!folder) { return because(folder.error()); }
     *fd = std::move(*folder);
   }
-  if (Status closed = disk.setMode(out.root.get(), "trees", 0700); !closed) {
-    return because(closed.error());
+  for (const char* ours : {"trees", "tmp"}) {
+    if (Status closed = disk.setMode(out.root.get(), ours, 0700); !closed) { return because(closed.error()); }
   }
   out.lock = Fd{::openat(out.root.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (!out.lock.valid()) {
@@ -136,30 +108,44 @@ Result<Store> Store::open(const std::string& root, Disk disk) {
 
 // ---- Files
 
-Result<Fd> Store::filesFolder(const std::string& key) const {
-  return disk_.folder(at_.files.get(), key.substr(0, 2));
+/// -1: there is no such file.
+int Store::filesFolder(const StoredFile& file) const {
+  const auto at = filesFolderOf(file.key());
+  return at ? at_.of_files.at(*at).get() : -1;
 }
 
-void Store::note(const Files& files) {
+Result<int> Store::makeFilesFolder(const std::string& key) {
+  const auto at = filesFolderOf(key);
+  if (!at) { return fail(Code::Invalid, fmt::format("'{}' cannot be a file of the store", key)); }
+  Fd& out = at_.of_files.at(*at);
+  if (!out.valid()) {
+    auto made = disk_.folder(at_.files.get(), key.substr(0, 2));
+    if (!made) { return because(made.error()); }
+    out = *std::move(made);
+  }
+  return out.get();
+}
+
+void Store::note(const StoredFiles& files) {
   for (const auto& [path, file] : files) { ++files_.at(file.key()).records; }
 }
 
 Status Store::dropFile(const std::string& key) {
   const auto it = files_.find(key);
   if (it == files_.end() || it->second.records > 0) { return {}; }
-  const auto folder = filesFolder(key);
+  const auto folder = makeFilesFolder(key);
   if (!folder) { return because(folder.error()); }
-  if (Status out = disk_.remove(folder->get(), key); !out) { return out; }
+  if (Status out = disk_.remove(*folder, key); !out) { return out; }
   bytes_ -= it->second.size;
   files_.erase(it);
   return {};
 }
 
 /// One record less names these.
-Status Store::forget(const Files& files) {
-  for (const auto& [path, file] : files) { --files_.at(file.key()).records; }
-  for (const auto& [path, file] : files) {
-    if (Status out = dropFile(file.key()); !out) { return out; }
+Status Store::forget(const StoredFiles& files, StoredFiles::const_iterator end) {
+  for (auto it = files.begin(); it != end; ++it) { --files_.at(it->second.key()).records; }
+  for (auto it = files.begin(); it != end; ++it) {
+    if (Status out = dropFile(it->second.key()); !out) { return out; }
   }
   return {};
 }
@@ -171,77 +157,62 @@ Status Store::keep(int folder, const std::string& name, const StoredFile& file) 
     counters_.bytes_shared += file.size;
     return disk_.remove(folder, name);
   }
-  const auto to = filesFolder(key);
+  const auto to = makeFilesFolder(key);
   if (!to) { return because(to.error()); }
-  if (Status out = disk_.setMode(folder, name, modeOf(file)); !out) { return out; }
-  if (Status out = disk_.rename(folder, name, to->get(), key); !out) { return out; }
+  if (Status out = disk_.setMode(folder, name, file.mode()); !out) { return out; }
+  if (Status out = disk_.rename(folder, name, *to, key); !out) { return out; }
   files_.emplace(key, Known{.size = file.size});
   bytes_ += file.size;
   counters_.bytes_new += file.size;
   return {};
 }
 
-Status Store::keepBytes(const std::string& bytes, StoredFile& out) {
-  out = {sha256Hex(bytes), false, bytes.size()};
-  if (files_.contains(out.key())) { return {}; }
-  const std::string name = newName();
-  if (Status wrote = disk_.writeFile(at_.tmp.get(), name, bytes, kReadable); !wrote) {
-    static_cast<void>(disk_.remove(at_.tmp.get(), name));
-    return wrote;
-  }
-  return keep(at_.tmp.get(), name, out);
-}
-
-Status Store::writeRecord(int folder, const std::string& name, const std::string& text, Wall now) {
-  if (text.size() > kMostOfARecord) {  // it could not be read again
-    return fail(Code::Invalid, fmt::format("{} would have {} bytes: it has too many files of too long names",
-                                           name, text.size()));
-  }
+Status Store::writeRecord(const std::string& name, const std::string& text, Wall now) {
   const std::string beside = newName();
   Status out = disk_.writeFile(at_.tmp.get(), beside, text, 0644);
   if (out) { out = disk_.setTime(at_.tmp.get(), beside, now); }
-  if (out) { out = disk_.rename(at_.tmp.get(), beside, folder, name); }
+  if (out) { out = disk_.rename(at_.tmp.get(), beside, at_.layers.get(), name); }
   if (!out) { static_cast<void>(disk_.remove(at_.tmp.get(), beside)); }
   return out;
 }
 
 // ---- Layers
 
-Status Store::keepLayer(const Draft& draft, const LayerRecord& record) {
-  Status out;
+/// Each counts at once: whoever has the next turn may take others away.
+Status Store::keepSome(const Draft& draft, const StoredFiles& files, StoredFiles::const_iterator& next) {
   Fd at;
   std::string last = "/";  // the folder that `at` is
-  for (auto it = record.files.begin(); out && it != record.files.end(); ++it) {
-    const auto& [path, file] = *it;
+  for (std::size_t left = kMostAtOnce; left > 0 && next != files.end(); --left, ++next) {
+    const auto& [path, file] = *next;
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     if (folder != last) {
       auto open = folderBelow(draft.folder(), folder);
-      if (open) { at = std::move(*open); }
+      if (!open) { return because(open.error()); }
+      at = *std::move(open);
       last = folder;
-      out = open ? Status{} : because(open.error());
     }
-    if (out) { out = keep(at.get(), path.substr(folder.size()), file); }
+    if (Status out = keep(at.get(), path.substr(folder.size()), file); !out) { return out; }
+    ++files_.at(file.key()).records;
   }
-  if (!out) {
-    for (const auto& [path, file] : record.files) { static_cast<void>(dropFile(file.key())); }
-    return out;
-  }
-  note(record.files);
   return {};
 }
 
 Status Store::finishLayer(const LayerRecord& record, Wall now) {
   if (hasLayer(record.layer)) { return forget(record.files); }  // somebody was faster
-  Status out = writeRecord(at_.layers.get(), recordName(record.layer), printLayer(record), now);
+  const std::string text = printLayer(record);
+  Status out = text.size() > kMostOfARecord ? Status{recordTooLarge(recordName(record.layer), text.size())}
+                                            : writeRecord(recordName(record.layer), text, now);
   if (!out) {
-    dropKept(record);
+    dropKept(record.files, record.files.end());
     return out;
   }
   layers_.emplace(record.layer, now);
   return {};
 }
 
-void Store::dropKept(const LayerRecord& record) { static_cast<void>(forget(record.files)); }
+void Store::dropKept(const StoredFiles& files, StoredFiles::const_iterator end) {
+  static_cast<void>(forget(files, end));
+}
 
 Status Store::publishLayer(Draft draft, const kcache::Digest& layer, Wall now) {
   if (hasLayer(layer)) { return {}; }
@@ -260,131 +231,30 @@ Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
   return out;
 }
 
-Result<std::string> Store::read(const StoredFile& file, std::size_t max_bytes) const {
-  const auto folder = filesFolder(file.key());
-  if (!folder) { return because(folder.error()); }
-  return Disk::readAll(folder->get(), file.key(), max_bytes);
-}
-
 // ---- Trees
 
-Status Store::linkFile(int folder, const std::string& name, const StoredFile& file) {
-  const std::string key = file.key();
-  const auto from = filesFolder(key);
-  if (!from) { return because(from.error()); }
-  Status out = disk_.hardLink(from->get(), key, folder, name);
-  if (!out && Disk::isTooManyLinks(out.error())) {
-    counters_.bytes_copied += file.size;
-    return disk_.copy(from->get(), key, folder, name, modeOf(file));
-  }
-  ++counters_.links;
-  return out;
-}
-
-Status Store::buildTree(int root, const std::vector<LayerRecord>& layers, const Files& files) {
-  for (const LayerRecord& layer : layers) {
-    for (const std::string& folder : layer.folders) {
-      const auto made = folderOf(disk_, root, folder + "/.");
-      if (!made) { return because(made.error()); }
-    }
-  }
-  FolderOf at;
-  std::string last = "/";  // the folder that `at` is
-  for (const auto& [path, file] : files) {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    if (folder != last) {
-      auto parent = folderOf(disk_, root, path);
-      if (!parent) { return because(parent.error()); }
-      at = std::move(*parent);
-      last = folder;
-    }
-    if (Status out = linkFile(at.folder.get(), path.substr(folder.size()), file); !out) { return out; }
-  }
-  return {};
-}
-
-Status Store::keepExtras(const Files& files, const TreeExtras& extras, Files& kept) {
-  return extras(files, [&](const std::string& path, const std::string& bytes) {
-    if (!isStorePath(path)) {
-      return Status{fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path))};
-    }
-    StoredFile file;
-    Status out = keepBytes(bytes, file);
-    if (out) { kept.insert_or_assign(path, std::move(file)); }
-    return out;
-  });
-}
-
-/// What is to be a tree.
-Result<Draft> Store::draftOfTree(const TreeRecord& tree, const std::vector<LayerRecord>& layers,
-                                 const Files& files, Wall now) {
-  auto draft = this->draft();
-  if (!draft) { return draft; }
-  Status out = disk_.makeFolder(draft->folder(), "root");
-  if (out) {
-    const auto root = Disk::openFolder(draft->folder(), "root");
-    out = root ? buildTree(root->get(), layers, files) : because(root.error());
-  }
-  if (out) { out = writeRecord(draft->folder(), "record.json", printTree(tree), now); }
-  if (!out) { return because(out.error()); }
-  return draft;
-}
-
-Result<NewTree> Store::makeTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                                const TreeExtras& extras, Wall now, const std::string& summary) {
-  std::vector<LayerRecord> records;
-  TreeRecord tree{image, layers, {}, 0, 0, summary};
-  Files files;
-  for (const kcache::Digest& one : layers) {
-    auto record = layer(one);
-    if (!record) { return because(record.error()); }
-    for (const auto& [path, file] : record->files) { files.insert_or_assign(path, file); }
-    records.push_back(std::move(*record));
-  }
-  const auto refuse = [&](const Error& error) -> Result<NewTree> {
-    for (const auto& [path, file] : tree.extras) { static_cast<void>(dropFile(file.key())); }
-    return because(error);
-  };
-  if (Status kept = keepExtras(files, extras, tree.extras); !kept) { return refuse(kept.error()); }
-  for (const auto& [path, file] : tree.extras) { files.insert_or_assign(path, file); }
-  for (const auto& [path, file] : files) { tree.bytes += file.size; }
-  tree.files = files.size();
-  auto draft = draftOfTree(tree, records, files, now);
-  if (!draft) { return refuse(draft.error()); }
-  note(tree.extras);
-  return NewTree{std::move(tree), std::move(*draft)};
-}
-
-Status Store::finishTree(NewTree& tree, Wall now) {
+Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
   const kcache::Digest& image = tree.record.image;
+  const auto drop = [&] { dropKept(tree.record.extras, tree.record.extras.end()); };
   if (hasTree(image)) {  // somebody was faster
-    dropNew(tree);
+    drop();
     return touch(image, now);
   }
-  Status out = disk_.rename(at_.tmp.get(), tree.draft.name_, at_.trees.get(), std::string{image.hex()});
+  Status out = disk_.rename(at_.tmp.get(), draft.name_, at_.trees.get(), std::string{image.hex()});
   if (!out) {
-    dropNew(tree);
+    drop();
     return out;
   }
-  tree.draft.name_.clear();
+  draft.name_.clear();
   trees_.emplace(image, now);
+  counters_.links += tree.links;
+  counters_.bytes_copied += tree.bytes_copied;
   return {};
 }
 
-void Store::dropNew(const NewTree& tree) { static_cast<void>(forget(tree.record.extras)); }
-
-Status Store::publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                          const std::map<std::string, std::string>& extras, Wall now,
-                          const std::string& summary) {
-  if (hasTree(image)) { return touch(image, now); }
-  const TreeExtras put_all = [&](const Files& /*files*/, const PutExtra& put) {
-    Status out;
-    for (auto it = extras.begin(); out && it != extras.end(); ++it) { out = put(it->first, it->second); }
-    return out;
-  };
-  return cacherim::publishTree(
-      [&](Store& store) { return store.makeTree(image, layers, put_all, now, summary); }, now,
-      [this](const StoreStep& step) { return step(*this); });
+Status Store::publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now) {
+  if (hasTree(plan.image)) { return touch(plan.image, now); }
+  return cacherim::publishTree(plan, extras, now, [this](const StoreStep& step) { return step(*this); });
 }
 
 std::string Store::treeRoot(const kcache::Digest& image) const { return treeRootBelow(root_, image); }

@@ -6,22 +6,24 @@
 //   trees/<digest>/root            an image's cache: folders (mode 0777), and hard links to files/
 //   trees/<digest>/record.json     what it was made of; written last, so that it says: complete
 //   caches/<namespace or cluster-scoped>/<name>/sha256:<digest>   a link to a tree, as people look for it
-//   tmp/                           what is not complete
+//   tmp/                           mode 0700: what is not complete
 //   lock                           held by the one process that changes the store
 //
 // Whoever has a layer's bytes fills the folder of a Draft and publishes it; a tree is then made of layers
-// without a byte being copied. Everything is made below tmp/, brought to the disk, and renamed: what has its
-// name is complete. What a crash left is put in order by open(). A full disk is an error; the store stays
-// whole, and later calls work.
+// without a byte being copied. A full disk is an error; the store stays whole, and later calls work.
+// What a crash left is put in order by open(). For that, a layer's record is written when its files are on the
+// disk under their names, and a tree gets its name when all that is in it is on the disk. Nobody waits until a
+// record or a tree's name is there, too: one that a power failure takes is made again.
 // Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
 // no path is followed through a symbolic link.
 //
-// One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps, of
-// which those that take long (hashes, waiting for the disk) need no turn: publishLayer() and publishTree()
-// below. Errors: Unavailable, the disk said no;
-// Invalid, what is asked may not be; NotFound; Conflict.
+// One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps: what
+// takes long (hashes, links, waiting for the disk) needs no turn, and no turn is longer for an image with more
+// files (publishLayer() and publishTree() below).
+// Errors: Unavailable, the disk said no; Invalid, what is asked may not be; NotFound; Conflict.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -37,6 +39,32 @@ namespace gs::cacherim {
 
 class Store;
 
+using StoredFiles = std::map<std::string, StoredFile>;  // by path
+
+/// An image's tree of these layers, lowest first: a later file takes the place of an earlier one.
+struct TreePlan {
+  kcache::Digest image;
+  std::vector<kcache::Digest> layers;
+  std::string summary{};  // TreeRecord::summary
+};
+/// One on its way.
+struct NewTree {
+  TreeRecord record;
+  std::vector<LayerRecord> layers;
+  StoredFiles files;  // that it will have
+  std::uint64_t links = 0;
+  std::uint64_t bytes_copied = 0;
+};
+/// For who says which files of a tree have other bytes there than in any layer.
+struct TreeEdit {
+  const StoredFiles& files;  // that the layers have
+  /// The bytes of one. Error Invalid: it has more than `max_bytes`.
+  std::function<Result<std::string>(const StoredFile& file, std::size_t max_bytes)> read;
+  /// At most once for each path. No more than one's bytes are in memory.
+  std::function<Status(const std::string& path, const std::string& bytes)> put;
+};
+using TreeExtras = std::function<Status(const TreeEdit& edit)>;
+
 /// A folder of one's own below tmp/, gone with what is in it unless it is published. The Store outlives it.
 class Draft {
  public:
@@ -51,12 +79,19 @@ class Draft {
 
   /// All that lies in it, as what a layer has. Files are hashed, but for those that somebody has `hashed` by
   /// path while they were written.
-  [[nodiscard]] Result<LayerRecord> read(const kcache::Digest& layer,
-                                         std::map<std::string, StoredFile> hashed = {}) const;
+  [[nodiscard]] Result<LayerRecord> read(const kcache::Digest& layer, StoredFiles hashed = {}) const;
+  /// What is to be a tree. Its layers stay while this goes on: the caller sees to it.
+  [[nodiscard]] Result<NewTree> plan(const TreePlan& of) const;
+  /// Fills this one with the files that `extras` puts, and the plan with what they are.
+  [[nodiscard]] Status putExtras(NewTree& tree, const TreeExtras& extras) const;
+  /// Fills this one with the tree. Its extras are the store's.
+  [[nodiscard]] Status build(NewTree& tree, Wall now) const;
   /// What was written so far to the store's file system is on the disk.
   [[nodiscard]] Status sync() const;
 
  private:
+  [[nodiscard]] Status link(NewTree& tree, int folder, const std::string& name, const StoredFile& file) const;
+  [[nodiscard]] Status linkAll(NewTree& tree, int root) const;
   friend class Store;
   Draft(const Store& store, std::string name, std::string path, Fd folder)
       : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {}
@@ -65,17 +100,6 @@ class Draft {
   std::string path_;
   Fd folder_;
 };
-
-/// A tree that has everything but its name. Draft::sync() first.
-struct NewTree {
-  TreeRecord record;
-  Draft draft;
-};
-
-/// Files of a tree, by path, that have other bytes there than in any layer. It is called with those that the
-/// layers have, and puts one after the other: no more than one's bytes are in memory.
-using PutExtra = std::function<Status(const std::string& path, const std::string& bytes)>;
-using TreeExtras = std::function<Status(const std::map<std::string, StoredFile>& files, const PutExtra& put)>;
 
 /// Of all calls since open().
 struct StoreCounters {
@@ -125,31 +149,21 @@ class Store {
   [[nodiscard]] Result<Draft> draft();
   /// All that lies in the draft is what this layer has. The caller has checked that. Twice is fine.
   [[nodiscard]] Status publishLayer(Draft draft, const kcache::Digest& layer, Wall now);
-  /// Its steps. The files of a draft that was read are the store's from here on, ...
-  [[nodiscard]] Status keepLayer(const Draft& draft, const LayerRecord& record);
-  /// ... are what the layer has, ...
+  /// Its steps. Some files of a draft are the store's from here on: those from `next` on, which is moved.
+  [[nodiscard]] Status keepSome(const Draft& draft, const StoredFiles& files,
+                                StoredFiles::const_iterator& next);
+  /// They are what the layer has, ...
   [[nodiscard]] Status finishLayer(const LayerRecord& record, Wall now);
-  /// ... or are not needed after all.
-  void dropKept(const LayerRecord& record);
+  /// ... or those before `end` are not needed after all.
+  void dropKept(const StoredFiles& files, StoredFiles::const_iterator end);
   [[nodiscard]] bool hasLayer(const kcache::Digest& layer) const { return layers_.contains(layer); }
   [[nodiscard]] Result<LayerRecord> layer(const kcache::Digest& layer) const;
 
-  /// An image's tree of these layers, lowest first: a later file takes the place of an earlier one. `extras`
-  /// are files by path that have other bytes than in any layer. Twice is fine: what is there stays.
-  [[nodiscard]] Status publishTree(const kcache::Digest& image, const std::vector<kcache::Digest>& layers,
-                                   const std::map<std::string, std::string>& extras, Wall now,
-                                   const std::string& summary = {});
-  /// Its steps. The tree as it will be (errors of `extras` are its errors), ...
-  [[nodiscard]] Result<NewTree> makeTree(const kcache::Digest& image,
-                                         const std::vector<kcache::Digest>& layers, const TreeExtras& extras,
-                                         Wall now, const std::string& summary = {});
-  /// ... under its name, ...
-  [[nodiscard]] Status finishTree(NewTree& tree, Wall now);
-  /// ... or not needed after all.
-  void dropNew(const NewTree& tree);
+  /// Twice is fine: what is there stays.
+  [[nodiscard]] Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now);
+  /// Its last step: under its name. Draft::sync() first. Whatever comes of it, the extras are seen to.
+  [[nodiscard]] Status finishTree(const NewTree& tree, Draft& draft, Wall now);
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
-  /// The bytes of a file that a layer or tree has. Error Invalid: it has more than `max_bytes`.
-  [[nodiscard]] Result<std::string> read(const StoredFile& file, std::size_t max_bytes) const;
   /// What to mount, read-only: treeRootBelow().
   [[nodiscard]] std::string treeRoot(const kcache::Digest& image) const;
   [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
@@ -179,12 +193,14 @@ class Store {
   friend class Draft;
   struct Folders {
     Fd root, tmp, files, layers, trees, caches, lock;
+    /// Those below files/, by their two digits; open once there is a file in it. Without a turn one is used
+    /// for files that are known to be there, and so not changed meanwhile.
+    std::array<Fd, 256> of_files;
   };
   struct Known {
     std::uint64_t size = 0;
     std::uint64_t records = 0;  // of layers and trees that name it
   };
-  using Files = std::map<std::string, StoredFile>;
 
   Store(std::string root, Disk disk, Folders folders);
   static Result<Folders> openFolders(const std::string& root, const Disk& disk);
@@ -196,21 +212,17 @@ class Store {
   [[nodiscard]] Status scanFiles();
   [[nodiscard]] Status dropUnneeded();
   [[nodiscard]] Status repairPlaces();
-  [[nodiscard]] bool hasAll(const Files& files) const;
+  [[nodiscard]] bool hasAll(const StoredFiles& files) const;
 
   // store.cc
   [[nodiscard]] std::string newName() { return std::to_string(next_++); }
-  [[nodiscard]] Result<Fd> filesFolder(const std::string& key) const;
-  [[nodiscard]] Status keepBytes(const std::string& bytes, StoredFile& out);
-  [[nodiscard]] Status keepExtras(const Files& files, const TreeExtras& extras, Files& kept);
-  [[nodiscard]] Result<Draft> draftOfTree(const TreeRecord& tree, const std::vector<LayerRecord>& layers,
-                                          const Files& files, Wall now);
+  [[nodiscard]] int filesFolder(const StoredFile& file) const;
+  [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
   [[nodiscard]] Status keep(int folder, const std::string& name, const StoredFile& file);
-  [[nodiscard]] Status writeRecord(int folder, const std::string& name, const std::string& text, Wall now);
-  [[nodiscard]] Status buildTree(int root, const std::vector<LayerRecord>& layers, const Files& files);
-  [[nodiscard]] Status linkFile(int folder, const std::string& name, const StoredFile& file);
-  void note(const Files& files);
-  [[nodiscard]] Status forget(const Files& files);
+  [[nodiscard]] Status writeRecord(const std::string& name, const std::string& text, Wall now);
+  void note(const StoredFiles& files);
+  [[nodiscard]] Status forget(const StoredFiles& files) { return forget(files, files.end()); }
+  [[nodiscard]] Status forget(const StoredFiles& files, StoredFiles::const_iterator end);
   [[nodiscard]] Status dropFile(const std::string& key);
 
   // store_places.cc
@@ -243,8 +255,8 @@ using StoreTurn = std::function<Status(const StoreStep& step)>;
 /// is done without a turn.
 [[nodiscard]] Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now,
                                   const StoreTurn& turn);
-/// The same for a tree that `make` makes.
-[[nodiscard]] Status publishTree(const std::function<Result<NewTree>(Store& store)>& make, Wall now,
+/// The same for a tree that the store does not have.
+[[nodiscard]] Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now,
                                  const StoreTurn& turn);
 
 /// Store::placed() of the store below `root`, for who may not open it.

@@ -23,12 +23,12 @@ class StoreCrash : public StoreTest {
     const auto steps = {
         std::function<Status()>{[&] { return putLayer(store, "one", kOne, now_); }},
         {[&] {
-          return store.publishTree(digest("i1"), {digest("one")}, {{"k/a.json", "mine"}}, now_);
+          return store.publishTree({digest("i1"), {digest("one")}}, extras({{"k/a.json", "mine"}}), now_);
         }},
         {[&] { return status(store.place(cacheIn("team", "c1"), digest("i1"), now_)); }},
         {[&] { return putLayer(store, "two", kTwo, now_); }},
         {[&] {
-          return store.publishTree(digest("i2"), {digest("one"), digest("two")}, {}, now_ + 1h);
+          return store.publishTree({digest("i2"), {digest("one"), digest("two")}}, noExtras, now_ + 1h);
         }},
         {[&] { return status(store.place(cacheIn("team", "c2"), digest("i2"), now_ + 1h)); }},
         {[&] { return store.touch(digest("i2"), now_ + 2h); }},

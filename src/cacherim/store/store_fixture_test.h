@@ -50,6 +50,15 @@ inline Content readFolder(const std::string& folder) {
 inline const Content kOne{{"k/a.json", "aaaa"}, {"*k/b.so", "bbbbbb"}, {"empty/", ""}};
 inline const Content kTwo{{"k/a.json", "AA"}, {"l/c", "cccc"}};
 
+inline Status noExtras(const TreeEdit& /*edit*/) { return {}; }
+inline TreeExtras extras(std::map<std::string, std::string> texts) {
+  return [texts = std::move(texts)](const TreeEdit& edit) {
+    Status out;
+    for (auto it = texts.begin(); out && it != texts.end(); ++it) { out = edit.put(it->first, it->second); }
+    return out;
+  };
+}
+
 class StoreTest : public testing::Test {
  protected:
   static kcache::Digest digest(const std::string& name) { return kcache::Digest::of(name); }
@@ -74,7 +83,7 @@ class StoreTest : public testing::Test {
   void put(Store& store, const std::string& image, const std::vector<std::string>& layers) const {
     std::vector<kcache::Digest> digests;
     for (const std::string& one : layers) { digests.push_back(digest(one)); }
-    const Status out = store.publishTree(digest(image), digests, {}, now_);
+    const Status out = store.publishTree({digest(image), digests}, noExtras, now_);
     EXPECT_TRUE(out) << (out ? "" : out.error().message);
   }
   /// Bytes of all that lies in files/.

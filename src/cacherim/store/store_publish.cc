@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/hash.h"
 #include "cacherim/store/store.h"
 
 namespace gs::cacherim {
@@ -42,48 +43,176 @@ Status hashFolder(int folder, const std::string& path, LayerRecord& record) {
   return {};
 }
 
+/// A pod's user, whoever that is, may make files beside those of the tree: in the pod's own layer above it
+/// (nobody on this machine gets here, see trees/).
+constexpr mode_t kAnybodys = 0777;
+
+Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name) {
+  if (auto there = Disk::openFolder(at, name)) { return there; }
+  Status made = disk.makeFolder(at, name);
+  if (made) { made = disk.setMode(at, name, kAnybodys); }
+  if (!made) { return because(made.error()); }
+  return Disk::openFolder(at, name);
+}
+
+/// The folder of `path` below `root`, made where it is missing, and the last part of it.
+struct FolderOf {
+  Fd folder;
+  std::string name;
+};
+Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
+  auto folder = Disk::openFolder(root, ".");
+  if (!folder) { return because(folder.error()); }
+  FolderOf out{std::move(*folder), path};
+  for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
+    auto next = treeFolder(disk, out.folder.get(), out.name.substr(0, slash));
+    if (!next) { return because(next.error()); }
+    out.folder = std::move(*next);
+    out.name.erase(0, slash + 1);
+  }
+  return out;
+}
+
 }  // namespace
 
-Result<LayerRecord> Draft::read(const kcache::Digest& layer, std::map<std::string, StoredFile> hashed) const {
+Result<LayerRecord> Draft::read(const kcache::Digest& layer, StoredFiles hashed) const {
   LayerRecord out{layer, {}, std::move(hashed)};
   if (Status read = hashFolder(folder(), "", out); !read) { return because(read.error()); }
   return out;
 }
 
-Status Draft::sync() const { return store_->disk_.sync(store_->at_.tmp.get()); }
-
-Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now, const StoreTurn& turn) {
-  if (Status safe = draft.sync(); !safe) { return safe; }
-  if (Status kept = turn([&](Store& store) { return store.keepLayer(draft, record); }); !kept) {
-    return kept;
+Result<NewTree> Draft::plan(const TreePlan& of) const {
+  NewTree out{.record = {of.image, of.layers, {}, 0, 0, of.summary}, .layers = {}, .files = {}};
+  for (const kcache::Digest& one : of.layers) {
+    auto record = store_->layer(one);
+    if (!record) { return because(record.error()); }
+    for (const auto& [path, file] : record->files) { out.files.insert_or_assign(path, file); }
+    out.layers.push_back(*std::move(record));
   }
-  Status safe = draft.sync();  // their names, before the record that counts on them
-  Status done = turn([&](Store& store) {
-    if (safe) { return store.finishLayer(record, now); }
-    store.dropKept(record);
-    return safe;
-  });
-  return done ? draft.sync() : done;
+  return out;
 }
 
-Status publishTree(const std::function<Result<NewTree>(Store& store)>& make, Wall now,
-                   const StoreTurn& turn) {
-  std::optional<NewTree> tree;
+Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
+  StoredFiles& put = tree.record.extras;
+  const auto read = [this](const StoredFile& file, std::size_t max_bytes) {
+    return Disk::readAll(store_->filesFolder(file), file.key(), max_bytes);
+  };
+  Status out = extras({tree.files, read, [&](const std::string& path, const std::string& bytes) -> Status {
+                         if (!isStorePath(path)) {
+                           return fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path));
+                         }
+                         const auto at = folderOf(store_->disk_, folder(), path);
+                         if (!at) { return because(at.error()); }
+                         put.insert_or_assign(path, StoredFile{sha256Hex(bytes), false, bytes.size()});
+                         return store_->disk_.putFile(at->folder.get(), at->name, bytes, 0644);
+                       }});
+  for (const auto& [path, file] : put) { tree.files.insert_or_assign(path, file); }
+  return out;
+}
+
+Status Draft::link(NewTree& tree, int folder, const std::string& name, const StoredFile& file) const {
+  const Disk& disk = store_->disk_;
+  const int from = store_->filesFolder(file);
+  const std::string key = file.key();
+  Status out = disk.hardLink(from, key, folder, name);
+  if (!out && Disk::isTooManyLinks(out.error())) {
+    tree.bytes_copied += file.size;
+    return disk.copy(from, key, folder, name, file.mode());
+  }
+  ++tree.links;
+  return out;
+}
+
+Status Draft::linkAll(NewTree& tree, int root) const {
+  for (const LayerRecord& layer : tree.layers) {
+    for (const std::string& folder : layer.folders) {
+      const auto made = folderOf(store_->disk_, root, folder + "/.");
+      if (!made) { return because(made.error()); }
+    }
+  }
+  FolderOf at;
+  std::string last = "/";  // the folder that `at` is
+  for (const auto& [path, file] : tree.files) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (folder != last) {
+      auto parent = folderOf(store_->disk_, root, path);
+      if (!parent) { return because(parent.error()); }
+      at = *std::move(parent);
+      last = folder;
+    }
+    if (Status out = link(tree, at.folder.get(), path.substr(folder.size()), file); !out) { return out; }
+  }
+  return {};
+}
+
+Status Draft::build(NewTree& tree, Wall now) const {
+  const Disk& disk = store_->disk_;
+  for (const auto& [path, file] : tree.files) { tree.record.bytes += file.size; }
+  tree.record.files = tree.files.size();
+  const std::string name = "record.json";
+  const std::string text = printTree(tree.record);
+  if (text.size() > kMostOfARecord) { return recordTooLarge(name, text.size()); }
+  Status out = disk.makeFolder(folder(), "root");
+  if (out) {
+    const auto root = Disk::openFolder(folder(), "root");
+    out = root ? linkAll(tree, root->get()) : because(root.error());
+  }
+  if (out) { out = disk.putFile(folder(), name, text, 0644); }
+  if (out) { out = disk.setTime(folder(), name, now); }
+  return out;
+}
+
+Status Draft::sync() const { return store_->disk_.sync(store_->at_.tmp.get()); }
+
+namespace {
+
+/// All of them, in turns that are short. `kept`: how far it came.
+Status keepAll(const Draft& draft, const StoredFiles& files, StoredFiles::const_iterator& kept,
+               const StoreTurn& turn) {
+  Status out;
+  for (kept = files.begin(); out && kept != files.end();) {
+    out = turn([&](Store& store) { return store.keepSome(draft, files, kept); });
+  }
+  return out;
+}
+
+}  // namespace
+
+Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now, const StoreTurn& turn) {
+  StoredFiles::const_iterator kept;
+  Status out = keepAll(draft, record.files, kept, turn);
+  if (out) { out = draft.sync(); }  // the files and their names, before the record that counts on them
+  return turn([&](Store& store) {
+    if (out) { return store.finishLayer(record, now); }
+    store.dropKept(record.files, kept);
+    return out;
+  });
+}
+
+Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, const StoreTurn& turn) {
+  std::optional<Draft> beside;  // for the extras
+  std::optional<Draft> draft;
   Status made = turn([&](Store& store) {
-    auto out = make(store);
-    if (!out) { return Status{because(out.error())}; }
-    tree.emplace(*std::move(out));
+    for (auto* one : {&beside, &draft}) {
+      auto opened = store.draft();
+      if (!opened) { return Status{because(opened.error())}; }
+      one->emplace(*std::move(opened));
+    }
     return Status{};
   });
   if (!made) { return made; }
-  Status safe = tree->draft.sync();
-  const Draft& draft = tree->draft;
-  Status done = turn([&](Store& store) {
-    if (safe) { return store.finishTree(*tree, now); }
-    store.dropNew(*tree);
-    return safe;
+  auto tree = draft->plan(plan);
+  if (!tree) { return because(tree.error()); }
+  if (Status put = beside->putExtras(*tree, extras); !put) { return put; }
+  StoredFiles::const_iterator kept;
+  Status out = keepAll(*beside, tree->record.extras, kept, turn);
+  if (out) { out = draft->build(*tree, now); }
+  if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
+  return turn([&](Store& store) {
+    if (out) { return store.finishTree(*tree, *draft, now); }
+    store.dropKept(tree->record.extras, kept);
+    return out;
   });
-  return done ? draft.sync() : done;
 }
 
 }  // namespace gs::cacherim

@@ -1,6 +1,9 @@
 // The steps of publishing: what takes long is done while others may be at the store.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "base/hash.h"
 #include "cacherim/store/store_fixture_test.h"
 
@@ -9,12 +12,17 @@ namespace {
 
 class StorePublish : public StoreTest {
  protected:
-  /// A store that fails when it waits for the disk in a turn.
   Store& opened() {
     return open([this](std::string_view call) {
-      if (call == "syncfs" && has_turn_) { waited_ = true; }
+      if (has_turn_) { ++in_a_turn_[std::string{call}]; }
+      calls_.emplace_back(call);
       return 0;
     });
+  }
+  /// Where the last such call was; 0: nowhere.
+  [[nodiscard]] std::size_t last(std::string_view call) const {
+    const auto at = std::find(calls_.rbegin(), calls_.rend(), call);
+    return static_cast<std::size_t>(calls_.rend() - at);
   }
   StoreTurn turn(Store& store) {
     return [this, &store](const StoreStep& step) {
@@ -30,30 +38,79 @@ class StorePublish : public StoreTest {
     const auto record = draft.read(digest("one"));
     return record ? publishLayer(draft, *record, now_, turn(store)) : because(record.error());
   }
-  std::function<Result<NewTree>(Store&)> tree(const std::string& image, const std::string& layer) {
-    return [this, image, layer](Store& store) {
-      const TreeExtras extras = [](const auto& /*files*/, const PutExtra& put) {
-        return put("k/a.json", "mine");
-      };
-      return store.makeTree(digest(image), {digest(layer)}, extras, now_);
-    };
+  static Status putMine(const TreeEdit& edit) { return edit.put("k/a.json", "mine"); }
+  Status publishImage(Store& store) {
+    return publishTree({digest("image"), {digest("one")}}, putMine, now_, turn(store));
   }
 
   std::function<void()> before_turn_;
   int turns_ = 0;
   bool has_turn_ = false;
-  bool waited_ = false;
+  std::map<std::string, int> in_a_turn_;  // calls that change the disk
+  std::vector<std::string> calls_;        // all of them
 };
 
-TEST_F(StorePublish, WhoHasTheTurnNeverWaitsForTheDisk) {
+TEST_F(StorePublish, WhoHasTheTurnNeverWaitsForTheDiskAndNobodyLinksInIt) {
   Store& store = opened();
   auto draft = store.draft();
   ASSERT_TRUE(draft && fill(draft->path(), kOne));
+  in_a_turn_.clear();
   ASSERT_TRUE(publish(*draft, store));
-  ASSERT_TRUE(publishTree(tree("image", "one"), now_, turn(store)));
-  EXPECT_EQ(turns_, 4);
-  EXPECT_FALSE(waited_);
+  ASSERT_TRUE(publishImage(store));
+  EXPECT_EQ(in_a_turn_["syncfs"], 0);
+  EXPECT_EQ(in_a_turn_["link"], 0);
+  EXPECT_EQ(in_a_turn_["fsync"], 1) << "of the layer's record";
+  EXPECT_EQ(last("fsync") < last("link"), true);
   EXPECT_TRUE(store.verify(digest("image")));
+}
+
+/// What a power failure leaves is in order because of this order.
+TEST_F(StorePublish, FilesAreOnTheDiskBeforeWhatCountsOnThem) {
+  Store& store = opened();
+  auto draft = store.draft();
+  ASSERT_TRUE(draft && fill(draft->path(), kOne));
+  const auto record = draft->read(digest("one"));
+  ASSERT_TRUE(record);
+  calls_.clear();
+  ASSERT_TRUE(publishLayer(*draft, *record, now_, turn(store)));
+  const auto files_at = std::find(calls_.begin(), calls_.end(), "syncfs");
+  EXPECT_EQ(std::count(calls_.begin(), files_at, "rename"), 2) << "both files have their names";
+  EXPECT_EQ(std::count(files_at, calls_.end(), "rename"), 1) << "the record";
+  EXPECT_EQ(std::count(calls_.begin(), calls_.end(), "syncfs"), 1);
+  calls_.clear();
+  ASSERT_TRUE(publishImage(store));
+  const auto tree_at = std::find(calls_.begin(), calls_.end(), "syncfs");
+  EXPECT_EQ(std::count(tree_at, calls_.end(), "link") + std::count(tree_at, calls_.end(), "create"), 0);
+  EXPECT_EQ(std::count(tree_at, calls_.end(), "rename"), 1) << "the tree's name";
+  EXPECT_EQ(std::count(calls_.begin(), calls_.end(), "syncfs"), 1);
+}
+
+TEST_F(StorePublish, ATurnIsNoLongerForALayerWithMoreFiles) {
+  Store& store = opened();
+  auto draft = store.draft();
+  Content many;
+  for (int i = 0; i < 2'500; ++i) { many["k/" + std::to_string(i)] = std::to_string(i); }
+  ASSERT_TRUE(draft && fill(draft->path(), many));
+  int most = 0;
+  before_turn_ = [&] { most = std::max(most, std::exchange(in_a_turn_["rename"], 0)); };
+  ASSERT_TRUE(publish(*draft, store));
+  EXPECT_GT(most, 0);
+  EXPECT_LE(most, 1'024);
+  EXPECT_EQ(store.layer(digest("one"))->files.size(), 2'500U);
+  put(store, "image", {"one"});
+  EXPECT_EQ(readFolder(store.treeRoot(digest("image"))), many);
+}
+
+TEST_F(StorePublish, WhatCameBeforeAnErrorIsGone) {
+  int renames = 0;
+  Store& store = open([&](std::string_view call) { return call == "rename" && ++renames > 1'500 ? EIO : 0; });
+  auto draft = store.draft();
+  Content many;
+  for (int i = 0; i < 2'000; ++i) { many["k/" + std::to_string(i)] = std::to_string(i); }
+  ASSERT_TRUE(draft && fill(draft->path(), many));
+  EXPECT_FALSE(publish(*draft, store));
+  EXPECT_EQ(store.bytes(), 0U);
+  EXPECT_EQ(bytesOnDisk(), 0U);
 }
 
 TEST_F(StorePublish, FilesAreHashedBeforeTheTurn) {
@@ -104,18 +161,18 @@ TEST_F(StorePublish, WhatATreeThatCannotBeMadeHasPutIsGoneAtOnce) {
   ASSERT_TRUE(putLayer(store, "one", kOne, now_));
   const std::uint64_t before = store.bytes();
   for (const char* second : {"k/b.so", "../x"}) {
-    const TreeExtras extras = [&](const auto& files, const PutExtra& put) -> Status {
-      EXPECT_EQ(files.size(), 2U);
-      if (Status first = put("k/a.json", "mine"); !first) { return first; }
-      EXPECT_GT(store.bytes(), before);
-      Status out = put(second, "other");
+    const TreeExtras extras = [&](const TreeEdit& edit) -> Status {
+      EXPECT_EQ(edit.files.size(), 2U);
+      if (Status first = edit.put("k/a.json", "mine"); !first) { return first; }
+      Status out = edit.put(second, "other");
       return out ? Status{fail(Code::Invalid, "no")} : out;
     };
-    const auto made = store.makeTree(digest("image"), {digest("one")}, extras, now_);
+    const Status made = publishTree({digest("image"), {digest("one")}}, extras, now_, turn(store));
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, Code::Invalid);
     EXPECT_EQ(store.bytes(), before) << second;
     EXPECT_EQ(bytesOnDisk(), before) << second;
+    EXPECT_TRUE(std::filesystem::is_empty(root() + "/tmp"));
   }
 }
 
@@ -125,10 +182,11 @@ TEST_F(StorePublish, WhoIsSecondLeavesNothing) {
   ASSERT_TRUE(draft && fill(draft->path(), kOne));
   before_turn_ = [&] {
     if (turns_ == 2) { ASSERT_TRUE(putLayer(store, "one", kOne, now_)); }
-    if (turns_ == 4) { put(store, "image", {"one"}); }
+    if (turns_ == 5) { put(store, "image", {"one"}); }
   };
   ASSERT_TRUE(publish(*draft, store));
-  ASSERT_TRUE(publishTree(tree("image", "one"), now_, turn(store)));
+  ASSERT_TRUE(publishImage(store));
+  EXPECT_EQ(turns_, 5) << "files, record; drafts, extras, name";
   EXPECT_EQ(readFolder(store.treeRoot(digest("image"))), kOne);
   EXPECT_EQ(store.bytes(), bytesOnDisk());
   EXPECT_EQ(store.bytes(), 10U);  // also not what the second tree would have had

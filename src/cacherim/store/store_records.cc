@@ -103,6 +103,11 @@ std::string treeRootBelow(const std::string& root, const kcache::Digest& image) 
 }
 
 /// Written as it is read: of many files there is no second copy in memory.
+tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes) {
+  return fail(Code::Invalid,
+              fmt::format("{} would have {} bytes: it has too many files of too long names", name, bytes));
+}
+
 std::string printLayer(const LayerRecord& record) {
   std::string out = fmt::format(R"({{"layer":"{}","folders":[)", record.layer.text());
   for (const std::string& folder : record.folders) {

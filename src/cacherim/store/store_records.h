@@ -51,6 +51,7 @@ struct StoredFile {
   bool executable = false;
   std::uint64_t size = 0;  // bytes
   [[nodiscard]] std::string key() const { return executable ? hex + 'x' : hex; }
+  [[nodiscard]] unsigned mode() const { return executable ? 0555U : 0444U; }
   friend bool operator==(const StoredFile&, const StoredFile&) = default;
 };
 
@@ -73,6 +74,10 @@ struct TreeRecord {
       summary{};  // the image's label that says which GPUs it is for; "": it has none, or nobody knows
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };
+
+constexpr std::size_t kMostOfARecord = std::size_t{256} << 20;  // bytes
+/// It could not be read again.
+[[nodiscard]] tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes);
 
 [[nodiscard]] std::string printLayer(const LayerRecord& record);
 [[nodiscard]] std::string printTree(const TreeRecord& record);

@@ -16,6 +16,12 @@ std::optional<kcache::Digest> digestOfHex(std::string_view hex) {
   return out ? std::optional{*out} : std::nullopt;
 }
 
+/// StoredFile::key()
+bool isFileKey(std::string_view name) {
+  if (name.ends_with('x')) { name.remove_suffix(1); }
+  return digestOfHex(name).has_value();
+}
+
 }  // namespace
 
 Status Store::repair() {
@@ -40,7 +46,8 @@ Status Store::scanFiles() {
     const auto entries = Disk::list(open->get());
     if (!entries) { return because(entries.error()); }
     for (const Disk::Entry& one : *entries) {
-      if (!one.isFile()) { continue; }
+      if (!one.isFile() || !isFileKey(one.name) || one.name.substr(0, 2) != folder.name) { continue; }
+      if (const auto there = makeFilesFolder(one.name); !there) { return because(there.error()); }
       files_.emplace(one.name, Known{.size = one.size});
       bytes_ += one.size;
     }
@@ -48,7 +55,7 @@ Status Store::scanFiles() {
   return {};
 }
 
-bool Store::hasAll(const Files& files) const {
+bool Store::hasAll(const StoredFiles& files) const {
   return std::all_of(files.begin(), files.end(), [&](const auto& one) {
     const auto it = files_.find(one.second.key());
     return it != files_.end() && it->second.size == one.second.size;

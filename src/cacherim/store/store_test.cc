@@ -89,13 +89,13 @@ TEST_F(StoreTest, AnyUserOfAPodMayWriteBesideItsFilesAndNobodyOfTheMachineGetsTh
 TEST_F(StoreTest, ExtrasStandWhereALayerHasOtherBytes) {
   Store& store = open();
   ASSERT_TRUE(putLayer(store, "one", kOne, now_));
-  ASSERT_TRUE(
-      store.publishTree(digest("image"), {digest("one")}, {{"k/a.json", "mine"}, {"new", "n"}}, now_));
+  ASSERT_TRUE(store.publishTree({digest("image"), {digest("one")}},
+                                extras({{"k/a.json", "mine"}, {"new", "n"}}), now_));
   EXPECT_EQ(readFolder(store.treeRoot(digest("image")))["k/a.json"], "mine");
   EXPECT_EQ(readFolder(store.treeRoot(digest("image")))["new"], "n");
   EXPECT_TRUE(store.verify(digest("image")));
   for (const char* path : {"../x", "/x", "a//b", "", "a/..", "./a"}) {
-    const Status bad = store.publishTree(digest("bad"), {digest("one")}, {{path, "x"}}, now_);
+    const Status bad = store.publishTree({digest("bad"), {digest("one")}}, extras({{path, "x"}}), now_);
     ASSERT_FALSE(bad) << path;
     EXPECT_EQ(bad.error().code, Code::Invalid) << path;
   }
@@ -271,7 +271,7 @@ TEST_F(OldTreeTest, IsAdoptedWhenEveryFileIsRight) {
 TEST_F(OldTreeTest, IsAdoptedWithWhatTheLayerHadBeforePathsWereRewritten) {
   Store& store = withOld(kOne);
   ASSERT_TRUE(putLayer(store, "one", kOne, now_));
-  ASSERT_TRUE(store.publishTree(digest("image"), {digest("one")}, {{"k/a.json", "mine"}}, now_));
+  ASSERT_TRUE(store.publishTree({digest("image"), {digest("one")}}, extras({{"k/a.json", "mine"}}), now_));
   EXPECT_EQ(store.adopt(store.oldTrees()->at(0))->what, Adoption::Adopted);
 }
 

@@ -10,7 +10,7 @@ constexpr std::size_t kMostOfATime = 40;
 
 }  // namespace
 
-bool FetchFirst::counts(Wall now) const { return asked > now - kFirstFor && asked < now + kFirstFor; }
+bool FetchFirst::counts(Wall now) const { return until() > now && asked < now + kFirstFor; }
 
 std::optional<FetchFirst> parseFirst(std::string_view text) {
   const std::size_t blank = text.find(' ');

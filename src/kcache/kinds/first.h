@@ -29,6 +29,7 @@ struct FetchFirst {
   std::vector<std::string> caches;
   /// It counts at that time. (Clocks may differ: one of the near future does.)
   [[nodiscard]] bool counts(Wall now) const;
+  [[nodiscard]] Wall until() const { return std::chrono::time_point_cast<Wall::duration>(asked + kFirstFor); }
   friend bool operator==(const FetchFirst&, const FetchFirst&) = default;
 };
 

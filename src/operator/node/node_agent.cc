@@ -233,6 +233,16 @@ kcache::Wanted NodeAgent::wanted() const {
   return out;
 }
 
+std::optional<Wall> NodeAgent::firstUntil() const {
+  std::optional<Wall> out;
+  for (const auto& [ns, scope] : scopes_) {
+    const auto* object = scope.known.object.get();
+    if (object == nullptr || !object->first || !object->first->counts(wall_)) { continue; }
+    out = out ? std::min(*out, object->first->until()) : object->first->until();
+  }
+  return out;
+}
+
 kcache::WantedPtr NodeAgent::takeWanted() {
   if (!isComplete() || !knows_gpus_ || !failure_.empty() || !std::exchange(is_wanted_new_, false)) {
     return nullptr;
@@ -252,6 +262,7 @@ kcache::WantedPtr NodeAgent::takeWanted() {
     if (!attempts.contains(cache)) { waits_.forget(cache); }
   }
   attempts_ = std::move(attempts);
+  first_until_ = firstUntil();
   if (told_ != nullptr && *told_ == now) { return nullptr; }
   told_ = std::make_shared<const kcache::Wanted>(std::move(now));
   return told_;
@@ -262,6 +273,10 @@ kcache::WantedPtr NodeAgent::takeWanted() {
 void NodeAgent::go(Now now, kapi::Effects& out) {
   wall_ = now.wall;
   takeDueAttempts(now);
+  if (first_until_ && *first_until_ <= wall_) {
+    first_until_.reset();
+    is_wanted_new_ = true;
+  }
   const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure_.empty() && is_taking_;
   if (may_write) {
     while (const auto key = desk_.next(now.mono)) {
@@ -277,6 +292,7 @@ void NodeAgent::go(Now now, kapi::Effects& out) {
   const auto sooner = [&due](std::optional<Mono> at) {
     if (at) { due = due ? std::min(*due, *at) : *at; }
   };
+  if (first_until_) { sooner(now.mono + (*first_until_ - wall_)); }
   if (may_write) {
     sooner(desk_.nextDue());
     sooner(events_.nextDue());

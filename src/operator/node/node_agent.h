@@ -109,6 +109,7 @@ class NodeAgent {
   void learnAttempts(const model::ObjectKey& cache, const kcache::HasImages& has, Now now);
   void takeDueAttempts(Now now);
   [[nodiscard]] kcache::Wanted wanted() const;
+  [[nodiscard]] std::optional<Wall> firstUntil() const;
 
   Config config_;
   Rng rng_;
@@ -131,7 +132,8 @@ class NodeAgent {
   std::map<model::ObjectKey, Attempt> attempts_;
   kcache::WantedPtr told_;  // what takeWanted() gave last
   bool is_wanted_new_ = false;
-  Wall wall_{};  // of the last event
+  std::optional<Wall> first_until_;  // then something that is asked for first counts no more
+  Wall wall_{};                      // of the last event
   std::vector<controller::EventNote> notes_;
   std::string failure_;
   bool is_taking_ = true;

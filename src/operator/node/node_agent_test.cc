@@ -144,6 +144,9 @@ TEST_F(NodeAgentTest, WhatIsAskedForFirstComesFirstAsLongAsThatCounts) {
       << "of its own namespace, and those that there are";
   EXPECT_EQ(ask(kcache::printFirst({now().wall - minutes{10}, {"two"}})), Keys{});
   EXPECT_EQ(ask("two"), Keys{}) << "no request";
+  EXPECT_EQ(ask(kcache::printFirst({now().wall, {"one"}})), Keys{kOne});
+  pass(minutes{10});
+  EXPECT_EQ(store.wanted()->first, Keys{}) << "it ages out by itself";
   EXPECT_EQ(store.wanted()->images.size(), 3U) << "what is wanted is the same";
 }
 

@@ -258,10 +258,6 @@ void Ledger::setAwaitsStatus(const model::NodeName& name, bool awaits) {
   if (!n->has_status) { factsChanged(i); }
 }
 
-void Ledger::lookAgain(const model::NodeName& name) {
-  if (const auto i = indexOf(name)) { changed(*i); }
-}
-
 void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
   NodeState& n = *nodes_[i];
   if (n.closed_to == terms) { return; }

@@ -85,8 +85,6 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
-  /// A BonusOf would say something else of that node now. One that nothing is known of: no effect.
-  void lookAgain(const model::NodeName& name);
   /// Pods that these terms mean may not come to that node. The sets are shared: whoever gave them may change
   /// them later, and then calls closingsChanged() for each node. Sets that are empty then are dropped.
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);

@@ -103,7 +103,7 @@ TEST(Bonus, OtherWishesAreAnotherClass) {
   EXPECT_EQ(d.classOf(wishing(1)), d.classOf(wishing(1)));
 }
 
-TEST(Bonus, ThatGrowsIsSeenOnceTheLedgerIsTold) {
+TEST(Bonus, ThatGrowsIsSeenOnceTheDeciderIsTold) {
   Ledger l;
   testNode("empty").gpus(8).addTo(l);
   testNode("full").gpus(4).addTo(l);
@@ -113,10 +113,28 @@ TEST(Bonus, ThatGrowsIsSeenOnceTheLedgerIsTold) {
   const auto c = d.classOf(wishing(1));
   EXPECT_EQ(d.decide(c)->node.text, "full");
   bonuses.of["empty"] = 1000;
-  l.lookAgain(model::NodeName{"empty"});
+  d.bonusChanged(model::NodeName{"empty"});
   EXPECT_EQ(d.decide(c)->node.text, "empty");
-  l.lookAgain(model::NodeName{"of which nobody knows"});
+  d.bonusChanged(model::NodeName{"of which nobody knows"});
   EXPECT_EQ(l.find(model::NodeName{"of which nobody knows"}), nullptr);
+}
+
+TEST(Bonus, ThatGrowsHasNobodyLookedAtWhoWaits) {
+  Ledger l;
+  for (int i = 0; i < 100; ++i) { testNode("node-" + std::to_string(i)).gpus(1).addTo(l); }
+  Bonuses bonuses;
+  Decider d{l};
+  d.setBonus(bonuses.function());
+  const auto c = d.classOf(wishing(2));  // more than any node has
+  EXPECT_EQ(d.look(c, 1000), Decider::Standing::Nowhere);
+  const std::uint64_t before = d.looks();
+  for (int i = 0; i < 100; ++i) {
+    const std::string node = "node-" + std::to_string(i);
+    bonuses.of[node] = 1000;
+    d.bonusChanged(model::NodeName{node});
+  }
+  EXPECT_EQ(d.look(c, 1000), Decider::Standing::Nowhere);
+  EXPECT_EQ(d.looks(), before);
 }
 
 /// The rule, node by node.
@@ -157,7 +175,7 @@ RC_GTEST_PROP(BonusProperty, TheChoiceIsTheRulesAfterAnyChanges, (std::uint64_t 
     if (rng.chance(50)) {
       const std::string node = "node-" + std::to_string(rng.below(8));
       bonuses.of[node] = static_cast<std::int32_t>(rng.below(2) * (1 + rng.below(1000)));
-      l.lookAgain(model::NodeName{node});
+      d.bonusChanged(model::NodeName{node});
     }
     const EquivalenceClass c = classes[rng.below(classes.size())];
     const auto answer = d.decide(c);

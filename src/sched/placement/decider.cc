@@ -25,6 +25,7 @@ struct Order {
   std::vector<std::uint64_t> seen;     // NodeState::versionFor that the key is from; 0: never
   std::vector<std::uint8_t> facts_ok;  // refuseFacts() had nothing to say at that version
   RecentChanges::Moment moment = 0;    // that it is from
+  RecentChanges::Moment bonuses = 0;   // the same, of the log of bonuses
   std::uint64_t epoch = 0;             // of the ranks
   /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
   std::set<std::string> models;
@@ -129,6 +130,17 @@ struct Decider::Impl {
     order.all_models = false;
   }
 
+  /// Nodes that have another bonus now come to stand elsewhere.
+  void followBonuses(Class& c) {
+    Order& order = *c.order;
+    if (c.request.better_with.empty()) { return; }
+    bonuses.since(order.bonuses, [&](NodeIndex i, RecentChanges::Moment) {
+      order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+      return true;
+    });
+    order.bonuses = bonuses.now();
+  }
+
   /// Brings an order up to the ledger's present state.
   const NodeRanking& catchUp(Class& c) {
     names.catchUp(ledger);
@@ -158,6 +170,7 @@ struct Decider::Impl {
       looks += ledger.size() / kNumbersPerLook;
     }
     order.moment = recent.now();
+    followBonuses(c);
     return order.ranking;
   }
 
@@ -182,7 +195,10 @@ struct Decider::Impl {
 
   std::optional<NodeIndex> bestInOrder(EquivalenceClass id, Class& c) {
     const bool known = c.order != nullptr;
-    if (!known) { c.order = std::make_unique<Order>(); }
+    if (!known) {
+      c.order = std::make_unique<Order>();
+      c.order->bonuses = bonuses.now();  // each node is looked at now
+    }
     const auto best = catchUp(c).best();
     c.looks = 0;
     if (!best) { fitsNowhere(c, c.order->moment); }
@@ -350,6 +366,7 @@ struct Decider::Impl {
   const std::size_t most_orders;
   BonusOf bonus_of;
   NodeChanges changes;
+  RecentChanges bonuses;  // nodes that have another one
   NameRanks names;
   ChoiceMemo memo;
   QuotaIndex quotas;
@@ -367,6 +384,10 @@ Decider::~Decider() = default;
 void Decider::setBonus(BonusOf bonus_of) {
   GS_CHECK(impl_->classes.empty(), "a bonus is given before the first request");
   impl_->bonus_of = std::move(bonus_of);
+}
+
+void Decider::bonusChanged(const model::NodeName& node) {
+  if (const auto i = impl_->ledger.indexOf(node)) { impl_->bonuses.note(*i); }
 }
 
 EquivalenceClass Decider::classOf(const PodRequest& request) {

@@ -104,7 +104,7 @@ struct PodRequest {
 /// What a node is better for that has nothing to do with GPUs, as a number: it counts as having so many free
 /// GPUs fewer when equally good nodes are told apart by how full they are. `better_with`: what a pod would
 /// like to find there; what that is only whoever gives this function knows. 0: nothing of it is there.
-/// A function of its arguments and of a state of which Ledger::lookAgain() says where it changed.
+/// A function of its arguments and of a state of which Decider::bonusChanged() is told where it changed.
 using BonusOf = std::function<std::int32_t(const std::vector<model::ObjectKey>& better_with,
                                            const model::NodeName& node)>;
 

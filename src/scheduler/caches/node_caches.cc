@@ -61,9 +61,7 @@ void NodeCaches::take(const controller::Reflector& reflector, controller::Reflec
 void NodeCaches::apply(const controller::Change& change) {
   const auto object = change.object.as<ExtractedCaches>();
   static const std::vector<std::string> kNone;
-  if (index_.put(change.key, object == nullptr ? kNone : object->names)) {
-    changed_.emplace_back(change.key.name);
-  }
+  if (index_.put(change.key, object == nullptr ? kNone : object->names)) { changed_.push_back(change.key); }
 }
 
 void NodeCaches::check(std::vector<std::pair<std::string, std::string>>& checks) const {

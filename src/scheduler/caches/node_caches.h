@@ -40,8 +40,8 @@ class NodeCaches {
   /// False: it is no event of its reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
   void tick(Now now, kapi::Effects& out);
-  /// Nodes of which bonus() says something else since this was last asked.
-  [[nodiscard]] std::vector<model::NodeName> takeChanged() { return std::exchange(changed_, {}); }
+  /// Node objects (namespace, node) of which bonus() and saidOf() say something else since this was last asked.
+  [[nodiscard]] std::vector<model::ObjectKey> takeChanged() { return std::exchange(changed_, {}); }
   /// The kind of which the API server's history went back; "" none.
   [[nodiscard]] std::string_view wentBack() const { return went_back_; }
   /// Adds lines for /readyz, as engine::Informers does.
@@ -65,7 +65,7 @@ class NodeCaches {
   const std::int32_t weight_;
   std::array<controller::Reflector, kKinds> reflectors_;
   CacheIndex index_;
-  std::vector<model::NodeName> changed_;
+  std::vector<model::ObjectKey> changed_;
   std::string_view went_back_;
 };
 

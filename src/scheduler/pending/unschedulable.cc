@@ -209,8 +209,23 @@ void Unschedulable::refresh(bool numbers_too) {
 void Unschedulable::beginRound(bool numbers_too) {
   round_.merge(std::exchange(stale_, {}));
   if (std::exchange(all_stale_, false)) { round_ = c_.engine.queue().unschedulableClasses(); }
-  if (numbers_too) { round_.merge(std::exchange(other_numbers_, {})); }
+  if (numbers_too) {
+    round_.merge(std::exchange(other_numbers_, {}));
+    addThoseWithCaches();
+  }
   round_tells_numbers_ = numbers_too;
+}
+
+/// A cache that comes or goes lets nobody in: nobody is looked at for it, only told.
+void Unschedulable::addThoseWithCaches() {
+  const auto changed = std::exchange(caches_changed_, {});
+  if (changed.empty()) { return; }
+  for (const auto pod_class : c_.engine.queue().unschedulableClasses()) {
+    const auto& caches = c_.engine.decider().request(pod_class).better_with;
+    const bool is_one = std::any_of(caches.begin(), caches.end(),
+                                    [&](const auto& cache) { return changed.contains(cache.ns); });
+    if (is_one) { round_.insert(pod_class); }
+  }
 }
 
 void Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
@@ -270,6 +285,7 @@ void Unschedulable::reset() {
   all_stale_ = false;
   round_.clear();
   other_numbers_.clear();
+  caches_changed_.clear();
   refresh_at_.reset();
   unchecked_ = 0;
   woken_.clear();

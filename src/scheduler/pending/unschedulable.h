@@ -47,6 +47,8 @@ class Unschedulable : public controller::Part {
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
+  /// Kernel caches of this namespace are on other nodes than they were: by the sweep, who waits with them is told.
+  void cachesChanged(const std::string& ns) { caches_changed_.insert(ns); }
   /// Something else is to be said of this class, soon.
   void readSoon(sched::EquivalenceClass pod_class);
   void tellSome();
@@ -68,6 +70,7 @@ class Unschedulable : public controller::Part {
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
   void beginRound(bool numbers_too);
+  void addThoseWithCaches();
   void readAnew(sched::EquivalenceClass pod_class);
   void lookAtAll();
   void noteChanges();
@@ -99,6 +102,7 @@ class Unschedulable : public controller::Part {
   std::set<sched::EquivalenceClass> round_;          // in this one
   bool round_tells_numbers_ = false;                 // as well as kinds
   std::set<sched::EquivalenceClass> other_numbers_;  // they were read: to be told by the sweep
+  std::set<std::string> caches_changed_;             // namespaces
   std::optional<Mono> refresh_at_;
 };
 

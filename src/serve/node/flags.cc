@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
+
 #include "base/clean_path.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
@@ -24,6 +27,36 @@ Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
   return static_cast<std::uint64_t>(*size);
 }
 
+/// The file system that a folder is in, or will be.
+Result<std::uint64_t> bytesOfFileSystem(std::filesystem::path folder) {
+  std::error_code error;
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  const auto space = std::filesystem::space(folder, error);
+  if (error) {
+    return fail(Code::Unavailable,
+                fmt::format("--cache-quota: cannot see how large the file system of {} is: {}",
+                            folder.string(), error.message()));
+  }
+  return space.capacity;
+}
+
+Result<std::uint64_t> quotaOf(const std::string& text, const std::string& store) {
+  if (!text.ends_with('%')) { return sizeOf("--cache-quota", text); }
+  unsigned part = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), part);
+  const bool is_part =
+      read.ec == std::errc{} && read.ptr + 1 == text.data() + text.size() && part >= 1 && part <= 100;
+  if (!is_part) {
+    return fail(Code::Invalid,
+                fmt::format("--cache-quota={} is no part of a file system: write 1% to 100%", text));
+  }
+  const auto all = bytesOfFileSystem(store);
+  if (!all) { return tl::unexpected(all.error()); }
+  return *all / 100 * part;
+}
+
 }  // namespace
 
 void addCacheNode(process::Command command, CacheNodeFlags& f) {
@@ -35,7 +68,9 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .name("--mount-path", f.mount_path,
             "Where pods mount caches: paths inside of Triton's and vLLM's files are written for it")
       .text("--cache-quota", "SIZE", f.quota,
-            "Bytes of all caches: what no cache names and no pod has goes when there are more; 0: no limit")
+            "Bytes of all caches, or such a part of the file system (25%): what no cache names and no pod "
+            "has goes "
+            "when there are more, and then no namespace gets more than its share of it; 0: no limit")
       .duration("--cache-age", f.age, "What no cache names and no pod has goes after this time");
   command.topic("Registries")
       .number("--concurrency", "N", 1, 32, f.concurrency,
@@ -65,7 +100,7 @@ Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundin
 }
 
 Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
-  const auto most = sizeOf("--cache-quota", quota);
+  const auto most = quotaOf(quota, store);
   if (!most) { return tl::unexpected(most.error()); }
   const auto rate = sizeOf("--bandwidth", bandwidth);
   if (!rate) { return tl::unexpected(rate.error()); }
@@ -80,6 +115,7 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
       .keeping = {.root = store, .usage_folder = usage, .sweep = {.quota = *most, .most_age = age}},
       .workers = concurrency,
       .bytes_per_second = *rate,
+      .quota = *most,
       .architecture = mcv::kArchitecture,
       .mount_path = mount_path,
       .limits = {.most_entries = kMostEntries, .most_path_bytes = kMostPathBytes}};

@@ -18,7 +18,7 @@ struct CacheNodeFlags {
   std::string store = "/var/lib/gkm";
   std::string usage = "/run/gkm/usage";
   std::string mount_path = "/cache";
-  std::string quota = "0";
+  std::string quota = "25%";
   Duration age = std::chrono::hours{24};
   int concurrency = 2;
   std::string bandwidth = "0";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <map>
 
 namespace gs::serve {
@@ -34,6 +36,11 @@ TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
   EXPECT_EQ(f.keeper()->bytes_per_second, std::uint64_t{100} << 20);
   f.quota = "200GB";
   EXPECT_NE(f.keeper().error().message.find("--cache-quota=200GB"), std::string::npos);
+  for (const char* part : {"0%", "101%", "%", "-1%", "1.5%", "5 %", "5%%"}) {
+    f.quota = part;
+    ASSERT_FALSE(f.keeper()) << part;
+    EXPECT_NE(f.keeper().error().message.find("1% to 100%"), std::string::npos) << f.keeper().error().message;
+  }
   f.quota = "-1";
   EXPECT_FALSE(f.keeper());
   f.quota = "0";
@@ -41,6 +48,15 @@ TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
     f.store = path;
     EXPECT_FALSE(f.keeper()) << path;
   }
+}
+
+TEST(CacheNodeFlags, AQuotaMayBeAPartOfTheStoresFileSystem) {
+  CacheNodeFlags f;
+  f.store = "/is/not/there/yet";
+  const std::uint64_t all = std::filesystem::space("/").capacity;
+  EXPECT_EQ(f.keeper()->quota, all / 100 * 25);
+  f.quota = "100%";
+  EXPECT_EQ(f.keeper()->keeping.sweep.quota, all / 100 * 100);
 }
 
 TEST(CacheNodeFlags, NoGpuIsLookedForWhereItSaysSo) {

@@ -1,0 +1,68 @@
+#include "cacherim/keeper/shares.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gs::cacherim {
+
+void Shares::areHere(const Here& here) {
+  std::map<std::string, std::uint64_t> of_one;
+  std::map<kcache::Digest, std::uint64_t> each;
+  for (const auto& [ns, images] : here) {
+    std::uint64_t& mine = of_one[ns];
+    for (const auto& [image, bytes] : images) { mine += bytes; }
+    each.insert(images.begin(), images.end());
+  }
+  std::uint64_t all = 0;
+  for (const auto& [image, bytes] : each) { all += bytes; }
+  const MutexLock lock{mutex_};
+  here_ = std::move(of_one);
+  all_here_ = all;
+}
+
+Status Shares::allows(const std::string& ns, std::uint64_t bytes) const {
+  const auto of = [&](const std::map<std::string, std::uint64_t>& each) {
+    const auto it = each.find(ns);
+    return it == each.end() ? 0 : it->second;
+  };
+  const std::uint64_t mine = of(here_) + of(coming_);
+  const std::uint64_t all = all_here_ + all_coming_;
+  const std::uint64_t namespaces = std::max<std::uint64_t>(1, here_.size());
+  const std::uint64_t share = quota_ / namespaces;
+  const bool may =
+      quota_ == 0 || all + bytes <= quota_ || (mine + bytes <= share && all + bytes <= 2 * quota_);
+  if (may) { return {}; }
+  return fail(
+      Code::Unavailable,
+      fmt::format("no room on this node: {} have {} bytes here, and with this image {} or more; all caches "
+                  "have {}; the quota is {} (--cache-quota), and a share of it for each of {} namespaces "
+                  "{}: delete caches, or raise the quota",
+                  ns.empty() ? "the cluster's caches" : fmt::format("the caches of namespace {}", ns), mine,
+                  mine + bytes, all, quota_, namespaces, share));
+}
+
+Status Shares::Coming::couldAdd(std::uint64_t bytes) const {
+  const MutexLock lock{shares_.mutex_};
+  return shares_.allows(ns_, bytes);
+}
+
+Status Shares::Coming::add(std::uint64_t bytes) {
+  const MutexLock lock{shares_.mutex_};
+  if (Status may = shares_.allows(ns_, bytes); !may) { return may; }
+  bytes_ += bytes;
+  shares_.coming_[ns_] += bytes;
+  shares_.all_coming_ += bytes;
+  return {};
+}
+
+Shares::Coming::~Coming() {
+  const MutexLock lock{shares_.mutex_};
+  shares_.all_coming_ -= bytes_;
+  const auto it = shares_.coming_.find(ns_);
+  if (it == shares_.coming_.end()) { return; }  // nothing was added by anybody
+  it->second -= bytes_;
+  if (it->second == 0) { shares_.coming_.erase(it); }
+}
+
+}  // namespace gs::cacherim
