@@ -42,7 +42,7 @@ class Keeping {
     Duration sweep_every = std::chrono::minutes{1};
     Duration lock_limit = std::chrono::seconds{1};
   };
-  /// `store` and `claims` outlive it, and `shares` the jobs, too.
+  /// `store`, `claims` and `shares` outlive it.
   Keeping(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage, Disk disk);
 
   /// What was placed before. Call once, first.

@@ -24,11 +24,14 @@
 namespace gs::cacherim {
 
 class Shares {
+ private:
+  struct Board;
+
  public:
-  /// What one image that comes has so far. Goes with the last who has it; the Shares outlive it.
+  /// What one image that comes has so far. Goes with the last who has it.
   class Coming {
    public:
-    Coming(Shares& shares, std::string ns) : shares_{shares}, ns_{std::move(ns)} {}
+    Coming(const Shares& shares, std::string ns) : board_{shares.board_}, ns_{std::move(ns)} {}
     Coming(const Coming&) = delete;
     Coming& operator=(const Coming&) = delete;
     ~Coming();
@@ -38,27 +41,31 @@ class Shares {
     [[nodiscard]] Status couldAdd(std::uint64_t bytes) const;
 
    private:
-    Shares& shares_;
+    const std::shared_ptr<Board> board_;
     const std::string ns_;
     std::uint64_t bytes_ = 0;
   };
 
   /// 0: no limit.
-  explicit Shares(std::uint64_t quota) : quota_{quota} {}
+  explicit Shares(std::uint64_t quota) : board_{std::make_shared<Board>(quota)} {}
 
   /// What is there: the bytes of each image, by namespace, with those that want something and have nothing.
   using Here = std::map<std::string, std::map<kcache::Digest, std::uint64_t>>;
   void areHere(const Here& here);
 
  private:
-  [[nodiscard]] Status allows(const std::string& ns, std::uint64_t bytes) const GS_REQUIRES(mutex_);
+  struct Board {
+    explicit Board(std::uint64_t of) : quota{of} {}
+    [[nodiscard]] Status allows(const std::string& ns, std::uint64_t bytes) const GS_REQUIRES(mutex);
 
-  const std::uint64_t quota_;
-  mutable Mutex mutex_;
-  std::map<std::string, std::uint64_t> here_ GS_GUARDED_BY(mutex_);
-  std::map<std::string, std::uint64_t> coming_ GS_GUARDED_BY(mutex_);
-  std::uint64_t all_here_ GS_GUARDED_BY(mutex_) = 0;
-  std::uint64_t all_coming_ GS_GUARDED_BY(mutex_) = 0;
+    const std::uint64_t quota;
+    mutable Mutex mutex;
+    std::map<std::string, std::uint64_t> here GS_GUARDED_BY(mutex);
+    std::map<std::string, std::uint64_t> coming GS_GUARDED_BY(mutex);
+    std::uint64_t all_here GS_GUARDED_BY(mutex) = 0;
+    std::uint64_t all_coming GS_GUARDED_BY(mutex) = 0;
+  };
+  const std::shared_ptr<Board> board_;  // with all that comes
 };
 
 }  // namespace gs::cacherim
