@@ -63,13 +63,18 @@ Status FolderWriter::folder(const kcache::Placed& folder) {
 }
 
 Status FolderWriter::create(const kcache::Placed& file) {
-  const auto at = open(folderAbove(file.path), true);
-  if (!at) { return tl::unexpected(at.error()); }
+  std::string above = folderAbove(file.path);
+  if (!above_.valid() || above != above_path_) {
+    auto at = open(above, true);
+    if (!at) { return tl::unexpected(at.error()); }
+    above_ = *std::move(at);
+    above_path_ = std::move(above);
+  }
   const std::string name = fileOf(file.path);
-  if (file.replaces && ::unlinkat(at->get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+  if (file.replaces && ::unlinkat(above_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
     return cannot("replace", file.path);
   }
-  to_ = Fd{::openat(at->get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  to_ = Fd{::openat(above_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (!to_.valid() || ::fchmod(to_.get(), file.is_executable ? 0755 : 0644) != 0) {
     return cannot("create", file.path);
   }

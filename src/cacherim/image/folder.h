@@ -38,8 +38,10 @@ class FolderWriter final : public LayerTaker {
   const std::optional<std::string> root_;
   kcache::Placed file_;  // that is being written
   net::Fd to_;
-  std::string text_;      // of one that is changed, or the manifest
-  bool is_kept_ = false;  // in `text_`
+  net::Fd above_;           // the folder of the last file, ...
+  std::string above_path_;  // ... which is this one
+  std::string text_;        // of one that is changed, or the manifest
+  bool is_kept_ = false;    // in `text_`
   std::string manifest_;
   std::int64_t files_ = 0;
   std::int64_t bytes_ = 0;

@@ -131,8 +131,10 @@ class Fetch {
     HashedWriter hashed{writer};
     Fitting fitting{hashed, how_.coming};
     if (Status read = readLayer(feed, rules_, fitting); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
+    auto files = hashed.finish();
+    if (!files) { return because(files.error()); }
     if (how_.totals != nullptr) { how_.totals->unpacked += writer.bytes(); }
-    const auto record = draft->read(layer.digest, hashed.finish());
+    const auto record = draft->read(layer.digest, *std::move(files));
     if (!record) { return because(record.error()); }
     return publishLayer(*draft, *record, how_.clock.now().wall,
                         [this](const StoreStep& step) { return atStore(step); });

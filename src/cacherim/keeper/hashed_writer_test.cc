@@ -42,19 +42,32 @@ TEST(HashedWriter, HandsAllOnAndHashesTheFilesOfTheCache) {
   ASSERT_TRUE(give(writer, {.where = Where::Cache, .path = "K/a"}, {"one ", "and ", "two"}));
   ASSERT_TRUE(give(writer, {.where = Where::Manifest}, {"{}"}));
   ASSERT_TRUE(give(writer, {.where = Where::Cache, .path = "K/empty", .is_executable = true}, {}));
-  EXPECT_EQ(paper.taken, "K/K/a=one and two;={};K/empty=;");
   const auto files = writer.finish();
-  EXPECT_EQ(files, (std::map<std::string, StoredFile>{{"K/a", {sha256Hex("one and two"), false, 11}},
-                                                      {"K/empty", {sha256Hex(""), true, 0}}}));
+  EXPECT_EQ(paper.taken, "K/K/a=one and two;={};K/empty=;");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(*files, (std::map<std::string, StoredFile>{{"K/a", {sha256Hex("one and two"), false, 11}},
+                                                       {"K/empty", {sha256Hex(""), true, 0}}}));
 }
 
-TEST(HashedWriter, AFileThatWasNotTakenWholeIsNone) {
+TEST(HashedWriter, WhatIsRefusedIsSaidByALaterCallOrAtTheEnd) {
   Paper paper;
   paper.room = 10;
+  {
+    HashedWriter writer{paper};
+    EXPECT_TRUE(give(writer, {.where = Where::Cache, .path = "a"}, {"1"}));
+    static_cast<void>(give(writer, {.where = Where::Cache, .path = "b"}, {"123", "45678"}));
+    const auto files = writer.finish();
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.error().message, "it is full");
+  }
   HashedWriter writer{paper};
-  EXPECT_TRUE(give(writer, {.where = Where::Cache, .path = "a"}, {"1"}));
-  EXPECT_FALSE(give(writer, {.where = Where::Cache, .path = "b"}, {"123", "45678"}));
-  EXPECT_EQ(writer.finish().size(), 1U);
+  Status out;
+  for (int i = 0; out && i < 1000; ++i) {
+    out = give(writer, {.where = Where::Cache, .path = "c"}, {"123456"});
+  }
+  ASSERT_FALSE(out) << "nobody unpacks on and on for a disk that is full";
+  EXPECT_EQ(out.error().message, "it is full");
+  EXPECT_EQ(writer.endFile().error().message, "it is full");
 }
 
 TEST(HashedWriter, WhoeverGivesUpWaitsForNobody) {
