@@ -59,6 +59,10 @@ Result<std::vector<kcache::CacheGpu>> gpusOf(const agent::Look& look) {
   return out;
 }
 
+std::string whyNoGpus(const agent::Look& look) {
+  return look || look.error().kind != agent::Fault::Kind::Absent ? "" : look.error().text;
+}
+
 std::vector<kcache::CacheGpu> stubGpus() {
   const kcache::CacheGpu first{.id = 0,
                                .product = "STUBBED Aldebaran/MI200 [Instinct MI210]",

@@ -14,6 +14,8 @@ namespace gs::mcv {
 /// Those that are lost, or of which the driver does not say what code they run, are left out. NVIDIA's come
 /// first, each vendor's in the order of the bus.
 [[nodiscard]] Result<std::vector<kcache::CacheGpu>> gpusOf(const agent::Look& look);
+/// Of a machine without a driver: why no GPU is found; "" otherwise.
+[[nodiscard]] std::string whyNoGpus(const agent::Look& look);
 /// Two that are not there, for trying.
 [[nodiscard]] std::vector<kcache::CacheGpu> stubGpus();
 

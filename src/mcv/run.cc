@@ -364,8 +364,11 @@ class Run {
   /// None: nothing is checked.
   Result<std::vector<kcache::CacheGpu>> gpusToCheck() {
     if (o_.no_gpu) { return std::vector<kcache::CacheGpu>{}; }
-    auto gpus = gpusOf(in_.gpus.look());
-    if (gpus && gpus->empty()) { log::warn("no GPU is found here: the cache is extracted unchecked"); }
+    const auto look = in_.gpus.look();
+    auto gpus = gpusOf(look);
+    if (gpus && gpus->empty()) {
+      log::warn("no GPU is found here: the cache is extracted unchecked", {{"why", whyNoGpus(look)}});
+    }
     return gpus;
   }
 
@@ -392,8 +395,12 @@ class Run {
   // ---- GPUs
 
   int gpuInfo() {
-    const auto gpus = o_.stub ? Result<std::vector<kcache::CacheGpu>>{stubGpus()} : gpusOf(in_.gpus.look());
+    const auto look = o_.stub ? agent::Look{} : in_.gpus.look();
+    const auto gpus = o_.stub ? Result<std::vector<kcache::CacheGpu>>{stubGpus()} : gpusOf(look);
     if (!gpus) { return failed(gpus.error(), kWrong); }
+    if (const std::string why = whyNoGpus(look); !why.empty()) {
+      log::warn("no GPU is found here", {{"why", why}});
+    }
     if (asJson()) { return printed(fleetOf(*gpus)); }
     in_.out << fleetText(*gpus);
     return kDone;

@@ -97,15 +97,15 @@ TEST_F(NodeCachesTest, SaysWhatAPodFinds) {
 
 TEST_F(NodeCachesTest, TellsOfNodesThatAreWorthSomethingElseNow) {
   listBoth({cachesOn("ml", "a", {"own"}), cachesOn("ml", "b", {})}, {});
-  EXPECT_EQ(caches.takeChanged(), (std::vector<model::NodeName>{kNodeA}));
+  EXPECT_EQ(caches.takeChanged(), (std::vector<model::ObjectKey>{{"ml", "a"}}));
   watched(kapi::WatchType::Modified, cachesOn("ml", "a", {"own"}, 11), 11);
   EXPECT_TRUE(caches.takeChanged().empty()) << "progress, say";
   watched(kapi::WatchType::Modified, cachesOn("ml", "a", {}, 12), 12);
-  EXPECT_EQ(caches.takeChanged(), (std::vector<model::NodeName>{kNodeA}));
+  EXPECT_EQ(caches.takeChanged(), (std::vector<model::ObjectKey>{{"ml", "a"}}));
   watched(kapi::WatchType::Modified, cachesOn("ml", "b", {"own"}, 13), 13);
-  EXPECT_EQ(caches.takeChanged(), (std::vector<model::NodeName>{kNodeB}));
+  EXPECT_EQ(caches.takeChanged(), (std::vector<model::ObjectKey>{{"ml", "b"}}));
   watched(kapi::WatchType::Deleted, cachesOn("ml", "b", {"own"}, 14), 14);
-  EXPECT_EQ(caches.takeChanged(), (std::vector<model::NodeName>{kNodeB}));
+  EXPECT_EQ(caches.takeChanged(), (std::vector<model::ObjectKey>{{"ml", "b"}}));
   EXPECT_EQ(caches.bonus({{"ml", "own"}}, kNodeB), 0);
 }
 
