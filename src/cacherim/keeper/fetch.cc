@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/mutant.h"
-#include "cacherim/image/folder.h"
-#include "cacherim/keeper/hashed_writer.h"
+#include "cacherim/keeper/draft_writer.h"
 #include "kcache/content/labels.h"
 #include "kcache/content/paths.h"
 
@@ -118,7 +117,7 @@ class Fetch {
       if (!made) { return because(made.error()); }
       draft.emplace(*std::move(made));
     }
-    FolderWriter writer{draft->folder(), std::nullopt};
+    DraftWriter writer{*draft};
     const LayerFeed feed = [&](const ByteSink& sink) {
       return source_.blob(reference_, layer, [&](std::string_view piece) {
         if (how_.pace && !how_.pace(piece.size())) { return false; }
@@ -128,14 +127,13 @@ class Fetch {
         return sink(piece);
       });
     };
-    HashedWriter hashed{writer};
-    Fitting fitting{hashed, how_.coming};
+    Fitting fitting{writer, how_.coming};
     if (Status read = readLayer(feed, rules_, fitting); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
-    auto files = hashed.finish();
-    if (!files) { return because(files.error()); }
-    if (how_.totals != nullptr) { how_.totals->unpacked += writer.bytes(); }
-    const auto record = draft->read(layer.digest, *std::move(files));
+    const auto record = writer.finish(layer.digest);
     if (!record) { return because(record.error()); }
+    if (how_.totals != nullptr) {
+      for (const auto& [path, file] : record->files) { how_.totals->unpacked += file.size; }
+    }
     return publishLayer(*draft, *record, how_.clock.now().wall,
                         [this](const StoreStep& step) { return atStore(step); });
   }

@@ -24,15 +24,6 @@ std::optional<std::size_t> filesFolderOf(std::string_view key) {
   return read.ec == std::errc{} && read.ptr == key.data() + 2 ? std::optional{out} : std::nullopt;
 }
 
-/// The folder of this path, "" or with '/' behind it, below `root`.
-Result<Fd> folderBelow(int root, std::string_view path) {
-  auto out = Disk::openFolder(root, ".");
-  for (; out && !path.empty(); path.remove_prefix(path.find('/') + 1)) {
-    out = Disk::openFolder(out->get(), std::string{path.substr(0, path.find('/'))});
-  }
-  return out;
-}
-
 }  // namespace
 
 // ---- Drafts
@@ -150,17 +141,16 @@ Status Store::forget(const StoredFiles& files, StoredFiles::const_iterator end) 
   return {};
 }
 
-/// Takes `name`, whose content `file` says, out of its folder.
-Status Store::keep(int folder, const std::string& name, const StoredFile& file) {
+/// Takes it out of a draft's folder, unless there is one like it.
+Status Store::keep(int folder, const StoredFile& file) {
   const std::string key = file.key();
   if (files_.contains(key)) {
     counters_.bytes_shared += file.size;
-    return disk_.remove(folder, name);
+    return disk_.remove(folder, key);
   }
   const auto to = makeFilesFolder(key);
   if (!to) { return because(to.error()); }
-  if (Status out = disk_.setMode(folder, name, file.mode()); !out) { return out; }
-  if (Status out = disk_.rename(folder, name, *to, key); !out) { return out; }
+  if (Status out = disk_.rename(folder, key, *to, key); !out) { return out; }
   files_.emplace(key, Known{.size = file.size});
   bytes_ += file.size;
   counters_.bytes_new += file.size;
@@ -180,19 +170,9 @@ Status Store::writeRecord(const std::string& name, const std::string& text, Wall
 
 /// Each counts at once: whoever has the next turn may take others away.
 Status Store::keepSome(const Draft& draft, const StoredFiles& files, StoredFiles::const_iterator& next) {
-  Fd at;
-  std::string last = "/";  // the folder that `at` is
   for (std::size_t left = kMostAtOnce; left > 0 && next != files.end(); --left, ++next) {
-    const auto& [path, file] = *next;
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    if (folder != last) {
-      auto open = folderBelow(draft.folder(), folder);
-      if (!open) { return because(open.error()); }
-      at = *std::move(open);
-      last = folder;
-    }
-    if (Status out = keep(at.get(), path.substr(folder.size()), file); !out) { return out; }
-    ++files_.at(file.key()).records;
+    if (Status out = keep(draft.folder(), next->second); !out) { return out; }
+    ++files_.at(next->second.key()).records;
   }
   return {};
 }
@@ -214,11 +194,9 @@ void Store::dropKept(const StoredFiles& files, StoredFiles::const_iterator end) 
   static_cast<void>(forget(files, end));
 }
 
-Status Store::publishLayer(Draft draft, const kcache::Digest& layer, Wall now) {
-  if (hasLayer(layer)) { return {}; }
-  const auto record = draft.read(layer);
-  if (!record) { return because(record.error()); }
-  return cacherim::publishLayer(draft, *record, now, [this](const StoreStep& step) { return step(*this); });
+Status Store::publishLayer(const Draft& draft, const LayerRecord& record, Wall now) {
+  if (hasLayer(record.layer)) { return {}; }
+  return cacherim::publishLayer(draft, record, now, [this](const StoreStep& step) { return step(*this); });
 }
 
 Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {

@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "cacherim/disk/disk.h"
 #include "cacherim/store/store_records.h"
 
@@ -66,20 +67,33 @@ struct TreeEdit {
 using TreeExtras = std::function<Status(const TreeEdit& edit)>;
 
 /// A folder of one's own below tmp/, gone with what is in it unless it is published. The Store outlives it.
+/// Files that are to be the store's lie in it by StoredFile::key(), each content once, with the modes that they
+/// will have.
 class Draft {
  public:
   Draft(Draft&& other) noexcept;
   Draft& operator=(Draft&&) = delete;
   ~Draft();
-  /// To fill with files and folders: what lies here will lie below the root of a cache.
   [[nodiscard]] int folder() const { return folder_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // What takes long. Any thread may do it, also while others are at the store.
+  // What takes long. Any thread may do it, also while others are at the store; one at a time on one draft.
 
-  /// All that lies in it, as what a layer has. Files are hashed, but for those that somebody has `hashed` by
-  /// path while they were written.
-  [[nodiscard]] Result<LayerRecord> read(const kcache::Digest& layer, StoredFiles hashed = {}) const;
+  /// A file on its way, hashed as it is written.
+  class NewFile {
+   public:
+    [[nodiscard]] Status write(std::string_view bytes);
+
+   private:
+    friend class Draft;
+    Fd fd_;
+    bool executable_ = false;
+    std::uint64_t size_ = 0;
+    Sha256 hash_;
+  };
+  [[nodiscard]] Result<NewFile> begin(bool executable) const;
+  /// It lies there by its key.
+  [[nodiscard]] Result<StoredFile> end(NewFile& file) const;
   /// What is to be a tree. Its layers stay while this goes on: the caller sees to it.
   [[nodiscard]] Result<NewTree> plan(const TreePlan& of) const;
   /// Fills this one with the files that `extras` puts, and the plan with what they are.
@@ -147,8 +161,8 @@ class Store {
   ~Store() = default;
 
   [[nodiscard]] Result<Draft> draft();
-  /// All that lies in the draft is what this layer has. The caller has checked that. Twice is fine.
-  [[nodiscard]] Status publishLayer(Draft draft, const kcache::Digest& layer, Wall now);
+  /// What a layer has; its files lie in the draft. The caller has checked that. Twice is fine.
+  [[nodiscard]] Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now);
   /// Its steps. Some files of a draft are the store's from here on: those from `next` on, which is moved.
   [[nodiscard]] Status keepSome(const Draft& draft, const StoredFiles& files,
                                 StoredFiles::const_iterator& next);
@@ -218,7 +232,7 @@ class Store {
   [[nodiscard]] std::string newName() { return std::to_string(next_++); }
   [[nodiscard]] int filesFolder(const StoredFile& file) const;
   [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
-  [[nodiscard]] Status keep(int folder, const std::string& name, const StoredFile& file);
+  [[nodiscard]] Status keep(int folder, const StoredFile& file);
   [[nodiscard]] Status writeRecord(const std::string& name, const std::string& text, Wall now);
   void note(const StoredFiles& files);
   [[nodiscard]] Status forget(const StoredFiles& files) { return forget(files, files.end()); }
@@ -251,8 +265,7 @@ class Store {
 using StoreStep = std::function<Status(Store& store)>;
 using StoreTurn = std::function<Status(const StoreStep& step)>;
 
-/// Store::publishLayer() of what Draft::read() gave of a layer that the store does not have: what takes long
-/// is done without a turn.
+/// Store::publishLayer() of a layer that the store does not have: what takes long is done without a turn.
 [[nodiscard]] Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now,
                                   const StoreTurn& turn);
 /// The same for a tree that the store does not have.

@@ -74,11 +74,27 @@ class StoreTest : public testing::Test {
     store_ = std::make_unique<Store>(std::move(*opened));
     return *store_;
   }
+  /// The layer's files, in a draft; what the layer has.
+  static LayerRecord fillDraft(const Draft& draft, const std::string& name, const Content& content) {
+    LayerRecord out{digest(name), {}, {}};
+    for (const auto& [path, text] : content) {
+      const bool runs = path.starts_with('*');
+      if (path.ends_with('/')) {
+        out.folders.push_back(path.substr(0, path.size() - 1));
+        continue;
+      }
+      auto file = draft.begin(runs);
+      EXPECT_TRUE(file && file->write(text));
+      const auto stored = draft.end(*file);
+      EXPECT_TRUE(stored);
+      out.files.emplace(runs ? path.substr(1) : path, *stored);
+    }
+    return out;
+  }
   static Status putLayer(Store& store, const std::string& name, const Content& content, Wall now) {
-    auto draft = store.draft();
+    const auto draft = store.draft();
     if (!draft) { return tl::unexpected<Error>(draft.error()); }
-    if (Status filled = fill(draft->path(), content); !filled) { return filled; }
-    return store.publishLayer(std::move(*draft), digest(name), now);
+    return store.publishLayer(*draft, fillDraft(*draft, name, content), now);
   }
   void put(Store& store, const std::string& image, const std::vector<std::string>& layers) const {
     std::vector<kcache::Digest> digests;

@@ -1,47 +1,18 @@
 // What takes long of publishing, and the order of the steps.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
-#include "base/hash.h"
 #include "cacherim/store/store.h"
 
 namespace gs::cacherim {
 namespace {
 
-/// `record` has it already if it was hashed.
-Status hashFile(int folder, const Disk::Entry& entry, const std::string& path, LayerRecord& record) {
-  const auto known = record.files.find(path);
-  const bool is_known = known != record.files.end() && known->second.size == entry.size;
-  if (is_known) { return {}; }
-  auto hex = Disk::hash(folder, entry.name);
-  if (!hex) { return because(hex.error()); }
-  record.files.insert_or_assign(path, StoredFile{std::move(*hex), (entry.mode & 0111U) != 0, entry.size});
-  return {};
-}
-
-/// All below an open folder of a draft; `path` is where it will be, "" at the root.
-Status hashFolder(int folder, const std::string& path, LayerRecord& record) {
-  const auto entries = Disk::list(folder);
-  if (!entries) { return because(entries.error()); }
-  for (const Disk::Entry& entry : *entries) {
-    const std::string below = path.empty() ? entry.name : path + '/' + entry.name;
-    if (!isStorePath(below)) {
-      return fail(Code::Invalid, fmt::format("{}: a name too long, or too deep", below));
-    }
-    if (entry.isFile()) {
-      if (Status out = hashFile(folder, entry, below, record); !out) { return out; }
-    } else if (entry.isFolder()) {
-      record.folders.push_back(below);
-      const auto next = Disk::openFolder(folder, entry.name);
-      if (!next) { return because(next.error()); }
-      if (Status out = hashFolder(next->get(), below, record); !out) { return out; }
-    } else {
-      return fail(Code::Invalid, fmt::format("{}: neither a file nor a folder", below));
-    }
-  }
-  return {};
-}
+constexpr const char* kBeingWritten = "new";  // no key is that
 
 /// A pod's user, whoever that is, may make files beside those of the tree: in the pod's own layer above it
 /// (nobody on this machine gets here, see trees/).
@@ -75,9 +46,31 @@ Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
 
 }  // namespace
 
-Result<LayerRecord> Draft::read(const kcache::Digest& layer, StoredFiles hashed) const {
-  LayerRecord out{layer, {}, std::move(hashed)};
-  if (Status read = hashFolder(folder(), "", out); !read) { return because(read.error()); }
+Status Draft::NewFile::write(std::string_view bytes) {
+  hash_.update(bytes);
+  size_ += bytes.size();
+  const int error = writeBytes(fd_.get(), bytes);
+  return error == 0 ? Status{} : fail(Code::Unavailable, fmt::format("write: {}", std::strerror(error)));
+}
+
+Result<Draft::NewFile> Draft::begin(bool executable) const {
+  NewFile out;
+  out.executable_ = executable;
+  out.fd_ =
+      Fd{::openat(folder(), kBeingWritten, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  // Whatever the process lets new files be.
+  if (!out.fd_.valid() || ::fchmod(out.fd_.get(), StoredFile{"", executable}.mode()) != 0) {
+    return fail(Code::Unavailable, fmt::format("create a file in {}: {}", path_, std::strerror(errno)));
+  }
+  return out;
+}
+
+Result<StoredFile> Draft::end(NewFile& file) const {
+  StoredFile out{file.hash_.hex(), file.executable_, file.size_};
+  file.fd_ = Fd{};
+  if (::renameat(folder(), kBeingWritten, folder(), out.key().c_str()) != 0) {
+    return fail(Code::Unavailable, fmt::format("rename in {}: {}", path_, std::strerror(errno)));
+  }
   return out;
 }
 
@@ -101,10 +94,13 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
                          if (!isStorePath(path)) {
                            return fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path));
                          }
-                         const auto at = folderOf(store_->disk_, folder(), path);
-                         if (!at) { return because(at.error()); }
-                         put.insert_or_assign(path, StoredFile{sha256Hex(bytes), false, bytes.size()});
-                         return store_->disk_.putFile(at->folder.get(), at->name, bytes, 0644);
+                         auto file = begin(false);
+                         if (!file) { return because(file.error()); }
+                         if (Status out = file->write(bytes); !out) { return out; }
+                         auto stored = end(*file);
+                         if (!stored) { return because(stored.error()); }
+                         put.insert_or_assign(path, *std::move(stored));
+                         return {};
                        }});
   for (const auto& [path, file] : put) { tree.files.insert_or_assign(path, file); }
   return out;

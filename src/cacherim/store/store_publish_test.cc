@@ -1,10 +1,7 @@
 // The steps of publishing: what takes long is done while others may be at the store.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 
-#include "base/hash.h"
 #include "cacherim/store/store_fixture_test.h"
 
 namespace gs::cacherim {
@@ -34,9 +31,10 @@ class StorePublish : public StoreTest {
       return out;
     };
   }
-  Status publish(const Draft& draft, Store& store) {
-    const auto record = draft.read(digest("one"));
-    return record ? publishLayer(draft, *record, now_, turn(store)) : because(record.error());
+  Status publish(const Content& content, Store& store) {
+    const auto draft = store.draft();
+    EXPECT_TRUE(draft);
+    return publishLayer(*draft, fillDraft(*draft, "one", content), now_, turn(store));
   }
   static Status putMine(const TreeEdit& edit) { return edit.put("k/a.json", "mine"); }
   Status publishImage(Store& store) {
@@ -52,10 +50,8 @@ class StorePublish : public StoreTest {
 
 TEST_F(StorePublish, WhoHasTheTurnNeverWaitsForTheDiskAndNobodyLinksInIt) {
   Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), kOne));
   in_a_turn_.clear();
-  ASSERT_TRUE(publish(*draft, store));
+  ASSERT_TRUE(publish(kOne, store));
   ASSERT_TRUE(publishImage(store));
   EXPECT_EQ(in_a_turn_["syncfs"], 0);
   EXPECT_EQ(in_a_turn_["link"], 0);
@@ -67,12 +63,10 @@ TEST_F(StorePublish, WhoHasTheTurnNeverWaitsForTheDiskAndNobodyLinksInIt) {
 /// What a power failure leaves is in order because of this order.
 TEST_F(StorePublish, FilesAreOnTheDiskBeforeWhatCountsOnThem) {
   Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), kOne));
-  const auto record = draft->read(digest("one"));
-  ASSERT_TRUE(record);
+  const auto draft = store.draft();
+  ASSERT_TRUE(draft);
   calls_.clear();
-  ASSERT_TRUE(publishLayer(*draft, *record, now_, turn(store)));
+  ASSERT_TRUE(publishLayer(*draft, fillDraft(*draft, "one", kOne), now_, turn(store)));
   const auto files_at = std::find(calls_.begin(), calls_.end(), "syncfs");
   EXPECT_EQ(std::count(calls_.begin(), files_at, "rename"), 2) << "both files have their names";
   EXPECT_EQ(std::count(files_at, calls_.end(), "rename"), 1) << "the record";
@@ -87,13 +81,11 @@ TEST_F(StorePublish, FilesAreOnTheDiskBeforeWhatCountsOnThem) {
 
 TEST_F(StorePublish, ATurnIsNoLongerForALayerWithMoreFiles) {
   Store& store = opened();
-  auto draft = store.draft();
   Content many;
   for (int i = 0; i < 2'500; ++i) { many["k/" + std::to_string(i)] = std::to_string(i); }
-  ASSERT_TRUE(draft && fill(draft->path(), many));
   int most = 0;
   before_turn_ = [&] { most = std::max(most, std::exchange(in_a_turn_["rename"], 0)); };
-  ASSERT_TRUE(publish(*draft, store));
+  ASSERT_TRUE(publish(many, store));
   EXPECT_GT(most, 0);
   EXPECT_LE(most, 1'024);
   EXPECT_EQ(store.layer(digest("one"))->files.size(), 2'500U);
@@ -104,45 +96,15 @@ TEST_F(StorePublish, ATurnIsNoLongerForALayerWithMoreFiles) {
 TEST_F(StorePublish, WhatCameBeforeAnErrorIsGone) {
   int renames = 0;
   Store& store = open([&](std::string_view call) { return call == "rename" && ++renames > 1'500 ? EIO : 0; });
-  auto draft = store.draft();
   Content many;
   for (int i = 0; i < 2'000; ++i) { many["k/" + std::to_string(i)] = std::to_string(i); }
-  ASSERT_TRUE(draft && fill(draft->path(), many));
-  EXPECT_FALSE(publish(*draft, store));
+  EXPECT_FALSE(publish(many, store));
   EXPECT_EQ(store.bytes(), 0U);
   EXPECT_EQ(bytesOnDisk(), 0U);
 }
 
-TEST_F(StorePublish, FilesAreHashedBeforeTheTurn) {
-  Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), {{"a", "aaaa"}}));
-  const std::string path = draft->path() + "/a";
-  // What is no file cannot be hashed any more, and can be renamed.
-  before_turn_ = [&] {
-    if (turns_ != 1) { return; }
-    std::filesystem::remove(path);
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  };
-  EXPECT_TRUE(publish(*draft, store));
-  EXPECT_EQ(store.layer(digest("one"))->files.at("a").size, 4U);
-}
-
-TEST_F(StorePublish, WhatWasHashedWhileItWasWrittenIsNotReadAgain) {
-  Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), {{"a", "aaaa"}, {"b", "bbbb"}, {"c", "cc"}}));
-  const StoredFile told{std::string(64, '1'), true, 4};
-  const auto record = draft->read(digest("one"), {{"a", told}, {"c", told}});
-  EXPECT_EQ(record->files.at("a"), told);
-  EXPECT_EQ(record->files.at("b"), (StoredFile{sha256Hex("bbbb"), false, 4}));
-  EXPECT_EQ(record->files.at("c"), (StoredFile{sha256Hex("cc"), false, 2}));  // it has another size
-}
-
 TEST_F(StorePublish, FilesStayBetweenTheStepsThoughNothingNamesThem) {
   Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), kOne));
   before_turn_ = [&] {
     if (turns_ != 2) { return; }
     // Another layer with the same file comes and goes.
@@ -151,7 +113,7 @@ TEST_F(StorePublish, FilesStayBetweenTheStepsThoughNothingNamesThem) {
         store.sweep({}, {.layer_grace = std::chrono::seconds{1}}, now_ + std::chrono::hours{1});
     ASSERT_EQ(swept->layers.size(), 1U);
   };
-  ASSERT_TRUE(publish(*draft, store));
+  ASSERT_TRUE(publish(kOne, store));
   put(store, "image", {"one"});
   EXPECT_TRUE(store.verify(digest("image")));
 }
@@ -178,13 +140,11 @@ TEST_F(StorePublish, WhatATreeThatCannotBeMadeHasPutIsGoneAtOnce) {
 
 TEST_F(StorePublish, WhoIsSecondLeavesNothing) {
   Store& store = opened();
-  auto draft = store.draft();
-  ASSERT_TRUE(draft && fill(draft->path(), kOne));
   before_turn_ = [&] {
     if (turns_ == 2) { ASSERT_TRUE(putLayer(store, "one", kOne, now_)); }
     if (turns_ == 5) { put(store, "image", {"one"}); }
   };
-  ASSERT_TRUE(publish(*draft, store));
+  ASSERT_TRUE(publish(kOne, store));
   ASSERT_TRUE(publishImage(store));
   EXPECT_EQ(turns_, 5) << "files, record; drafts, extras, name";
   EXPECT_EQ(readFolder(store.treeRoot(digest("image"))), kOne);
