@@ -45,7 +45,7 @@ YAML
 provider_kubeconfig gkm-system gkm-agent >"$CASE_DIR/agent.kubeconfig"
 eventually "the registry" listens cat "$CASE_DIR/registry.log"
 run_helper agent env NO_GPU=true "$GS_BIN/gkm-agent" --kubeconfig="$CASE_DIR/agent.kubeconfig" --node-name=node-a --store="$STORE" \
-  --usage="$CASE_DIR/usage" --health-probe-bind-address=127.0.0.1:8081 --concurrency=16
+  --usage="$CASE_DIR/usage" --health-probe-bind-address=127.0.0.1:8081 --concurrency=16 --cache-quota=0 # until the disk says no
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 run_helper operator "$GS_BIN/gkm-operator" --kubeconfig="$CASE_DIR/operator.kubeconfig" --lease-namespace=gkm-system --identity=operator \
   --health-probe-bind-address=127.0.0.1:8082 --webhook-bind-address=127.0.0.1:9443 --metrics-bind-address=0 --leader-elect
