@@ -64,9 +64,12 @@ TEST_F(DraftWriterTest, FilesOfTheCacheLieInTheDraftByTheirContent) {
 TEST_F(DraftWriterTest, WhatTheStoreCannotHaveIsRefused) {
   DraftWriter writer{*draft_};
   const std::string bad = std::string(256, 'x');
-  EXPECT_EQ(writer.folder({.where = Where::Cache, .path = bad, .is_folder = true}).error().code,
-            Code::Invalid);
-  EXPECT_EQ(give(writer, {.where = Where::Cache, .path = "a/../b"}, {"1"}).error().code, Code::Invalid);
+  const Status folder = writer.folder({.where = Where::Cache, .path = bad, .is_folder = true});
+  const Status file = give(writer, {.where = Where::Cache, .path = "a/../b"}, {"1"});
+  ASSERT_FALSE(folder);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(folder.error().code, Code::Invalid);
+  EXPECT_EQ(file.error().code, Code::Invalid);
 }
 
 TEST_F(DraftWriterTest, WhatTheDiskSaysIsSaidByALaterCallOrAtTheEnd) {

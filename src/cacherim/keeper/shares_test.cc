@@ -86,8 +86,12 @@ RC_GTEST_PROP(SharesProperty, NoMoreThanTwiceTheQuotaAndNobodyIsRefusedItsShareB
   std::map<std::string, std::uint64_t> has;
   std::uint64_t all = 0;
   for (int step = 0; step < 100; ++step) {
+    if (rng.chance(20)) {
+      here["ns-" + std::to_string(namespaces++)];  // shares get smaller, and what others have stays
+      shares.areHere(here);
+    }
     const std::string ns = "ns-" + std::to_string(rng.below(namespaces));
-    const std::uint64_t bytes = rng.below(1 + quota / 3);
+    const std::uint64_t bytes = rng.below(1 + (rng.chance(50) ? quota / namespaces : quota / 3));
     const bool fits_share = has[ns] + bytes <= quota / namespaces && all + bytes <= 2 * quota;
     Shares::Coming coming{shares, ns};
     const bool took = coming.add(bytes).has_value();

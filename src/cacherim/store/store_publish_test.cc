@@ -138,6 +138,29 @@ TEST_F(StorePublish, WhatATreeThatCannotBeMadeHasPutIsGoneAtOnce) {
   }
 }
 
+TEST_F(StorePublish, WhatATreeThatCannotBeLinkedHasPutIsGone) {
+  Store& store = open([](std::string_view call) { return call == "link" ? EIO : 0; });
+  ASSERT_TRUE(putLayer(store, "one", kOne, now_));
+  const std::uint64_t before = store.bytes();
+  EXPECT_FALSE(publishImage(store));
+  EXPECT_EQ(store.bytes(), before);
+  EXPECT_EQ(bytesOnDisk(), before);
+}
+
+TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
+  ASSERT_TRUE(putLayer(open(), "one", kOne, now_));
+  const std::string text = kcache::Digest::of("x").text().substr(7);
+  for (const std::string& path : {"zz/" + text, "ab/notes", "00/ff" + text.substr(2), "ab/" + text + "y"}) {
+    std::filesystem::create_directories(root() + "/files/" + path.substr(0, 2));
+    std::ofstream{root() + "/files/" + path} << "junk";
+  }
+  Store& again = open();
+  EXPECT_EQ(again.bytes(), 10U);
+  EXPECT_EQ(bytesOnDisk(), 10U + 4 * 4U);
+  put(again, "image", {"one"});
+  EXPECT_TRUE(again.verify(digest("image")));
+}
+
 TEST_F(StorePublish, WhoIsSecondLeavesNothing) {
   Store& store = opened();
   before_turn_ = [&] {
