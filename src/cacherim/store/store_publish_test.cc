@@ -150,7 +150,8 @@ TEST_F(StorePublish, WhatATreeThatCannotBeLinkedHasPutIsGone) {
 TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
   ASSERT_TRUE(putLayer(open(), "one", kOne, now_));
   const std::string text = kcache::Digest::of("x").text().substr(7);
-  for (const std::string& path : {"zz/" + text, "ab/notes", "00/ff" + text.substr(2), "ab/" + text + "y"}) {
+  for (const std::string& path :
+       {"zz/" + text, std::string{"ab/notes"}, "00/ff" + text.substr(2), "ab/" + text + "y"}) {
     std::filesystem::create_directories(root() + "/files/" + path.substr(0, 2));
     std::ofstream{root() + "/files/" + path} << "junk";
   }
