@@ -131,7 +131,8 @@ void CacheMachine::takeJobs(Now now) {
 }
 
 void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
-  cacherim::Fetching how{.store = *store_, .claims = claims_, .clock = clock_, .coming = job.coming.get()};
+  cacherim::Fetching how{
+      .store = *store_, .claims = claims_, .clock = clock_, .coming = job.coming.get(), .needed = job.needed};
   const auto source = registry_.source();
   const Status done = cacherim::fetchImage(how, *source, job.image.image, *job.progress);
   if (!agent_.is_dead) { keeping_->finished(job, done); }

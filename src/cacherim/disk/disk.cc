@@ -159,6 +159,20 @@ Result<Fd> Disk::folder(int at, const std::string& name) const {
   return openFolder(at, name);
 }
 
+Result<Fd> Disk::create(int at, const std::string& name, mode_t mode) const {
+  Fd fd;
+  Status out = change("create", name, [&] {
+    fd = Fd{::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    return fd.valid() ? asErrno(::fchmod(fd.get(), mode)) : errno;
+  });
+  if (!out) { return tl::unexpected<Error>(std::move(out.error())); }
+  return fd;
+}
+
+Status Disk::write(int fd, std::string_view bytes) const {
+  return change("write", "a file", [&] { return writeBytes(fd, bytes); });
+}
+
 Result<Fd> Disk::newFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
   Fd fd;
   Status out = change("create", name, [&] {
@@ -251,6 +265,10 @@ Status Disk::removeAll(int at, const std::string& name) const {
     return removeFolder(in, what);
   };
   return remove_below(remove_below, at, name, kDeepestFolder);
+}
+
+Status Disk::syncFolder(int folder) const {
+  return change("fsync", "a folder", [&] { return flush_ ? asErrno(::fsync(folder)) : 0; });
 }
 
 Status Disk::sync(int at) const {

@@ -62,6 +62,9 @@ class Disk {
   [[nodiscard]] Status makeFolder(int at, const std::string& name) const;
   /// makeFolder(), open.
   [[nodiscard]] Result<Fd> folder(int at, const std::string& name) const;
+  /// A new file to write to, with this mode whatever the process lets new files be. One of that name goes.
+  [[nodiscard]] Result<Fd> create(int at, const std::string& name, mode_t mode) const;
+  [[nodiscard]] Status write(int fd, std::string_view bytes) const;
   /// A new file of these bytes, on the disk when this returns.
   [[nodiscard]] Status writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
   /// The same, on the disk after sync().
@@ -80,6 +83,8 @@ class Disk {
   [[nodiscard]] Status removeFolder(int at, const std::string& name) const;
   /// A file, link or folder with all that is in it. None there: fine.
   [[nodiscard]] Status removeAll(int at, const std::string& name) const;
+  /// The names in this folder are on the disk as they are.
+  [[nodiscard]] Status syncFolder(int folder) const;
   /// All that was written so far to this file system is on the disk.
   [[nodiscard]] Status sync(int at) const;
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace gs::cacherim {
 namespace {
 
@@ -16,15 +14,29 @@ Status checkPath(const std::string& path) {
 
 Status DraftWriter::folder(const kcache::Placed& folder) {
   if (folder.path.empty()) { return {}; }  // the root
-  folders_.push_back(folder.path);
-  return checkPath(folder.path);
+  Status fine = checkPath(folder.path);
+  return fine ? addFolder(folder.path) : fine;
 }
 
-Status DraftWriter::beginFile(const kcache::Placed& file, std::int64_t /*size*/) {
+/// And those above it, until there is one that was there.
+Status DraftWriter::addFolder(std::string_view path) {
+  std::uint64_t added = 0;
+  for (; !path.empty() && !folders_.contains(path); ++added) {
+    folders_.emplace(path);
+    path = path.substr(0, path.find_last_of('/') == std::string_view::npos ? 0 : path.find_last_of('/'));
+  }
+  return added == 0 ? Status{} : fits(added * Shares::kPerFile);
+}
+
+Status DraftWriter::beginFile(const kcache::Placed& file, std::int64_t size) {
   is_kept_ = file.where == kcache::Placed::Where::Cache;
   if (!is_kept_) { return {}; }
   next_ = Piece{.begins = file};
-  return checkPath(file.path);
+  Status out = checkPath(file.path);
+  if (const auto slash = file.path.rfind('/'); out && slash != std::string::npos) {
+    out = addFolder(std::string_view{file.path}.substr(0, slash));
+  }
+  return out ? fits(static_cast<std::uint64_t>(size) + Shares::kPerFile) : out;
 }
 
 Status DraftWriter::piece(std::string_view bytes) {
@@ -44,8 +56,7 @@ Status DraftWriter::endFile() {
 
 Result<LayerRecord> DraftWriter::finish(const kcache::Digest& layer) {
   if (Status out = end(); !out) { return because(out.error()); }
-  std::sort(folders_.begin(), folders_.end());
-  return LayerRecord{layer, std::move(folders_), std::move(files_)};
+  return LayerRecord{layer, {folders_.begin(), folders_.end()}, std::move(files_)};
 }
 
 Status DraftWriter::handOn() {
@@ -77,7 +88,7 @@ Status DraftWriter::write(const Piece& piece) {
     file_.emplace(*std::move(begun));
     path_ = piece.begins->path;
   }
-  if (Status written = file_->write(piece.bytes); !written) { return written; }
+  if (Status written = draft_.write(*file_, piece.bytes); !written) { return written; }
   if (!piece.ends) { return {}; }
   auto file = draft_.end(*file_);
   if (!file) { return because(file.error()); }

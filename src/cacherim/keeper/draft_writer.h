@@ -2,26 +2,31 @@
 // unpacks a layer goes on while its files are written, and nobody has to read them again.
 //
 // An error of the disk is said by a later call, or by finish(). Errors else: Invalid, a path that the store
-// cannot have.
-// Made by and called from one thread; `draft` outlives it. A few pieces are in memory at a time.
+// cannot have; Unavailable, what does not fit its share.
+// Made by and called from one thread; `draft` and `coming` outlive it. A few pieces are in memory at a time.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/mailbox.h"
 #include "base/worker.h"
 #include "cacherim/image/archive.h"
+#include "cacherim/keeper/shares.h"
 #include "cacherim/store/store.h"
 
 namespace gs::cacherim {
 
 class DraftWriter final : public LayerTaker {
  public:
-  explicit DraftWriter(const Draft& draft)
-      : draft_{draft}, worker_{"write", [this](const std::stop_token&) { writeAll(); }} {}
+  /// `coming`: what the layer has to fit in; nullptr: there is no limit.
+  explicit DraftWriter(const Draft& draft, Shares::Coming* coming = nullptr)
+      : draft_{draft}, coming_{coming}, worker_{"write", [this](const std::stop_token&) { writeAll(); }} {}
   DraftWriter(const DraftWriter&) = delete;
   DraftWriter& operator=(const DraftWriter&) = delete;
   ~DraftWriter() override { pieces_.close(); }
@@ -48,10 +53,14 @@ class DraftWriter final : public LayerTaker {
   void writeAll();
   [[nodiscard]] Status write(const Piece& piece);
 
+  Status addFolder(std::string_view path);
+  Status fits(std::uint64_t bytes) { return coming_ == nullptr ? Status{} : coming_->add(bytes); }
+
   const Draft& draft_;
+  Shares::Coming* const coming_;
   Piece next_;
   bool is_kept_ = false;  // the file that is being taken: an image's manifest is none of the cache
-  std::vector<std::string> folders_;
+  std::set<std::string, std::less<>> folders_;  // with those that only a path names
   // The worker's until it is joined.
   std::optional<Draft::NewFile> file_;  // that is being written
   std::string path_;                    // its

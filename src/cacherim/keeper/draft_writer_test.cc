@@ -61,6 +61,32 @@ TEST_F(DraftWriterTest, FilesOfTheCacheLieInTheDraftByTheirContent) {
   EXPECT_EQ(modeOf(empty), 0555U);
 }
 
+TEST_F(DraftWriterTest, AFolderIsThereOnceHoweverOftenItComesAndThoughOnlyAPathNamesIt) {
+  DraftWriter writer{*draft_};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(writer.folder({.where = Where::Cache, .path = "b/c", .is_folder = true}));
+  }
+  ASSERT_TRUE(give(writer, {.where = Where::Cache, .path = "a/b/c/file"}, {"1"}));
+  EXPECT_EQ(writer.finish(layer_)->folders, (std::vector<std::string>{"a", "a/b", "a/b/c", "b", "b/c"}));
+}
+
+TEST_F(DraftWriterTest, FilesAndFoldersHaveToFitTheirShare) {
+  const Shares shares{5 * Shares::kPerFile};
+  Shares::Coming coming{shares, "ns", layer_};
+  DraftWriter writer{*draft_, &coming};
+  ASSERT_TRUE(writer.folder({.where = Where::Cache, .path = "a/b", .is_folder = true}));
+  ASSERT_TRUE(writer.folder({.where = Where::Cache, .path = "a", .is_folder = true}));
+  EXPECT_TRUE(writer.beginFile({.where = Where::Manifest}, 1 << 20)) << "it is none of the cache";
+  EXPECT_TRUE(writer.endFile());
+  ASSERT_TRUE(writer.beginFile({.where = Where::Cache, .path = "a/b/file"}, Shares::kPerFile));
+  ASSERT_TRUE(writer.endFile());
+  EXPECT_EQ(coming.needed(), 4 * Shares::kPerFile);
+  EXPECT_EQ(writer.beginFile({.where = Where::Cache, .path = "a/x"}, 1).error().code, Code::Unavailable);
+  EXPECT_TRUE(writer.folder({.where = Where::Cache, .path = "c", .is_folder = true}));
+  EXPECT_EQ(writer.folder({.where = Where::Cache, .path = "d", .is_folder = true}).error().code,
+            Code::Unavailable);
+}
+
 TEST_F(DraftWriterTest, WhatTheStoreCannotHaveIsRefused) {
   DraftWriter writer{*draft_};
   const std::string bad = std::string(256, 'x');

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,24 +17,6 @@ namespace gs::cacherim {
 namespace {
 
 using kcache::Digest;
-
-/// Hands on what fits.
-class Fitting final : public LayerTaker {
- public:
-  Fitting(LayerTaker& to, Shares::Coming* coming) : to_{to}, coming_{coming} {}
-  [[nodiscard]] Status folder(const kcache::Placed& folder) override { return to_.folder(folder); }
-  [[nodiscard]] Status beginFile(const kcache::Placed& file, std::int64_t size) override {
-    const bool counts = coming_ != nullptr && file.where == kcache::Placed::Where::Cache;
-    Status fits = counts ? coming_->add(static_cast<std::uint64_t>(size)) : Status{};
-    return fits ? to_.beginFile(file, size) : fits;
-  }
-  [[nodiscard]] Status piece(std::string_view bytes) override { return to_.piece(bytes); }
-  [[nodiscard]] Status endFile() override { return to_.endFile(); }
-
- private:
-  LayerTaker& to_;
-  Shares::Coming* const coming_;
-};
 
 /// One image on its way.
 class Fetch {
@@ -53,10 +36,7 @@ class Fetch {
       total += layer.size;
     }
     progress_.total = total;
-    // Packed they are fewer bytes: what is too much already need not come.
-    const Status fits =
-        how_.coming != nullptr ? how_.coming->couldAdd(static_cast<std::uint64_t>(total)) : Status{};
-    if (!fits) { return fits; }
+    if (Status fits = reserve(*image); !fits) { return fits; }
     const LayerClaims::Needed needed{how_.claims, {layers.begin(), layers.end()}};
     for (const auto& layer : image->manifest.layers) {
       if (Status done = takeLayer(layer); !done) { return done; }
@@ -68,6 +48,16 @@ class Fetch {
   bool isHere() {
     const MutexLock lock{how_.store.mutex};
     return how_.store.store.hasTree(*reference_.digest);
+  }
+
+  /// What is too much need not come: as its label says, or as was seen before. (A label that says too much
+  /// keeps its own image away, and no other.)
+  Status reserve(const Image& image) {
+    if (how_.coming == nullptr) { return {}; }
+    const auto labels = kcache::readLabels(image.config.labels);
+    const std::int64_t said = labels ? labels->size_bytes.value_or(0) : 0;
+    return how_.coming->reserve(
+        std::max(how_.needed, static_cast<std::uint64_t>(std::max<std::int64_t>(0, said))));
   }
 
   Status takeLayer(const kcache::Descriptor& layer) {
@@ -103,10 +93,10 @@ class Fetch {
       const auto placed =
           rules_.place({.name = name, .size = static_cast<std::int64_t>(file.size), .mode = 0644});
       if (!placed) { return because(placed.error()); }
-      if (how_.coming == nullptr) { continue; }
-      if (Status fits = how_.coming->add(file.size); !fits) { return fits; }
     }
-    return {};
+    std::uint64_t bytes = (record.files.size() + record.folders.size()) * Shares::kPerFile;
+    for (const auto& [path, file] : record.files) { bytes += file.size; }
+    return how_.coming == nullptr ? Status{} : how_.coming->add(bytes);
   }
 
   Status fetchLayer(const kcache::Descriptor& layer) {
@@ -117,7 +107,7 @@ class Fetch {
       if (!made) { return because(made.error()); }
       draft.emplace(*std::move(made));
     }
-    DraftWriter writer{*draft};
+    DraftWriter writer{*draft, how_.coming};
     const LayerFeed feed = [&](const ByteSink& sink) {
       return source_.blob(reference_, layer, [&](std::string_view piece) {
         if (how_.pace && !how_.pace(piece.size())) { return false; }
@@ -127,8 +117,7 @@ class Fetch {
         return sink(piece);
       });
     };
-    Fitting fitting{writer, how_.coming};
-    if (Status read = readLayer(feed, rules_, fitting); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
+    if (Status read = readLayer(feed, rules_, writer); !read && !GS_MUTANT(KeepsCutLayers)) { return read; }
     const auto record = writer.finish(layer.digest);
     if (!record) { return because(record.error()); }
     if (how_.totals != nullptr) {

@@ -180,7 +180,8 @@ Status Keeper::fetch(const KeeperJob& job) {
                      return true;
                    },
                .totals = &totals_,
-               .coming = job.coming.get()};
+               .coming = job.coming.get(),
+               .needed = job.needed};
   Status out = fetchImage(how, *source, job.image.image, *job.progress);
   end(source);
   if (out || !is_too_slow) { return out; }

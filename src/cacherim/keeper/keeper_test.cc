@@ -42,11 +42,12 @@ class Told {
 
 class KeeperTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Keeper> make() {
+  std::unique_ptr<Keeper> make(std::uint64_t quota = 0) {
     EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
     Keeper::Options options;
     options.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")};
     options.look = std::chrono::milliseconds{10};
+    options.quota = quota;
     return std::make_unique<Keeper>(
         options,
         Keeper::Outside{
@@ -92,6 +93,19 @@ TEST_F(KeeperTest, FetchesWhatIsWantedAndTellsIt) {
   EXPECT_TRUE(comes(HasImage::What::Here));
   keeper->want(std::make_shared<const kcache::Wanted>());
   EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.caches.empty(); }));
+}
+
+TEST_F(KeeperTest, WhatDoesNotFitTheQuotaIsRefused) {
+  const auto image = images_.make({{{"K/a", std::string(10'000, 'x')}}});
+  const auto keeper = make(10'000);
+  keeper->start();
+  keeper->want(wanting(image));
+  EXPECT_TRUE(comes(HasImage::What::Failed));
+  keeper->stop();
+  const MutexLock lock{mutex_};
+  ASSERT_FALSE(ends_.empty());
+  EXPECT_TRUE(ends_.front().how.error().message.starts_with("no room on this node"))
+      << ends_.front().how.error().message;
 }
 
 TEST_F(KeeperTest, WhileAnImageIsBeingFetchedPodsAreCounted) {

@@ -83,22 +83,24 @@ bool Keeping::isWanted(const Key& key) const {
 
 // ---- jobs
 
-/// What is over now counts as what is there, or no more. (Whoever is carrying a job out has it, too.)
+/// What is placed counts as what is there, and what failed no more. (What still comes is counted where it does.)
 void Keeping::share() {
   Shares::Here here;
   for (const auto& [cache, image] : wanted_->images) { here[cache.ns]; }
   const auto add = [&](const Key& key) {
-    if (const Tree* tree = treeOf(key.second)) {
-      here[key.first.ns].emplace(key.second, static_cast<std::uint64_t>(tree->bytes));
-    }
+    if (const Tree* tree = treeOf(key.second)) { here[key.first.ns].emplace(key.second, tree->on_disk); }
   };
   for (const auto& [key, place] : places_) { add(key); }
   if (last_uses_) {
     for (const auto& [key, pods] : *last_uses_) { add(key); }
   }
-  shares_.areHere(here);
+  {
+    const MutexLock lock{store_.mutex};
+    shares_.areHere(std::move(here), store_.store.bytes());
+  }
   for (auto& [cache, job] : jobs_) {
-    if (job.is_over) { job.job.coming.reset(); }
+    const bool is_placed = places_.contains({cache, *job.job.image.image.digest});
+    if (job.is_over && (!job.how || is_placed)) { job.job.coming.reset(); }
   }
 }
 
@@ -117,9 +119,10 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
     if (is_done) { continue; }
     Job job{.job = {.cache = cache, .image = image}};
-    job.job.coming = std::make_shared<Shares::Coming>(shares_, cache.ns);
+    job.job.coming = std::make_shared<Shares::Coming>(shares_, cache.ns, *image.image.digest);
     if (known != jobs_.end() && known->second.job.image.image == image.image && !known->second.how) {
       job.failed_before = known->second.how.error().message;
+      job.needed = job.job.needed = known->second.needed;
     }
     out.push_back(job.job);
     jobs_.insert_or_assign(cache, std::move(job));
@@ -131,6 +134,7 @@ void Keeping::finished(const KeeperJob& job, const Status& how) {
   Job& mine = jobs_.at(job.cache);
   mine.is_over = true;
   mine.how = how;
+  if (mine.job.coming != nullptr) { mine.needed = std::max(mine.needed, mine.job.coming->needed()); }
   if (!how) {
     log::warn("an image could not be brought here",
               {{"cache", job.cache.text()}, {"image", job.image.image.text()}, {"why", how.error().message}});
@@ -226,7 +230,8 @@ const Keeping::Tree* Keeping::treeOf(const Digest& image) {
   const MutexLock lock{store_.mutex};
   const auto record = store_.store.tree(image);
   if (!record) { return nullptr; }
-  Tree tree{.bytes = static_cast<std::int64_t>(record->bytes)};
+  Tree tree{.bytes = static_cast<std::int64_t>(record->bytes),
+            .on_disk = record->bytes + (record->files + record->folders) * Shares::kPerFile};
   if (!record->summary.empty()) {
     if (auto targets = kcache::parseSummary(record->summary)) { tree.targets = *std::move(targets); }
   }

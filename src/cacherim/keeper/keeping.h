@@ -31,6 +31,7 @@ struct KeeperJob {
   kcache::WantedImage image;
   std::shared_ptr<FetchProgress> progress = std::make_shared<FetchProgress>();
   std::shared_ptr<Shares::Coming> coming{};  // what it has of its namespace's share
+  std::uint64_t needed = 0;                  // of that, at least, as attempts before have shown
 };
 
 class Keeping {
@@ -65,6 +66,7 @@ class Keeping {
     bool is_over = false;
     Status how{};
     std::string failed_before{};  // why the attempt before did
+    std::uint64_t needed = 0;     // Shares::Coming::needed() of the attempts before
     std::int64_t bytes = 0;       // when it was looked at last
     Mono looked_at{};
     std::int64_t rate = 0;  // bytes per second
@@ -76,6 +78,7 @@ class Keeping {
   };
   struct Tree {
     std::int64_t bytes = 0;
+    std::uint64_t on_disk = 0;  // as shares.h counts
     std::optional<kcache::Targets> targets{};
   };
   using Key = std::pair<model::ObjectKey, kcache::Digest>;

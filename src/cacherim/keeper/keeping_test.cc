@@ -57,7 +57,11 @@ class KeepingTest : public ::testing::Test {
     int out = 0;
     for (auto& job : keeping_->takeJobs()) {
       ++out;
-      Fetching how{.store = *shared_, .claims = claims_, .clock = clock_, .coming = job.coming.get()};
+      Fetching how{.store = *shared_,
+                   .claims = claims_,
+                   .clock = clock_,
+                   .coming = job.coming.get(),
+                   .needed = job.needed};
       how.most_paths_text = most_paths_text_;
       const auto source = images_.source();
       const Status admitted = admit_(job);
@@ -487,37 +491,127 @@ TEST_F(KeepingTest, AnImageWithoutFilesLeavesNothing) {
   EXPECT_EQ(of(has, kOne, empty).what, HasImage::What::Failed);
 }
 
-TEST_F(KeepingTest, OneNamespaceWithTooMuchKeepsNoOtherFromItsShare) {
-  const auto image = [&](char letter) { return images_.make({{{"K/a.json", std::string(10'000, letter)}}}); };
-  const auto a = image('a');
-  const auto b = image('b');
-  const auto c = image('c');
-  const model::ObjectKey third{"ns", "three"};
-  const model::ObjectKey small{"other", "small"};
-  quota_ = 20'000;
+/// Each with a folder, and files of so many bytes: counted are 4096 more for each.
+class QuotaTest : public KeepingTest {
+ protected:
+  kcache::Reference image(char letter, std::size_t bytes = 100'000 - 2 * 4096) {
+    return images_.make({{{"K/a.json", std::string(bytes, letter)}}});
+  }
+  bool failed(const kcache::NodeHas& has, const model::ObjectKey& cache, const kcache::Reference& of_it) {
+    return of(has, cache, of_it).what == HasImage::What::Failed;
+  }
+  const kcache::Reference a_ = image('a');
+  const kcache::Reference b_ = image('b');
+  const kcache::Reference c_ = image('c');
+  const model::ObjectKey three_{"ns", "three"};
+  const model::ObjectKey small_{"other", "small"};
+};
+
+TEST_F(QuotaTest, OneNamespaceWithTooMuchKeepsNoOtherFromItsShare) {
+  quota_ = 200'000;
   open();
-  want({{kOne, a}, {kTwo, b}});
+  want({{kOne, a_}, {kTwo, b_}});
   settle();
   open();  // what is there counts from the first job on
-  want({{kOne, a}, {kTwo, b}, {third, c}, {small, first_}});
-  auto has = settle();
-  EXPECT_EQ(of(has, small, first_).what, HasImage::What::Here);
-  EXPECT_EQ(of(has, third, c).what, HasImage::What::Failed);
-  EXPECT_NE(of(has, third, c).cause.find("the caches of namespace ns have 20000 bytes here"),
+  want({{kOne, a_}, {kTwo, b_}, {three_, c_}, {small_, first_}});
+  const auto has = settle();
+  EXPECT_EQ(of(has, small_, first_).what, HasImage::What::Here);
+  ASSERT_TRUE(failed(has, three_, c_));
+  EXPECT_NE(of(has, three_, c_).cause.find("the caches of namespace ns have 200000 bytes here"),
             std::string::npos)
-      << of(has, third, c).cause;
-  // Two that come side by side do not get the same room.
-  want({{small, first_}});
-  settle();
-  attempt_ = 1;
-  const auto d = image('d');
-  const auto e = image('e');
-  want({{kOne, e}, {third, c}, {kTwo, d}, {small, first_}});
-  has = settle();
-  const auto failed = [&](const model::ObjectKey& cache, const kcache::Reference& of_it) {
-    return of(has, cache, of_it).what == HasImage::What::Failed ? 1 : 0;
+      << of(has, three_, c_).cause;
+}
+
+TEST_F(QuotaTest, TwoThatComeSideBySideDoNotGetTheSameRoom) {
+  quota_ = 100'000;
+  open();
+  want({{kOne, a_}, {kTwo, b_}});
+  const auto has = settle();
+  EXPECT_EQ(failed(has, kOne, a_) + failed(has, kTwo, b_), 1);
+}
+
+TEST_F(QuotaTest, WhatJustCameCountsBeforeItIsPlaced) {
+  quota_ = 100'000;
+  open();
+  want({{kOne, a_}});
+  work();
+  want({{kOne, a_}, {kTwo, b_}});
+  work();
+  turn();
+  EXPECT_TRUE(failed(turn(), kTwo, b_));
+}
+
+TEST_F(QuotaTest, WhatWasGivenUpOrWentCountsNoMore) {
+  quota_ = 100'000;
+  open();
+  images_.fate = [](const kcache::Digest&) -> Status {
+    return fail(Code::Unavailable, "the registry is away");
   };
-  EXPECT_EQ(failed(kOne, e) + failed(third, c) + failed(kTwo, d), 2);
+  want({{kOne, a_}});
+  EXPECT_TRUE(failed(settle(), kOne, a_));
+  images_.fate = [](const kcache::Digest&) { return Status{}; };
+  want({{kTwo, b_}});
+  EXPECT_EQ(of(settle(), kTwo, b_).what, HasImage::What::Here);
+  want({});
+  settle();
+  want({{three_, c_}});
+  EXPECT_EQ(of(settle(), three_, c_).what, HasImage::What::Here);
+}
+
+TEST_F(QuotaTest, WhatPodsHaveMountedCountsThoughNoCacheNamesIt) {
+  quota_ = 100'000;
+  open();
+  want({{kOne, a_}});
+  settle();
+  use(a_, "v1");
+  want({{kTwo, b_}});
+  EXPECT_TRUE(failed(settle(), kTwo, b_));
+}
+
+TEST_F(QuotaTest, LayersThatTheNodeHasCountToo) {
+  quota_ = 150'000;
+  open();
+  const std::map<std::string, std::string> same{{"K/a.json", std::string(80'000, 's')}};
+  const auto first = images_.make({same});
+  const auto second = images_.make({same, {{"K/b.json", std::string(60'000, 't')}}});
+  want({{kOne, first}, {kTwo, second}});
+  EXPECT_TRUE(failed(settle(), kTwo, second));
+}
+
+TEST_F(QuotaTest, WhatDidNotFitIsNotFetchedAgainToSeeThat) {
+  quota_ = 150'000;
+  open();
+  const auto large =
+      images_.make({{{"K/a.json", std::string(100'000, 'x')}, {"K/b.json", std::string(100'000, 'y')}}});
+  want({{kOne, large}});
+  EXPECT_TRUE(failed(settle(), kOne, large));
+  int layers = 0;
+  images_.fate = [&](const kcache::Digest&) {
+    ++layers;
+    return Status{};
+  };
+  attempt_ = 1;
+  want({{kOne, large}});
+  EXPECT_TRUE(failed(settle(), kOne, large));
+  EXPECT_EQ(layers, 1) << "the config";
+}
+
+TEST_F(QuotaTest, LayersOfImagesThatFailedDoNotFillTheDisk) {
+  terms_ = {.quota = 150'000};
+  quota_ = 150'000;
+  open();
+  const auto bad = [&](char letter) {
+    return images_.make(
+        {{{"K/a.json", std::string(90'000, letter)}}, {{"K/a.json/b", "a folder where a file is"}}});
+  };
+  for (const char letter : {'1', '2', '3', '4', '5', '6'}) {
+    want({{kOne, bad(letter)}});
+    settle();
+    clock_.advance(std::chrono::minutes{2});
+    settle();
+  }
+  const MutexLock lock{shared_->mutex};
+  EXPECT_LE(shared_->store.bytes(), 150'000U);
 }
 
 TEST_F(KeepingTest, MoreThanTheQuotaGoesOldestFirst) {

@@ -11,97 +11,124 @@
 namespace gs::cacherim {
 namespace {
 
+using Coming = Shares::Coming;
+
 kcache::Digest image(const std::string& name) { return kcache::Digest::of(name); }
 
 TEST(Shares, WithoutAQuotaThereIsNoLimit) {
   Shares shares{0};
-  Shares::Coming coming{shares, "ml"};
+  shares.areHere({}, std::uint64_t{1} << 60);
+  Coming coming{shares, "ml", image("x")};
   EXPECT_TRUE(coming.add(std::uint64_t{1} << 60));
 }
 
 TEST(Shares, OneThatIsAloneMayHaveAllOfIt) {
   Shares shares{100};
-  shares.areHere({{"ml", {{image("a"), 60}}}});
-  Shares::Coming coming{shares, "ml"};
+  shares.areHere({{"ml", {{image("a"), 60}}}}, 60);
+  Coming coming{shares, "ml", image("x")};
   EXPECT_TRUE(coming.add(40));
   EXPECT_FALSE(coming.add(1));
 }
 
 TEST(Shares, WhoComesLaterWithLittleGetsItThoughAnotherHasTakenAll) {
-  Shares shares{100};
-  shares.areHere({{"greedy", {{image("a"), 60}, {image("b"), 40}}}, {"small", {}}});
-  Shares::Coming small{shares, "small"};
-  EXPECT_TRUE(small.couldAdd(50));
-  EXPECT_FALSE(small.couldAdd(51));
-  EXPECT_TRUE(small.add(50));
-  Shares::Coming greedy{shares, "greedy"};
+  Shares shares{600};
+  shares.areHere({{"greedy", {{image("a"), 360}, {image("b"), 240}}}, {"small", {}}}, 600);
+  Coming greedy{shares, "greedy", image("c")};
   EXPECT_FALSE(greedy.add(1));
+  Coming small{shares, "small", image("d")};
+  EXPECT_FALSE(small.add(101));
+  EXPECT_TRUE(small.add(100)) << "of two: a sixth";
 }
 
 TEST(Shares, WhatIsRefusedNamesWhoHasHowMuchAndDoesNotCount) {
-  Shares shares{100};
-  shares.areHere({{"ml", {{image("a"), 60}}}, {"other", {}}});
-  Shares::Coming coming{shares, "ml"};
+  Shares shares{120};
+  shares.areHere({{"ml", {{image("a"), 60}}}, {"other", {}}}, 60);
+  Coming coming{shares, "ml", image("x")};
   ASSERT_TRUE(coming.add(10));
-  const Status refused = coming.add(31);
+  const Status refused = coming.add(51);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::Unavailable);
-  EXPECT_EQ(refused.error().message,
-            "no room on this node: the caches of namespace ml have 70 bytes here, and with this image 101 or "
-            "more; all caches have 70; the quota is 100 (--cache-quota), and a share of it for each of 2 "
-            "namespaces 50: delete caches, or raise the quota");
-  EXPECT_TRUE(coming.add(30));
-  Shares::Coming cluster{shares, ""};
+  EXPECT_EQ(
+      refused.error().message,
+      "no room on this node: the caches of namespace ml have 60 bytes here, and 121 or more with what comes; "
+      "while all caches have more than the quota (--cache-quota), a namespace may have 20: delete caches, or "
+      "raise the quota");
+  EXPECT_EQ(coming.needed(), 61U);
+  EXPECT_TRUE(coming.add(50));
+  Coming cluster{shares, "", image("y")};
   EXPECT_NE(cluster.add(1000).error().message.find("the cluster's caches have 0 bytes"), std::string::npos);
 }
 
 TEST(Shares, WhatComesCountsUntilItIsHereOrGivenUp) {
   Shares shares{100};
-  shares.areHere({{"ml", {}}, {"other", {}}});
-  std::optional<Shares::Coming> first;
-  first.emplace(shares, "ml");
+  shares.areHere({{"ml", {}}, {"other", {}}}, 0);
+  std::optional<Coming> first;
+  first.emplace(shares, "ml", image("x"));
   ASSERT_TRUE(first->add(80));
-  Shares::Coming second{shares, "ml"};
+  Coming second{shares, "ml", image("y")};
   EXPECT_FALSE(second.add(21));
+  shares.areHere({{"ml", {{image("x"), 80}}}, {"other", {}}}, 80);
+  EXPECT_FALSE(second.add(21));
+  EXPECT_TRUE(second.add(20)) << "it counts once, though both say that it is there";
   first.reset();
-  EXPECT_TRUE(second.add(21));
+  shares.areHere({{"ml", {}}, {"other", {}}}, 0);
+  EXPECT_TRUE(second.add(80));
+}
+
+TEST(Shares, WhatIsReservedNobodyElseGets) {
+  Shares shares{100};
+  Coming first{shares, "a", image("x")};
+  Coming second{shares, "b", image("y")};
+  ASSERT_TRUE(first.reserve(60));
+  EXPECT_FALSE(second.reserve(60)) << "so they do not end each other half-way";
+  EXPECT_EQ(second.needed(), 60U);
+  EXPECT_TRUE(first.add(60));
+  EXPECT_TRUE(second.add(40));
 }
 
 TEST(Shares, AnImageThatManyNamespacesHaveIsOnTheDiskOnce) {
   Shares shares{100};
-  shares.areHere({{"a", {{image("x"), 40}}}, {"b", {{image("x"), 40}}}, {"c", {{image("x"), 40}}}});
-  Shares::Coming coming{shares, "c"};
-  EXPECT_TRUE(coming.add(60));
+  shares.areHere({{"a", {{image("x"), 40}}}, {"b", {{image("x"), 40}}}, {"c", {{image("x"), 40}}}}, 40);
+  Coming once{shares, "c", image("y")};
+  EXPECT_TRUE(once.add(60));
+  Coming again{shares, "a", image("y")};
+  EXPECT_TRUE(again.add(60)) << "also while it comes";
+  Coming other{shares, "a", image("z")};
+  EXPECT_FALSE(other.add(1));
 }
 
-RC_GTEST_PROP(SharesProperty, NoMoreThanTwiceTheQuotaAndNobodyIsRefusedItsShareBelowThat,
-              (std::uint64_t seed)) {
+TEST(Shares, WhereFilesThatNobodyNeedsFillTheStoreNothingComes) {
+  Shares shares{100};
+  shares.areHere({{"ml", {}}}, 201);
+  Coming coming{shares, "ml", image("x")};
+  EXPECT_FALSE(coming.add(1));
+  shares.areHere({{"ml", {}}}, 200);
+  EXPECT_TRUE(coming.add(1));
+}
+
+RC_GTEST_PROP(SharesProperty, WhoeverComesGetsItsShareAndAllHaveLessThanTwiceTheQuota, (std::uint64_t seed)) {
   Rng rng{seed};
-  const std::uint64_t quota = 1 + rng.below(1000);
+  const std::uint64_t quota = 1000 + rng.below(100'000);
   Shares shares{quota};
   Shares::Here here;
-  std::uint64_t namespaces = 1 + rng.below(6);
-  for (std::uint64_t n = 0; n < namespaces; ++n) { here["ns-" + std::to_string(n)]; }
-  shares.areHere(here);
-  std::map<std::string, std::uint64_t> has;
   std::uint64_t all = 0;
-  for (int step = 0; step < 100; ++step) {
-    if (rng.chance(20)) {
-      here["ns-" + std::to_string(namespaces++)];  // shares get smaller, and what others have stays
-      shares.areHere(here);
+  for (std::uint64_t n = 1; n <= 12; ++n) {
+    const std::string ns = "ns-" + std::to_string(n);
+    std::uint64_t has = 0;
+    here[ns];
+    for (int step = 0; step < 10; ++step) {
+      shares.areHere(here, all);
+      const std::uint64_t bytes = 1 + rng.below(quota / n);
+      const std::uint64_t share = quota / (n * (n + 1));
+      Coming coming{shares, ns, image(ns + std::to_string(step))};
+      const bool took = coming.add(bytes).has_value();
+      RC_ASSERT(took == (has + bytes <= share || all + bytes <= quota));
+      if (!took) { continue; }
+      has += bytes;
+      all += bytes;
+      here[ns][image(ns + std::to_string(step))] = bytes;
+      RC_ASSERT(all < 2 * quota);
     }
-    const std::string ns = "ns-" + std::to_string(rng.below(namespaces));
-    const std::uint64_t bytes = rng.below(1 + (rng.chance(50) ? quota / namespaces : quota / 3));
-    const bool fits_share = has[ns] + bytes <= quota / namespaces && all + bytes <= 2 * quota;
-    Shares::Coming coming{shares, ns};
-    const bool took = coming.add(bytes).has_value();
-    RC_ASSERT(took == (fits_share || all + bytes <= quota));
-    if (!took) { continue; }
-    has[ns] += bytes;
-    all += bytes;
-    here[ns][image(std::to_string(step))] = bytes;
-    shares.areHere(here);
-    RC_ASSERT(all <= 2 * quota);
   }
 }
 

@@ -13,8 +13,6 @@
 namespace gs::cacherim {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1024;  // files that come in, in one turn
-
 std::string recordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
 
 /// By the digits that a key begins with; nullopt: it is none.

@@ -17,9 +17,9 @@
 // Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
 // no path is followed through a symbolic link.
 //
-// One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps: what
-// takes long (hashes, links, waiting for the disk) needs no turn, and no turn is longer for an image with more
-// files (publishLayer() and publishTree() below).
+// One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps
+// (publishLayer() and publishTree() below): hashes, links and syncfs need no turn, and files come in by turns
+// of kMostAtOnce. Longer for an image with more files is the turn in which a layer's record is written.
 // Errors: Unavailable, the disk said no; Invalid, what is asked may not be; NotFound; Conflict.
 #pragma once
 
@@ -81,10 +81,6 @@ class Draft {
 
   /// A file on its way, hashed as it is written.
   class NewFile {
-   public:
-    [[nodiscard]] Status write(std::string_view bytes);
-
-   private:
     friend class Draft;
     Fd fd_;
     bool executable_ = false;
@@ -92,6 +88,7 @@ class Draft {
     Sha256 hash_;
   };
   [[nodiscard]] Result<NewFile> begin(bool executable) const;
+  [[nodiscard]] Status write(NewFile& file, std::string_view bytes) const;
   /// It lies there by its key.
   [[nodiscard]] Result<StoredFile> end(NewFile& file) const;
   /// What is to be a tree. Its layers stay while this goes on: the caller sees to it.
@@ -126,7 +123,8 @@ struct StoreCounters {
 struct SweepTerms {
   std::uint64_t quota = 0;  // bytes; 0: no limit
   Duration most_age{};      // since it was last published, placed or touched; zero: no limit
-  Duration layer_grace = std::chrono::hours{1};  // how long a layer is kept that no tree has
+  /// How long a layer is kept that no tree has, while there is no more than the quota.
+  Duration layer_grace = std::chrono::hours{1};
 };
 
 struct Swept {
@@ -233,6 +231,7 @@ class Store {
   [[nodiscard]] int filesFolder(const StoredFile& file) const;
   [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
   [[nodiscard]] Status keep(int folder, const StoredFile& file);
+  static constexpr std::size_t kMostAtOnce = 1024;
   [[nodiscard]] Status writeRecord(const std::string& name, const std::string& text, Wall now);
   void note(const StoredFiles& files);
   [[nodiscard]] Status forget(const StoredFiles& files) { return forget(files, files.end()); }

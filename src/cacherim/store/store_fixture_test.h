@@ -75,7 +75,7 @@ class StoreTest : public testing::Test {
     return *store_;
   }
   /// The layer's files, in a draft; what the layer has.
-  static LayerRecord fillDraft(const Draft& draft, const std::string& name, const Content& content) {
+  static Result<LayerRecord> fillDraft(const Draft& draft, const std::string& name, const Content& content) {
     LayerRecord out{digest(name), {}, {}};
     for (const auto& [path, text] : content) {
       const bool runs = path.starts_with('*');
@@ -84,17 +84,19 @@ class StoreTest : public testing::Test {
         continue;
       }
       auto file = draft.begin(runs);
-      EXPECT_TRUE(file && file->write(text));
-      const auto stored = draft.end(*file);
-      EXPECT_TRUE(stored);
-      out.files.emplace(runs ? path.substr(1) : path, *stored);
+      if (!file) { return because(file.error()); }
+      if (Status written = draft.write(*file, text); !written) { return because(written.error()); }
+      auto stored = draft.end(*file);
+      if (!stored) { return because(stored.error()); }
+      out.files.emplace(runs ? path.substr(1) : path, *std::move(stored));
     }
     return out;
   }
   static Status putLayer(Store& store, const std::string& name, const Content& content, Wall now) {
     const auto draft = store.draft();
-    if (!draft) { return tl::unexpected<Error>(draft.error()); }
-    return store.publishLayer(*draft, fillDraft(*draft, name, content), now);
+    if (!draft) { return because(draft.error()); }
+    const auto record = fillDraft(*draft, name, content);
+    return record ? store.publishLayer(*draft, *record, now) : because(record.error());
   }
   void put(Store& store, const std::string& image, const std::vector<std::string>& layers) const {
     std::vector<kcache::Digest> digests;

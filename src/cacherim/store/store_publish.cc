@@ -1,10 +1,8 @@
 // What takes long of publishing, and the order of the steps.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "cacherim/store/store.h"
@@ -46,36 +44,32 @@ Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
 
 }  // namespace
 
-Status Draft::NewFile::write(std::string_view bytes) {
-  hash_.update(bytes);
-  size_ += bytes.size();
-  const int error = writeBytes(fd_.get(), bytes);
-  return error == 0 ? Status{} : fail(Code::Unavailable, fmt::format("write: {}", std::strerror(error)));
-}
-
 Result<Draft::NewFile> Draft::begin(bool executable) const {
   NewFile out;
   out.executable_ = executable;
-  out.fd_ =
-      Fd{::openat(folder(), kBeingWritten, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)};
-  // Whatever the process lets new files be.
-  if (!out.fd_.valid() || ::fchmod(out.fd_.get(), StoredFile{"", executable}.mode()) != 0) {
-    return fail(Code::Unavailable, fmt::format("create a file in {}: {}", path_, std::strerror(errno)));
-  }
+  auto fd = store_->disk_.create(folder(), kBeingWritten, StoredFile{"", executable}.mode());
+  if (!fd) { return because(fd.error()); }
+  out.fd_ = *std::move(fd);
   return out;
+}
+
+Status Draft::write(NewFile& file, std::string_view bytes) const {
+  file.hash_.update(bytes);
+  file.size_ += bytes.size();
+  return store_->disk_.write(file.fd_.get(), bytes);
 }
 
 Result<StoredFile> Draft::end(NewFile& file) const {
   StoredFile out{file.hash_.hex(), file.executable_, file.size_};
   file.fd_ = Fd{};
-  if (::renameat(folder(), kBeingWritten, folder(), out.key().c_str()) != 0) {
-    return fail(Code::Unavailable, fmt::format("rename in {}: {}", path_, std::strerror(errno)));
+  if (Status named = store_->disk_.rename(folder(), kBeingWritten, folder(), out.key()); !named) {
+    return because(named.error());
   }
   return out;
 }
 
 Result<NewTree> Draft::plan(const TreePlan& of) const {
-  NewTree out{.record = {of.image, of.layers, {}, 0, 0, of.summary}, .layers = {}, .files = {}};
+  NewTree out{.record = {of.image, of.layers, {}, 0, 0, 0, of.summary}, .layers = {}, .files = {}};
   for (const kcache::Digest& one : of.layers) {
     auto record = store_->layer(one);
     if (!record) { return because(record.error()); }
@@ -96,7 +90,7 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
                          }
                          auto file = begin(false);
                          if (!file) { return because(file.error()); }
-                         if (Status out = file->write(bytes); !out) { return out; }
+                         if (Status out = write(*file, bytes); !out) { return out; }
                          auto stored = end(*file);
                          if (!stored) { return because(stored.error()); }
                          put.insert_or_assign(path, *std::move(stored));
@@ -145,6 +139,9 @@ Status Draft::build(NewTree& tree, Wall now) const {
   const Disk& disk = store_->disk_;
   for (const auto& [path, file] : tree.files) { tree.record.bytes += file.size; }
   tree.record.files = tree.files.size();
+  std::set<std::string_view> folders;
+  for (const LayerRecord& layer : tree.layers) { folders.insert(layer.folders.begin(), layer.folders.end()); }
+  tree.record.folders = folders.size();
   const std::string name = "record.json";
   const std::string text = printTree(tree.record);
   if (text.size() > kMostOfARecord) { return recordTooLarge(name, text.size()); }
@@ -158,7 +155,9 @@ Status Draft::build(NewTree& tree, Wall now) const {
   return out;
 }
 
-Status Draft::sync() const { return store_->disk_.sync(store_->at_.tmp.get()); }
+/// By a file of its own, opened before anything was written: so each is told of an error that the disk had with
+/// its bytes, and not only who asks first.
+Status Draft::sync() const { return store_->disk_.sync(folder()); }
 
 namespace {
 

@@ -102,12 +102,12 @@ std::string treeRootBelow(const std::string& root, const kcache::Digest& image) 
   return fmt::format("{}/trees/{}/root", root, image.hex());
 }
 
-/// Written as it is read: of many files there is no second copy in memory.
 tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes) {
   return fail(Code::Invalid,
               fmt::format("{} would have {} bytes: it has too many files of too long names", name, bytes));
 }
 
+/// Written as it is read: of many files there is no second copy in memory.
 std::string printLayer(const LayerRecord& record) {
   std::string out = fmt::format(R"({{"layer":"{}","folders":[)", record.layer.text());
   for (const std::string& folder : record.folders) {
@@ -131,6 +131,7 @@ std::string printTree(const TreeRecord& record) {
                                   {"extras", filesValue(record.extras)},
                                   {"bytes", static_cast<std::int64_t>(record.bytes)},
                                   {"files", static_cast<std::int64_t>(record.files)},
+                                  {"folders", static_cast<std::int64_t>(record.folders)},
                                   {"summary", record.summary}});
 }
 
@@ -155,7 +156,7 @@ Result<TreeRecord> parseTree(std::string_view text) {
   if (!value) { return badRecord("a record of a tree is no JSON"); }
   auto image = kcache::Digest::parse((*value)["image"].str());
   if (!image) { return badRecord("a record of a tree without its digest"); }
-  TreeRecord out{*image, {}, {}, 0, 0};
+  TreeRecord out{*image, {}, {}, 0, 0, 0};
   for (const json::Value& one : (*value)["layers"].items()) {
     auto layer = kcache::Digest::parse(one.str());
     if (!layer) { return badRecord("a record of a tree with a layer that has no digest"); }
@@ -166,11 +167,13 @@ Result<TreeRecord> parseTree(std::string_view text) {
   }
   const auto bytes = (*value)["bytes"].integer();
   const auto files = (*value)["files"].integer();
-  if (!bytes || !files || *bytes < 0 || *files < 0) {
+  const std::int64_t folders = (*value)["folders"].integer().value_or(0);  // not there: of an older version
+  if (!bytes || !files || *bytes < 0 || *files < 0 || folders < 0) {
     return badRecord("a record of a tree without its size");
   }
   out.bytes = static_cast<std::uint64_t>(*bytes);
   out.files = static_cast<std::uint64_t>(*files);
+  out.folders = static_cast<std::uint64_t>(folders);
   out.summary = (*value)["summary"].str();
   return out;
 }

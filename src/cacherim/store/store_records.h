@@ -70,6 +70,7 @@ struct TreeRecord {
   std::map<std::string, StoredFile> extras;  // files that no layer has as they are in the tree
   std::uint64_t bytes = 0;                   // of all its files
   std::uint64_t files = 0;
+  std::uint64_t folders = 0;
   std::string
       summary{};  // the image's label that says which GPUs it is for; "": it has none, or nobody knows
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;

@@ -49,8 +49,15 @@ TEST(StoreRecords, AreReadBackAsTheyWere) {
   const auto read = parseLayer(printLayer(layer));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, layer);
-  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1};
+  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1, 3};
   const auto read_tree = parseTree(printTree(tree));
+  std::string older = printTree(tree);
+  const std::string folders = R"("folders":3,)";
+  ASSERT_NE(older.find(folders), std::string::npos);
+  older.erase(older.find(folders), folders.size());
+  const auto read_older = parseTree(older);
+  ASSERT_TRUE(read_older) << "of a version that did not count them";
+  EXPECT_EQ(read_older->folders, 0U);
   ASSERT_TRUE(read_tree) << read_tree.error().message;
   EXPECT_EQ(*read_tree, tree);
 }
@@ -60,7 +67,7 @@ TEST(StoreRecords, WithPathsThatLeadOutAreRefused) {
   for (const char* path : {"../a", "/a", "a//b"}) {
     EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {path}, {}}))) << path;
     EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {}, {{path, file}}}))) << path;
-    EXPECT_FALSE(parseTree(printTree({kcache::Digest::of("i"), {}, {{path, file}}, 0, 0}))) << path;
+    EXPECT_FALSE(parseTree(printTree({kcache::Digest::of("i"), {}, {{path, file}}, 0, 0, 0}))) << path;
   }
   EXPECT_FALSE(parseLayer(printLayer({kcache::Digest::of("l"), {}, {{"a", {"../../etc", false, 1}}}})));
   for (const char* text : {"", "{}", "[]", "null", R"({"layer":"x"})"}) {

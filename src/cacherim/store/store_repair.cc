@@ -33,6 +33,9 @@ Status Store::repair() {
   if (Status out = scanFiles(); !out) { return out; }
   if (Status out = repairLayers(); !out) { return out; }
   if (Status out = repairTrees(); !out) { return out; }
+  for (const Fd* records : {&at_.layers, &at_.trees}) {
+    if (Status out = disk_.syncFolder(records->get()); !out) { return out; }
+  }
   if (Status out = dropUnneeded(); !out) { return out; }
   return repairPlaces();
 }

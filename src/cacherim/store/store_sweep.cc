@@ -41,6 +41,7 @@ Status Store::dropTree(const TreeRecord& record, Swept& swept) {
   }
   trees_.erase(image);
   swept.trees.push_back(image);
+  if (Status safe = disk_.syncFolder(at_.trees.get()); !safe) { return safe; }
   const Status removed = disk_.removeAll(at_.tmp.get(), aside);  // else it goes when the store is opened
   const Status forgot = forget(record.extras);
   return removed ? forgot : removed;
@@ -52,6 +53,8 @@ Status Store::dropLayer(const kcache::Digest& layer, Swept& swept) {
   if (Status out = disk_.remove(at_.layers.get(), std::string{layer.hex()} + ".json"); !out) { return out; }
   layers_.erase(layer);
   swept.layers.push_back(layer);
+  // Before its files go: a record that a power failure brings back must not find others under their names.
+  if (Status safe = disk_.syncFolder(at_.layers.get()); !safe) { return safe; }
   return forget(record->files);
 }
 
@@ -73,7 +76,8 @@ Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTe
   // A tree that goes takes those layers with it that no other has.
   auto needed = neededLayers();
   for (const auto& [published, layer] : byAge(layers_, in_use)) {
-    if (!needed || (*needed)[layer] > 0 || published + terms.layer_grace > now) { continue; }
+    const bool waits = published + terms.layer_grace > now && !isOver();
+    if (!needed || (*needed)[layer] > 0 || waits) { continue; }
     if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
   }
   for (const auto& [used, image] : byAge(trees_, in_use)) {

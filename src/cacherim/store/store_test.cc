@@ -84,6 +84,8 @@ TEST_F(StoreTest, AnyUserOfAPodMayWriteBesideItsFilesAndNobodyOfTheMachineGetsTh
     EXPECT_EQ(mode(store.treeRoot(digest("i")) + folder), std::filesystem::perms{0777}) << folder;
   }
   EXPECT_EQ(mode(root() + "/trees"), std::filesystem::perms{0700});
+  EXPECT_EQ(mode(root() + "/tmp"), std::filesystem::perms{0700})
+      << "trees lie there before they have their names";
 }
 
 TEST_F(StoreTest, ExtrasStandWhereALayerHasOtherBytes) {
@@ -323,6 +325,18 @@ TEST_F(SweepTest, TheQuotaTakesWhatWasUsedLongestAgoAndNoSharedLayer) {
   EXPECT_TRUE(store.verify(digest("i2")));
   EXPECT_EQ(store.placed()->size(), 1U);  // nobody finds a tree that is gone
   EXPECT_TRUE(std::filesystem::is_empty(root() + "/tmp"));
+}
+
+TEST_F(SweepTest, LayersThatNoTreeHasHaveNoGraceWhereThereIsTooMuch) {
+  Store& store = filled();
+  ASSERT_TRUE(putLayer(store, "of-none", {{"x", "0123456789"}}, now_));
+  ASSERT_TRUE(putLayer(store, "about-to-be-used", {{"y", "9876543210"}}, now_));
+  const std::set<kcache::Digest> in_use{digest("i1"), digest("i2"), digest("about-to-be-used")};
+  EXPECT_TRUE(store.sweep(in_use, {.quota = 50}, now_ + 1min)->layers.empty());
+  const auto out = store.sweep(in_use, {.quota = 49}, now_ + 1min);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->layers, std::vector{digest("of-none")});
+  EXPECT_EQ(store.bytes(), 40U);
 }
 
 TEST_F(SweepTest, UseMakesItYoung) {

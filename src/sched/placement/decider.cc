@@ -134,10 +134,19 @@ struct Decider::Impl {
   void followBonuses(Class& c) {
     Order& order = *c.order;
     if (c.request.better_with.empty()) { return; }
+    const bool many = bonuses.countSince(order.bonuses) > ledger.size() / kLogNodes;
     bonuses.since(order.bonuses, [&](NodeIndex i, RecentChanges::Moment) {
-      order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+      if (many) {
+        order.ranking.prepare(i, orderedKeyOf(c, i));
+      } else {
+        order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+      }
       return true;
     });
+    if (many) {
+      order.ranking.rebuild(names.ranks());
+      looks += ledger.size() / kNumbersPerLook;
+    }
     order.bonuses = bonuses.now();
   }
 

@@ -73,7 +73,8 @@ Status CacheNodeRim::admit(const model::ObjectKey& cache, const kcache::WantedIm
 void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
   auto gpus = mcv::gpusOf(*look);
   if (!gpus) { log::warn("the GPUs cannot be looked at", {{"why", gpus.error().message}}); }
-  if (const std::string why = mcv::whyNoGpus(*look); !why.empty()) {
+  const std::string why = mcv::whyNoGpus(*look);
+  if (std::exchange(why_no_gpus_, why) != why && !why.empty()) {
     log::info("no GPU is found on this node", {{"why", why}});
   }
   (void)host_.act([this, gpus = std::move(gpus)](Now now) {

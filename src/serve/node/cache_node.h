@@ -63,6 +63,7 @@ class CacheNodeRim {
   NodeCounts counts_;
   cacherim::RealPause pause_;
   cacherim::Keeper keeper_;
+  std::string why_no_gpus_;                // as it was logged; of the thread that looks at GPUs
   std::unique_ptr<noderim::Poller> gpus_;  // nullptr: there are none
 };
 
