@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
 
 #include "base/files.h"
@@ -15,7 +17,8 @@ using Where = kcache::Placed::Where;
 class DraftWriterTest : public ::testing::Test {
  protected:
   DraftWriterTest() {
-    auto store = Store::open(folder_.path("store"), Disk{{}, false});
+    const auto fault = [this](std::string_view call) { return is_full_ && call == "write" ? ENOSPC : 0; };
+    auto store = Store::open(folder_.path("store"), Disk{fault, false});
     EXPECT_TRUE(store);
     store_.emplace(*std::move(store));
     auto draft = store_->draft();
@@ -37,6 +40,7 @@ class DraftWriterTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
+  std::atomic<bool> is_full_ = false;
   std::optional<Store> store_;
   std::optional<Draft> draft_;
   const kcache::Digest layer_ = kcache::Digest::of("layer");
@@ -99,14 +103,14 @@ TEST_F(DraftWriterTest, WhatTheStoreCannotHaveIsRefused) {
 }
 
 TEST_F(DraftWriterTest, WhatTheDiskSaysIsSaidByALaterCallOrAtTheEnd) {
-  std::filesystem::remove_all(draft_->path());
+  is_full_ = true;
   {
     DraftWriter writer{*draft_};
     static_cast<void>(give(writer, {.where = Where::Cache, .path = "b"}, {"123", "45678"}));
     const auto record = writer.finish(layer_);
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, Code::Unavailable);
-    EXPECT_NE(record.error().message.find("No such file"), std::string::npos) << record.error().message;
+    EXPECT_NE(record.error().message.find("No space left"), std::string::npos) << record.error().message;
   }
   DraftWriter writer{*draft_};
   Status out;
@@ -114,7 +118,7 @@ TEST_F(DraftWriterTest, WhatTheDiskSaysIsSaidByALaterCallOrAtTheEnd) {
     out = give(writer, {.where = Where::Cache, .path = "c"}, {"123456"});
   }
   ASSERT_FALSE(out) << "nobody unpacks on and on for a disk that says no";
-  EXPECT_NE(out.error().message.find("No such file"), std::string::npos);
+  EXPECT_NE(out.error().message.find("No space left"), std::string::npos);
   EXPECT_FALSE(writer.finish(layer_));
 }
 
