@@ -1,5 +1,5 @@
-// DraftWriter: the files of a layer into a Draft of the store, hashed and written on a thread of its own. So who
-// unpacks a layer goes on while its files are written, and nobody has to read them again.
+// DraftWriter: the files of a layer into a Draft of the store, hashed and written on a thread of its own. So
+// who unpacks a layer goes on while its files are written, and nobody has to read them again.
 //
 // An error of the disk is said by a later call, or by finish(). Errors else: Invalid, a path that the store
 // cannot have; Unavailable, what does not fit its share.

@@ -1,9 +1,9 @@
 // An image into the store: its layers, each fetched only if the store does not have it, and its tree.
 //
-// Several may go on side by side. Of two images of one registry that share a layer one fetches it and the other
-// waits; nobody waits for another registry, which may be slow. The
-// store is touched under its mutex only. Bytes come in, are unpacked, hashed and brought to the disk without
-// it: who has much of that keeps nobody else from the store.
+// Several may go on side by side. Of two images of one registry that share a layer one fetches it and the
+// other waits; nobody waits for another registry, which may be slow. The store is touched under its mutex
+// only. Bytes come in, are unpacked, hashed, linked and brought to the disk without it: who has much of that
+// keeps nobody else from the store.
 // Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
 // where pods mount it, at Fetching::mount_path.
 #pragma once
@@ -97,8 +97,7 @@ struct Fetching {
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
-/// readLayer() and the store; Conflict: it was to end;
-/// Unavailable: it does not fit its share.
+/// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share.
 [[nodiscard]] Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
                                 FetchProgress& progress);
 

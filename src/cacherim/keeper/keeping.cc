@@ -83,7 +83,8 @@ bool Keeping::isWanted(const Key& key) const {
 
 // ---- jobs
 
-/// What is placed counts as what is there, and what failed no more. (What still comes is counted where it does.)
+/// What is placed counts as what is there, and what failed no more. (What still comes is counted where it
+/// does.)
 void Keeping::share() {
   Shares::Here here;
   for (const auto& [cache, image] : wanted_->images) { here[cache.ns]; }

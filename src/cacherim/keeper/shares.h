@@ -1,10 +1,11 @@
 // Shares: how many bytes the caches of each namespace may have on a node, so that one namespace with many or
 // large ones does not take the disk from all others.
 //
-// With a quota of Q bytes an image comes while all together have no more than Q. Above that a namespace may still
-// have Q/(n(n+1)), where n of them want caches here (the cluster's own count as one). So one that is alone may
-// have all of it, and who comes later, with little, still gets it: whoever comes as the n-th finds at least n,
-// and the sum of all those shares is below Q. Over 2Q, or with 2Q of files in the store, nothing comes.
+// With a quota of Q bytes an image comes while all together have no more than Q. Above that a namespace may
+// still have Q/(n(n+1)), where n of them want caches here (the cluster's own count as one). So one that is
+// alone may have all of it, and who comes later, with little, still gets it: whoever comes as the n-th finds at
+// least n, and the sum of all those shares is below Q. Over 2Q, or with 2Q of files in the store, nothing
+// comes.
 // What is there stays, whatever others take: a share is asked for only when an image comes.
 // An image counts with its files as they are unpacked, kPerFile more for each file and folder, once in each
 // namespace that has it and once for all together; that images share files is not looked at.
@@ -30,7 +31,8 @@ class Shares {
  public:
   static constexpr std::uint64_t kPerFile = 4096;  // what an inode and the end of a block cost, about
 
-  /// What one image that comes for a namespace has so far. Goes with the last who has it. One thread at a time.
+  /// What one image that comes for a namespace has so far. Goes with the last who has it. One thread at a
+  /// time.
   class Coming {
    public:
     Coming(const Shares& shares, std::string ns, const kcache::Digest& image);

@@ -11,9 +11,9 @@
 //
 // Whoever has a layer's bytes fills the folder of a Draft and publishes it; a tree is then made of layers
 // without a byte being copied. A full disk is an error; the store stays whole, and later calls work.
-// What a crash left is put in order by open(). For that, a layer's record is written when its files are on the
-// disk under their names, and a tree gets its name when all that is in it is on the disk. Nobody waits until a
-// record or a tree's name is there, too: one that a power failure takes is made again.
+// What a crash left is put in order by open(). For that, a layer's record is written when its files are on
+// the disk under their names, and a tree gets its name when all that is in it is on the disk. Nobody waits
+// until a record or a tree's name is there, too: one that a power failure takes is made again.
 // Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
 // no path is followed through a symbolic link.
 //
@@ -67,8 +67,8 @@ struct TreeEdit {
 using TreeExtras = std::function<Status(const TreeEdit& edit)>;
 
 /// A folder of one's own below tmp/, gone with what is in it unless it is published. The Store outlives it.
-/// Files that are to be the store's lie in it by StoredFile::key(), each content once, with the modes that they
-/// will have.
+/// Files that are to be the store's lie in it by StoredFile::key(), each content once, with the modes that
+/// they will have.
 class Draft {
  public:
   Draft(Draft&& other) noexcept;

@@ -155,8 +155,8 @@ Status Draft::build(NewTree& tree, Wall now) const {
   return out;
 }
 
-/// By a file of its own, opened before anything was written: so each is told of an error that the disk had with
-/// its bytes, and not only who asks first.
+/// By a file of its own, opened before anything was written: so each is told of an error that the disk had
+/// with its bytes, and not only who asks first.
 Status Draft::sync() const { return store_->disk_.sync(folder()); }
 
 namespace {

@@ -53,8 +53,8 @@ class Decider {
   ~Decider();
   /// Before the first request. Without it no node has a bonus.
   void setBonus(BonusOf bonus_of);
-  /// It says something else of that node now. That is no change for who waits: a bonus lets nobody in. One that
-  /// nothing is known of: no effect.
+  /// It says something else of that node now. That is no change for who waits: a bonus lets nobody in. One
+  /// that nothing is known of: no effect.
   void bonusChanged(const model::NodeName& node);
 
   /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.

@@ -40,7 +40,8 @@ class NodeCaches {
   /// False: it is no event of its reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
   void tick(Now now, kapi::Effects& out);
-  /// Node objects (namespace, node) of which bonus() and saidOf() say something else since this was last asked.
+  /// Node objects (namespace, node) of which bonus() and saidOf() say something else since this was last
+  /// asked.
   [[nodiscard]] std::vector<model::ObjectKey> takeChanged() { return std::exchange(changed_, {}); }
   /// The kind of which the API server's history went back; "" none.
   [[nodiscard]] std::string_view wentBack() const { return went_back_; }

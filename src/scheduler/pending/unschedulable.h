@@ -47,7 +47,8 @@ class Unschedulable : public controller::Part {
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
-  /// Kernel caches of this namespace are on other nodes than they were: by the sweep, who waits with them is told.
+  /// Kernel caches of this namespace are on other nodes than they were: by the sweep, who waits with them is
+  /// told.
   void cachesChanged(const std::string& ns) { caches_changed_.insert(ns); }
   /// Something else is to be said of this class, soon.
   void readSoon(sched::EquivalenceClass pod_class);

@@ -68,9 +68,8 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .name("--mount-path", f.mount_path,
             "Where pods mount caches: paths inside of Triton's and vLLM's files are written for it")
       .text("--cache-quota", "SIZE", f.quota,
-            "Bytes of all caches, or such a part of the file system (25%): what no cache names and no pod "
-            "has goes "
-            "when there are more, and then no namespace gets more than its share of it; 0: no limit")
+            "Bytes of all caches, or such a part of the file system (25%): what no cache names and no "
+            "pod has goes when there are more, and no namespace gets more than its share then; 0: no limit")
       .duration("--cache-age", f.age, "What no cache names and no pod has goes after this time");
   command.topic("Registries")
       .number("--concurrency", "N", 1, 32, f.concurrency,
