@@ -3,8 +3,8 @@
 //
 // With a quota of Q bytes an image comes while all together have no more than Q. Above that a namespace may
 // still have Q/(n(n+1)), where n of them want caches here (the cluster's own count as one). So one that is
-// alone may have all of it, and who comes later, with little, still gets it: whoever comes as the n-th finds at
-// least n, and the sum of all those shares is below Q. Over 2Q, or with 2Q of files in the store, nothing
+// alone may have all of it, and who comes later, with little, still gets it: whoever comes as the n-th finds
+// at least n, and the sum of all those shares is below Q. Over 2Q, or with 2Q of files in the store, nothing
 // comes.
 // What is there stays, whatever others take: a share is asked for only when an image comes.
 // An image counts with its files as they are unpacked, kPerFile more for each file and folder, once in each
