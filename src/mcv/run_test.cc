@@ -299,6 +299,13 @@ TEST_F(McvTest, GpusOfBothVendorsAreNumberedByVendorAndPlace) {
   EXPECT_EQ((*all)[3].target, (kcache::Target{"hip", "gfx1100", 32}));
 }
 
+TEST(WhyNoGpus, SaysWhatTheDriversSaidWhereThereIsNone) {
+  using Kind = agent::Fault::Kind;
+  EXPECT_EQ(whyNoGpus(tl::unexpected(agent::Fault{Kind::Absent, "no library"})), "no library");
+  EXPECT_EQ(whyNoGpus(tl::unexpected(agent::Fault{Kind::Failing, "it hangs"})), "") << "that is an error";
+  EXPECT_EQ(whyNoGpus(agent::Hardware{}), "");
+}
+
 // docs/gkm-faults.md 24: the ancestor's second look in a process found no GPU.
 TEST_F(McvTest, TheSecondLookIsAsTheFirst) {
   put("cuda", kCuda80);
