@@ -1,0 +1,133 @@
+// For tests only: what is kept on a node, with its jobs done by the test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/temp_folder_test.h"
+#include "cacherim/keeper/images_test.h"
+#include "cacherim/keeper/keeping.h"
+
+namespace gs::cacherim {
+
+inline const model::ObjectKey kTwo{"ns", "two"};
+inline const model::ObjectKey kWide{"", "wide"};
+
+/// A node's store with its jobs done by the test.
+class KeepingTest : public ::testing::Test {
+ protected:
+  KeepingTest() { open(); }
+
+  void open() {
+    keeping_.reset();
+    shared_.reset();
+    auto store = Store::open(root(), disk_);
+    ASSERT_TRUE(store) << store.error().message;
+    shared_ = std::make_unique<SharedStore>(*std::move(store));
+    auto usage = Usage::open(usageFolder(), disk_);
+    ASSERT_TRUE(usage) << usage.error().message;
+    usage_.emplace(*std::move(usage));
+    if (is_said_) { ASSERT_TRUE(usage_->sayComplete()); }
+    shares_ = std::make_unique<Shares>(quota_);
+    keeping_ = std::make_unique<Keeping>(
+        Keeping::Options{.root = root(), .usage_folder = usageFolder(), .sweep = terms_}, *shared_, claims_,
+        *shares_, *usage_, disk_);
+    ASSERT_TRUE(keeping_->begin());
+  }
+  [[nodiscard]] std::string root() const { return folder_.path("store"); }
+  [[nodiscard]] std::string usageFolder() const { return folder_.path("usage"); }
+
+  void want(std::map<model::ObjectKey, kcache::Reference> images, std::set<model::ObjectKey> undecided = {}) {
+    kcache::Wanted wanted;
+    for (auto& [cache, image] : images) {
+      wanted.images.emplace(cache, kcache::WantedImage{"quay.io/gkm/a:b", std::move(image), attempt_});
+    }
+    wanted.undecided = std::move(undecided);
+    wanted.gpus = gpus_;
+    keeping_->want(std::make_shared<const kcache::Wanted>(std::move(wanted)));
+  }
+  /// All jobs are done; how many there were.
+  int work() {
+    int out = 0;
+    for (auto& job : keeping_->takeJobs()) {
+      ++out;
+      Fetching how{.store = *shared_,
+                   .claims = claims_,
+                   .clock = clock_,
+                   .coming = job.coming.get(),
+                   .needed = job.needed};
+      how.most_paths_text = most_paths_text_;
+      const auto source = images_.source();
+      const Status admitted = admit_(job);
+      keeping_->finished(job, admitted ? fetchImage(how, *source, job.image.image, *job.progress) : admitted);
+    }
+    return out;
+  }
+  kcache::NodeHas turn() { return keeping_->turn(clock_.now()); }
+  /// Everything that is wanted is done.
+  kcache::NodeHas settle() {
+    work();
+    turn();
+    return turn();
+  }
+  const kcache::HasImage& of(const kcache::NodeHas& has, const model::ObjectKey& cache,
+                             const kcache::Reference& image) {
+    return has.caches.at(cache).at(image.digest->text());
+  }
+  [[nodiscard]] std::string mountedText(const kcache::Reference& image, const std::string& path) const {
+    return *readFile(fmt::format("{}/trees/{}/root/{}", root(), image.digest->hex(), path));
+  }
+  [[nodiscard]] bool hasTree(const kcache::Reference& image) const {
+    return std::filesystem::exists(fmt::format("{}/trees/{}/root", root(), image.digest->hex()));
+  }
+  [[nodiscard]] bool isPlaced(const std::string& folder, const std::string& name,
+                              const kcache::Reference& image) const {
+    return std::filesystem::exists(
+        fmt::format("{}/caches/{}/{}/{}", root(), folder, name, image.digest->text()));
+  }
+  std::string present(const CacheName& cache) {
+    const auto read = readPresent(root(), cache);
+    return read ? read->image.text() : "";
+  }
+  std::string presentOfOne() { return present(*CacheName::inNamespace("ns", "one")); }
+  void use(const kcache::Reference& image, const std::string& volume) {
+    ASSERT_TRUE(usage_->add({.volume_id = volume,
+                             .target = "/t/" + volume,
+                             .cache = *CacheName::inNamespace("ns", "one"),
+                             .image = *image.digest,
+                             .pod_ns = "ns",
+                             .pod_name = "pod-" + volume,
+                             .pod_uid = "u"}));
+  }
+
+  TempFolder folder_;
+  ManualClock clock_;
+  Disk::Fault fault_;
+  const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false};
+  ImagesOnPaper images_;
+  LayerClaims claims_;
+  std::uint64_t quota_ = 0;
+  std::unique_ptr<Shares> shares_;
+  SweepTerms terms_{.most_age = std::chrono::hours{1}};
+  std::vector<kcache::CacheGpu> gpus_;
+  std::int64_t attempt_ = 0;
+  std::uint64_t most_paths_text_ = std::uint64_t{64} << 20;
+  bool is_said_ = true;  // by the CSI driver, what is mounted
+  std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };
+  std::unique_ptr<SharedStore> shared_;
+  std::optional<Usage> usage_;
+  std::unique_ptr<Keeping> keeping_;
+  const kcache::Reference first_ = images_.make({{{"K/a.json", "one"}}});
+  const kcache::Reference second_ = images_.make({{{"K/a.json", "two"}}});
+};
+
+}  // namespace gs::cacherim
