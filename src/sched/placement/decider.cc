@@ -130,23 +130,29 @@ struct Decider::Impl {
     order.all_models = false;
   }
 
-  /// Nodes that have another bonus now come to stand elsewhere.
-  void followBonuses(Class& c) {
+  /// Nodes that changed after that moment get their places: one by one, or all of them `anew`.
+  void placeChanged(Class& c, const RecentChanges& recent, RecentChanges::Moment moment, bool anew) {
     Order& order = *c.order;
-    if (c.request.better_with.empty()) { return; }
-    const bool many = bonuses.countSince(order.bonuses) > ledger.size() / kLogNodes;
-    bonuses.since(order.bonuses, [&](NodeIndex i, RecentChanges::Moment) {
-      if (many) {
+    recent.since(moment, [&](NodeIndex i, RecentChanges::Moment) {
+      if (anew) {
         order.ranking.prepare(i, orderedKeyOf(c, i));
       } else {
         order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
       }
       return true;
     });
-    if (many) {
-      order.ranking.rebuild(names.ranks());
-      looks += ledger.size() / kNumbersPerLook;
-    }
+    if (!anew) { return; }
+    order.ranking.rebuild(names.ranks());
+    looks += ledger.size() / kNumbersPerLook;
+  }
+
+  [[nodiscard]] bool isMany(std::size_t changed) const { return changed > ledger.size() / kLogNodes; }
+
+  /// Nodes that have another bonus now come to stand elsewhere.
+  void followBonuses(Class& c) {
+    Order& order = *c.order;
+    if (c.request.better_with.empty()) { return; }
+    placeChanged(c, bonuses, order.bonuses, isMany(bonuses.countSince(order.bonuses)));
     order.bonuses = bonuses.now();
   }
 
@@ -165,19 +171,8 @@ struct Decider::Impl {
     }
     const bool bound_otherwise = order.all_models || !order.models.empty();
     if (bound_otherwise) { followTerms(c); }
-    const bool anew = moved || bound_otherwise || recent.countSince(order.moment) > ledger.size() / kLogNodes;
-    recent.since(order.moment, [&](NodeIndex i, RecentChanges::Moment) {
-      if (anew) {
-        order.ranking.prepare(i, orderedKeyOf(c, i));
-      } else {
-        order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
-      }
-      return true;
-    });
-    if (anew) {
-      order.ranking.rebuild(names.ranks());
-      looks += ledger.size() / kNumbersPerLook;
-    }
+    const bool anew = moved || bound_otherwise || isMany(recent.countSince(order.moment));
+    placeChanged(c, recent, order.moment, anew);
     order.moment = recent.now();
     followBonuses(c);
     return order.ranking;
