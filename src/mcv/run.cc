@@ -399,7 +399,7 @@ class Run {
     const auto gpus = o_.stub ? Result<std::vector<kcache::CacheGpu>>{stubGpus()} : gpusOf(look);
     if (!gpus) { return failed(gpus.error(), kWrong); }
     if (const std::string why = whyNoGpus(look); !why.empty()) {
-      log::warn("no GPU is found here", {{"why", why}});
+      log::debug("no GPU is found here", {{"why", why}});  // the ancestor says nothing more
     }
     if (asJson()) { return printed(fleetOf(*gpus)); }
     in_.out << fleetText(*gpus);
