@@ -88,12 +88,8 @@ bool Keeping::isWanted(const Key& key) const {
 void Keeping::share() {
   Shares::Here here;
   for (const auto& [cache, image] : wanted_->images) { here[cache.ns]; }
-  const auto add = [&](const Key& key) {
+  for (const auto& [key, place] : places_) {  // with those that pods have mounted
     if (const Tree* tree = treeOf(key.second)) { here[key.first.ns].emplace(key.second, tree->on_disk); }
-  };
-  for (const auto& [key, place] : places_) { add(key); }
-  if (last_uses_) {
-    for (const auto& [key, pods] : *last_uses_) { add(key); }
   }
   {
     const MutexLock lock{store_.mutex};

@@ -57,15 +57,17 @@ TEST_F(QuotaTest, WhatJustCameCountsBeforeItIsPlaced) {
 }
 
 TEST_F(QuotaTest, WhatWasGivenUpOrWentCountsNoMore) {
-  quota_ = 100'000;
+  quota_ = 150'000;
   open();
-  images_.fate = [](const kcache::Digest&) -> Status {
-    return fail(Code::Unavailable, "the registry is away");
+  int blobs = 0;
+  images_.fate = [&](const kcache::Digest&) -> Status {
+    return ++blobs == 3 ? Status{fail(Code::Unavailable, "the registry is away")} : Status{};
   };
-  want({{kOne, a_}});
-  EXPECT_TRUE(failed(settle(), kOne, a_));
-  images_.fate = [](const kcache::Digest&) { return Status{}; };
-  want({{kTwo, b_}});
+  const auto two_layers =
+      images_.make({{{"K/a.json", std::string(90'000, 'x')}}, {{"K/b.json", std::string(100, 'y')}}});
+  want({{kOne, two_layers}});
+  EXPECT_TRUE(failed(settle(), kOne, two_layers));
+  want({{kOne, two_layers}, {kTwo, b_}});
   EXPECT_EQ(of(settle(), kTwo, b_).what, HasImage::What::Here);
   want({});
   settle();
@@ -84,7 +86,7 @@ TEST_F(QuotaTest, WhatPodsHaveMountedCountsThoughNoCacheNamesIt) {
 }
 
 TEST_F(QuotaTest, LayersThatTheNodeHasCountToo) {
-  quota_ = 150'000;
+  quota_ = 200'000;
   open();
   const std::map<std::string, std::string> same{{"K/a.json", std::string(80'000, 's')}};
   const auto first = images_.make({same});

@@ -156,7 +156,7 @@ TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
   ASSERT_TRUE(putLayer(open(), "one", kOne, now_));
   const std::string text = kcache::Digest::of("x").text().substr(7);
   for (const std::string& path :
-       {"zz/" + text, std::string{"ab/notes"}, "00/ff" + text.substr(2), "ab/" + text + "y"}) {
+       {"zz/" + text, std::string{"ab/notes"}, "00/ff" + text.substr(2), "ab/ab" + text.substr(2) + "y"}) {
     std::filesystem::create_directories(root() + "/files/" + path.substr(0, 2));
     std::ofstream{root() + "/files/" + path} << "junk";
   }
@@ -165,6 +165,14 @@ TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
   EXPECT_EQ(bytesOnDisk(), 10U + 4 * 4U);
   put(again, "image", {"one"});
   EXPECT_TRUE(again.verify(digest("image")));
+}
+
+TEST_F(StorePublish, AFileInAnotherFolderIsNotThere) {
+  ASSERT_TRUE(putLayer(open(), "one", {{"a", "aaaa"}}, now_));
+  const std::string key = store_->layer(digest("one"))->files.at("a").key();
+  std::filesystem::create_directories(root() + "/files/zz");
+  std::filesystem::rename(root() + "/files/" + key.substr(0, 2) + '/' + key, root() + "/files/zz/" + key);
+  EXPECT_FALSE(open().hasLayer(digest("one")));
 }
 
 TEST_F(StorePublish, WhoIsSecondLeavesNothing) {
