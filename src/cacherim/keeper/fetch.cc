@@ -121,7 +121,9 @@ class Fetch {
     const auto record = writer.finish(layer.digest);
     if (!record) { return because(record.error()); }
     if (how_.totals != nullptr) {
-      for (const auto& [path, file] : record->files) { how_.totals->unpacked += file.size; }
+      for (const auto& [path, file] : record->files) {
+        how_.totals->unpacked += static_cast<std::int64_t>(file.size);
+      }
     }
     return publishLayer(*draft, *record, how_.clock.now().wall,
                         [this](const StoreStep& step) { return atStore(step); });
