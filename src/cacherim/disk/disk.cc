@@ -162,7 +162,7 @@ Result<Fd> Disk::folder(int at, const std::string& name) const {
 Result<Fd> Disk::create(int at, const std::string& name, mode_t mode) const {
   Fd fd;
   Status out = change("create", name, [&] {
-    fd = Fd{::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    fd = Fd{::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
     return fd.valid() ? asErrno(::fchmod(fd.get(), mode)) : errno;
   });
   if (!out) { return tl::unexpected<Error>(std::move(out.error())); }
@@ -173,28 +173,11 @@ Status Disk::write(int fd, std::string_view bytes) const {
   return change("write", "a file", [&] { return writeBytes(fd, bytes); });
 }
 
-Result<Fd> Disk::newFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
-  Fd fd;
-  Status out = change("create", name, [&] {
-    fd = Fd{::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)};
-    return fd.valid() ? 0 : errno;
-  });
-  if (out) {
-    out = change("write", name, [&] { return writeBytes(fd.get(), bytes); });
-  }
-  if (!out) { return tl::unexpected<Error>(std::move(out.error())); }
-  return fd;
-}
-
-Status Disk::putFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
-  const auto made = newFile(at, name, bytes, mode);
-  return made ? Status{} : tl::unexpected<Error>(made.error());
-}
-
 Status Disk::writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const {
-  const auto made = newFile(at, name, bytes, mode);
-  if (!made) { return tl::unexpected<Error>(made.error()); }
-  return change("fsync", name, [&] { return flush_ ? asErrno(::fsync(made->get())) : 0; });
+  const auto file = create(at, name, mode);
+  if (!file) { return tl::unexpected<Error>(file.error()); }
+  if (Status out = write(file->get(), bytes); !out) { return out; }
+  return change("fsync", name, [&] { return flush_ ? asErrno(::fsync(file->get())) : 0; });
 }
 
 Status Disk::setMode(int at, const std::string& name, mode_t mode) const {

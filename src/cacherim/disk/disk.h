@@ -62,13 +62,11 @@ class Disk {
   [[nodiscard]] Status makeFolder(int at, const std::string& name) const;
   /// makeFolder(), open.
   [[nodiscard]] Result<Fd> folder(int at, const std::string& name) const;
-  /// A new file to write to, with this mode whatever the process lets new files be. One of that name goes.
+  /// A new file to write to, with this mode whatever the process lets new files be.
   [[nodiscard]] Result<Fd> create(int at, const std::string& name, mode_t mode) const;
   [[nodiscard]] Status write(int fd, std::string_view bytes) const;
   /// A new file of these bytes, on the disk when this returns.
   [[nodiscard]] Status writeFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
-  /// The same, on the disk after sync().
-  [[nodiscard]] Status putFile(int at, const std::string& name, std::string_view bytes, mode_t mode) const;
   [[nodiscard]] Status setMode(int at, const std::string& name, mode_t mode) const;
   [[nodiscard]] Status setTime(int at, const std::string& name, Wall changed) const;
   [[nodiscard]] Status hardLink(int from_at, const std::string& from, int to_at, const std::string& to) const;
@@ -94,8 +92,6 @@ class Disk {
  private:
   template <class Call>
   [[nodiscard]] Status change(const char* name_of_call, const std::string& name, const Call& call) const;
-  [[nodiscard]] Result<Fd> newFile(int at, const std::string& name, std::string_view bytes,
-                                   mode_t mode) const;
   Fault fault_;
   bool flush_;
 };

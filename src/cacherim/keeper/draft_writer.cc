@@ -23,7 +23,8 @@ Status DraftWriter::addFolder(std::string_view path) {
   std::uint64_t added = 0;
   for (; !path.empty() && !folders_.contains(path); ++added) {
     folders_.emplace(path);
-    path = path.substr(0, path.find_last_of('/') == std::string_view::npos ? 0 : path.find_last_of('/'));
+    const std::size_t slash = path.rfind('/');
+    path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
   }
   return added == 0 ? Status{} : fits(added * Shares::kPerFile);
 }

@@ -151,6 +151,8 @@ struct Adopted {
 
 class Store {
  public:
+  static constexpr std::size_t kMostAtOnce = 1024;  // files that come in, in one turn
+
   /// Makes what is missing and puts in order what a crash left. `root` is an absolute path.
   /// Error Conflict: another process has it.
   [[nodiscard]] static Result<Store> open(const std::string& root, Disk disk);
@@ -231,7 +233,6 @@ class Store {
   [[nodiscard]] int filesFolder(const StoredFile& file) const;
   [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
   [[nodiscard]] Status keep(int folder, const StoredFile& file);
-  static constexpr std::size_t kMostAtOnce = 1024;
   [[nodiscard]] Status writeRecord(const std::string& name, const std::string& text, Wall now);
   void note(const StoredFiles& files);
   [[nodiscard]] Status forget(const StoredFiles& files) { return forget(files, files.end()); }

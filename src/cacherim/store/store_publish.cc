@@ -150,9 +150,11 @@ Status Draft::build(NewTree& tree, Wall now) const {
     const auto root = Disk::openFolder(folder(), "root");
     out = root ? linkAll(tree, root->get()) : because(root.error());
   }
-  if (out) { out = disk.putFile(folder(), name, text, 0644); }
-  if (out) { out = disk.setTime(folder(), name, now); }
-  return out;
+  if (!out) { return out; }
+  const auto file = disk.create(folder(), name, 0644);
+  if (!file) { return because(file.error()); }
+  out = disk.write(file->get(), text);
+  return out ? disk.setTime(folder(), name, now) : out;
 }
 
 /// By a file of its own, opened before anything was written: so each is told of an error that the disk had
