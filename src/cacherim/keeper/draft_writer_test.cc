@@ -112,7 +112,9 @@ TEST_F(DraftWriterTest, WhatTheDiskSaysIsSaidByALaterCallOrAtTheEnd) {
     EXPECT_EQ(record.error().code, Code::Unavailable);
     EXPECT_NE(record.error().message.find("No space left"), std::string::npos) << record.error().message;
   }
-  DraftWriter writer{*draft_};
+  const auto another = store_->draft();
+  ASSERT_TRUE(another);
+  DraftWriter writer{*another};
   Status out;
   for (int i = 0; out && i < 1000; ++i) {
     out = give(writer, {.where = Where::Cache, .path = "c"}, {"123456"});
