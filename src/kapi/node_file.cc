@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/dns_name.h"
 #include "base/hash.h"
 #include "kapi/fields.h"
 #include "kapi/quantity.h"
@@ -42,8 +43,8 @@ class NodeReader {
     SimNode node;
     only(v, "", {"name", "labels", "taints", "enforcement", "allocatable", "gpus"});
     node.name = model::NodeName{v["name"].str()};
-    if (!isName(node.name.text)) {
-      wrong("name", v["name"], "write a lower-case DNS name of at most 253 characters");
+    if (!isDnsSubdomain(node.name.text)) {
+      wrong("name", v["name"], fmt::format("write a lower-case DNS name: {}", kDnsSubdomainRule));
     } else {
       where_ = "node " + node.name.text;
     }
@@ -84,12 +85,6 @@ class NodeReader {
     const std::int64_t n = bounded(v, most, -1);
     if (n < 0) { wrong(field, v, fmt::format("write a whole number from 0 to {}", most)); }
     return std::max<std::int64_t>(n, 0);
-  }
-
-  static bool isName(std::string_view s) {
-    const auto word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !s.empty() && s.size() <= 253 && word(s.front()) && word(s.back()) &&
-           std::all_of(s.begin(), s.end(), [&](char c) { return word(c) || c == '-' || c == '.'; });
   }
 
   std::map<std::string, std::string> readLabels(const Value& v) {
