@@ -112,6 +112,11 @@ struct ReasonGroup {
     need = std::max(need, node_need);
     have = std::max(have, node_have);
   }
+  void add(const ReasonGroup& o) {
+    nodes += o.nodes;
+    need = std::max(need, o.need);
+    have = std::max(have, o.have);
+  }
 };
 
 using ReasonGroups = std::map<std::pair<Reason, std::string>, ReasonGroup>;
@@ -205,13 +210,19 @@ Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) 
 }
 
 Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
-  Rejection rejection = explainMisfits(misfits(ledger, request), ledger.existing());
+  std::vector<Misfit> all;
   Holders holders;
+  bool are_few = true;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (!ledger.at(i).exists) { continue; }
-    const auto misfit = misfitOn(ledger.at(i), request);
-    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i), request)) { break; }
+    const NodeState& node = ledger.at(i);
+    const auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+    if (!misfit) { continue; }
+    if (are_few && isHeldByOthers(misfit->reason)) { are_few = holders.add(node, request); }
+    const std::vector<Misfit> also = alsoShort(node, request, *misfit);
+    all.push_back(*misfit);
+    all.insert(all.end(), also.begin(), also.end());
   }
+  Rejection rejection = explainMisfits(all, ledger.existing());
   rejection.holders = holders.get();
   return rejection;
 }
@@ -224,6 +235,9 @@ Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
   if (others > 0) { groups[{Reason::OtherName, request.on_node}].nodes = others; }
   if (const auto misfit = i ? misfitOn(ledger.at(*i), request) : std::nullopt) {
     groups[{misfit->reason, misfit->detail}].add(misfit->need, misfit->have);
+    for (const Misfit& also : alsoShort(ledger.at(*i), request, *misfit)) {
+      groups[{also.reason, also.detail}].add(also.need, also.have);
+    }
     if (isHeldByOthers(misfit->reason)) { holders.add(ledger.at(*i), request); }
   }
   return {kindOf(groups), textOf(groups, ledger.existing()), holders.get()};
@@ -241,10 +255,17 @@ void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entr
   entry = {node.versionFor(request), 0, 0, 0};
   auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
   if (!misfit) { return; }
-  entry.need = misfit->need;
-  entry.have = misfit->have;
+  GroupKey key;
+  const auto add = [&](Misfit said) {
+    entry.need = std::max(entry.need, said.need);
+    entry.have = std::max(entry.have, said.have);
+    key.emplace_back(said.reason, std::move(said.detail));
+  };
+  std::vector<Misfit> also = alsoShort(node, request, *misfit);
+  add(*std::move(misfit));
+  for (Misfit& one : also) { add(std::move(one)); }
   const auto next = static_cast<std::uint32_t>(groups_.size() + 1);
-  entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
+  entry.group = groups_.try_emplace(std::move(key), next).first->second;
 }
 
 Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
@@ -264,14 +285,15 @@ Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& reques
   }
   ReasonGroups groups;
   for (const auto& [key, group] : groups_) {
-    if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
+    if (counted[group].nodes == 0) { continue; }
+    for (const auto& reason : key) { groups[reason].add(counted[group]); }
   }
   return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger, request)};
 }
 
 std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger, const PodRequest& request) const {
   std::vector<bool> is_held(groups_.size() + 1);
-  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.first); }
+  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.front().first); }
   Holders holders;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
     if (is_held[entries_[i].group] && !holders.add(ledger.at(i), request)) { break; }

@@ -19,7 +19,8 @@ struct Rejection {
   std::string kind;
   /// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
   /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
-  /// inside a reason; with no nodes "no nodes available to schedule pods".
+  /// inside a reason; a node that lacks several resources counts for each, as kube-scheduler counts it; with
+  /// no nodes "no nodes available to schedule pods".
   std::string text;
   /// Who holds the GPUs that are not free, ascending, where that is all known and at most kMostNamed pods.
   std::vector<model::Uid> holders{};
@@ -58,7 +59,8 @@ class RejectionBoard {
     std::int64_t have = 0;
     std::uint32_t group = 0;  // 0: does not refuse
   };
-  using GroupKey = std::pair<Reason, std::string>;  // and detail
+  /// The node's reason and its detail, then what it has too little of besides (alsoShort()).
+  using GroupKey = std::vector<std::pair<Reason, std::string>>;
 
   void look(const NodeState& node, const PodRequest& request, Entry& entry);
   [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger, const PodRequest& request) const;

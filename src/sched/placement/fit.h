@@ -29,6 +29,11 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
 /// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
+/// Of a node that refused for `first`, an amount of which it has too little: all others of which it has too
+/// little as well, nvidia.com/gpu among them, as kube-scheduler's filter of resources names them all. Else
+/// none. To explain, not to decide.
+[[nodiscard]] std::vector<Misfit> alsoShort(const NodeState& node, const PodRequest& request,
+                                            const Misfit& first, const model::Uid& self = model::Uid{});
 /// nvidia.com/gpu as a counted resource. `self`: devices held by this uid do not count.
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request,
                                                   const model::Uid& self = model::Uid{});
