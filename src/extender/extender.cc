@@ -47,8 +47,9 @@ model::NodeName nodeAt(const Candidates& c, std::size_t i) {
   return c.nodes[i] == NodeTable::kUnknown ? model::NodeName{} : model::NodeName{c.table->name(c.nodes[i])};
 }
 
-/// The tightest that fits.
-std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
+/// The tightest that fits, but for those of `left_out` (sorted).
+std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c,
+                                  const std::vector<model::NodeName>& left_out = {}) {
   std::optional<std::size_t> best;
   const auto isBefore = [&](std::size_t i, std::size_t j) {
     const auto free = [&](std::size_t k) {
@@ -59,9 +60,17 @@ std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
   };
   for (std::size_t i = 0; i < c.nodes.size(); ++i) {
     const sched::NodeStanding* standing = standingAt(a, c, i);
-    if (standing != nullptr && !standing->refused && (!best || isBefore(i, *best))) { best = i; }
+    if (standing == nullptr || standing->refused || (best && !isBefore(i, *best))) { continue; }
+    if (!std::binary_search(left_out.begin(), left_out.end(), nodeAt(c, i))) { best = i; }
   }
   return best;
+}
+
+/// A Binding that came to nothing, perhaps for its node: not for the pod's version, nor since it is gone, nor
+/// since the API server is busy.
+bool isOfTheNode(const kapi::Outcome& outcome) {
+  return outcome.result != kapi::CallResult::Applied && outcome.result != kapi::CallResult::NotSent &&
+         outcome.http != 404 && outcome.http != 409 && outcome.http != 429;
 }
 
 }  // namespace
@@ -116,6 +125,7 @@ void Extender::standBy(std::string why) {
   gangs_.clear();
   slots_.clear();
   refusals_.reset();
+  in_vain_.reset();
   taken_back_.clear();
 }
 
@@ -260,7 +270,7 @@ void Extender::place(Caller w) {
   const auto position = positionOf(w.request.candidates, grant->note.node);
   const bool stands = !grant->write.isRemoving();
   if (stands && w.request.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
-  if (position && stands && holdsUp(*grant, *pod)) {
+  if (position && stands && holdsUp(*grant, *pod) && !isTriedElsewhere(*grant, w, *pod)) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
@@ -294,6 +304,34 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
   const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
   const auto object = c.objects.find(i);
+/// Whether another candidate is to be tried, since nothing came of the node that it has: its Binding there
+/// was refused, or its scheduler was told that node and says that the pod is not scheduled, or asks again
+/// and again. Not of a gang: there the others may be what is waited for.
+bool Extender::isTriedElsewhere(Grant& g, const Caller& w, const model::Pod& pod) {
+  if (w.request.verb != Verb::Filter || !g.write.isWritten()) { return false; }
+  if (gangOf(pod).empty() && g.promises.inVain(pod.scheduled)) {
+    (void)in_vain_.tried(g.uid, g.note.node, false, now_.mono);
+    g.promises = {};
+  }
+  const auto left_out = in_vain_.leftOut(g.uid, false, now_.mono);
+  if (!std::binary_search(left_out.begin(), left_out.end(), g.note.node)) { return false; }
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  if (request == nullptr) { return false; }
+  const Candidates& c = w.request.candidates;
+  const Aside own = setOwnAside(pod);
+  const auto best = bestInTurn(standingsFor(c, *request), c, g.uid);
+  return best && nodeAt(c, *best) != g.note.node;
+}
+
+/// Nodes where it was tried in vain are left out while another one will do, and else while their time lasts.
+std::optional<std::size_t> Extender::bestInTurn(const Answer& a, const Candidates& c, const model::Uid& uid) {
+  const auto best = bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
+  if (best || !in_vain_.contains(uid)) { return best; }
+  (void)in_vain_.nowhereElse(uid);
+  return bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
+}
+
   const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
   return object != c.objects.end() ? sched::withFacts(state, *object->second, engine_.doors()) : state;
 }
@@ -323,7 +361,8 @@ void Extender::choose(Caller w, const model::Pod& pod) {
   std::optional<std::size_t> best;
   if (request != nullptr) {
     a = standingsFor(c, *request);
-    best = bestOf(a, c);
+    best = bestInTurn(a, c, pod.uid);
+    if (!best) { best = bestOf(a, c); }  // its scheduler waits by itself
   } else {
     a.text = std::get<sched::Blocked>(door).text;
   }
@@ -512,6 +551,9 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   const bool read =
       done && waits && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
   // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
+  if (pending.purpose == Purpose::Bind && isOfTheNode(outcome)) {
+    (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
+  }
   const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
   if (read) {
     bind(*std::move(w));

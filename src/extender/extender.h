@@ -31,6 +31,7 @@
 
 #include "base/random.h"
 #include "controller/event.h"
+#include "controller/nodes_in_vain.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
 #include "extender/grants/binding_callers.h"
@@ -129,6 +130,9 @@ class Extender {
   bool isTold(Grant& grant, const Caller& w, bool its_node);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
+  [[nodiscard]] bool isTriedElsewhere(Grant& grant, const Caller& w, const model::Pod& pod);
+  [[nodiscard]] std::optional<std::size_t> bestInTurn(const Answer& a, const Candidates& c,
+                                                      const model::Uid& uid);
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
     Aside(const Aside&) = delete;
     Aside& operator=(const Aside&) = delete;
@@ -220,7 +224,8 @@ class Extender {
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
   WriteTroubles troubles_;
-  std::set<std::string> gangs_;  // groups of which a pod was given back unbound
+  controller::NodesInVain in_vain_;  // of pods that are known and unbound
+  std::set<std::string> gangs_;      // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
   Refusals refusals_{engine_};
   bool quotas_unread_ = false;   // when this one began to lead

@@ -88,6 +88,7 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   g.seen = w.request.pod;
   g.asked = now_.mono;
   g.turns.begin(now_.mono);
+  g.promises = {};
   g.given_up.reset();
   w.answer = chosen;
   await(g, std::move(w));
@@ -166,6 +167,7 @@ void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::Sha
 /// Its node fits.
 void Extender::tell(Grant& g, Caller w) {
   if (w.request.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
+  if (w.request.verb == Verb::Filter) { g.promises.made(w.request.pod->scheduled, now_.mono); }
   answer(w, std::move(w.answer));
 }
 
@@ -260,6 +262,7 @@ void Extender::review(const model::Uid& uid) {
     taken_back_.erase(uid);
     troubles_.forget(uid);
     refusals_.forget(uid);
+    in_vain_.forget(uid);
     log_.forget(uid);
   }
   if (g == nullptr) {

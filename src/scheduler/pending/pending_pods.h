@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "controller/backoff.h"
+#include "controller/nodes_in_vain.h"
 #include "sched/doors/door.h"
 #include "scheduler/core/context.h"
 #include "scheduler/pending/grant.h"
 #include "scheduler/pending/held_back.h"
-#include "scheduler/pending/nodes_in_vain.h"
 #include "scheduler/report/claim_status.h"
 #include "scheduler/report/reporter.h"
 
@@ -128,7 +128,7 @@ class PendingPods : public controller::Part {
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
-  NodesInVain in_vain_;
+  controller::NodesInVain in_vain_;
   HeldBack held_back_;
   std::unordered_map<model::Uid, bool> blocked_;  // true: by scheduling gates
   std::size_t gated_ = 0;                         // of these

@@ -1,8 +1,8 @@
-#include "scheduler/pending/nodes_in_vain.h"
+#include "controller/nodes_in_vain.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::scheduler {
+namespace gs::controller {
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,4 +51,4 @@ TEST(NodesInVain, TheMoreNodesTheLongerEachAndNeverMoreThanSixtyFour) {
 }
 
 }  // namespace
-}  // namespace gs::scheduler
+}  // namespace gs::controller
