@@ -49,6 +49,7 @@ enum class Bug {
   MountsOthersCaches,   // a pod may mount caches of other namespaces
   MountsUnsaid,         // a mount of a kernel cache has no use
   LetsMountedGo,        // a kernel cache goes though nodes have it
+  ForgetsInitShares,    // limits of init containers and sidecars ask for no share
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
 };
 

@@ -208,9 +208,12 @@ model::PodPtr Extender::newest(const model::PodPtr& pod) const {
   if (it == engine_.cache().pods().end()) { return pod; }
   const model::Pod& known = *it->second;
   const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
-                    known.share_limits == pod->share_limits;
+                    known.share_limits == pod->share_limits &&
+                    known.init_share_limits == pod->init_share_limits;
   return known.revision >= pod->revision || !same ? it->second : pod;
 }
+
+bool Extender::wants(const model::Pod& pod) const { return sched::wantsVcuda(pod, config_.strict); }
 
 sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
   auto door = sched::vcudaDoor(pod, config_.strict);
@@ -231,7 +234,7 @@ bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
     answer(w, Kind::Failed, std::move(why));
     return true;
   };
-  if (!sched::wantsVcuda(pod)) {
+  if (!wants(pod)) {
     answer(w, Kind::Untouched);
     return true;
   }
@@ -301,9 +304,6 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   return true;
 }
 
-sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
-  const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
-  const auto object = c.objects.find(i);
 /// Whether another candidate is to be tried, since nothing came of the node that it has: its Binding there
 /// was refused, or its scheduler was told that node and says that the pod is not scheduled, or asks again
 /// and again. Not of a gang: there the others may be what is waited for.
@@ -332,6 +332,9 @@ std::optional<std::size_t> Extender::bestInTurn(const Answer& a, const Candidate
   return bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
 }
 
+sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
+  const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
+  const auto object = c.objects.find(i);
   const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
   return object != c.objects.end() ? sched::withFacts(state, *object->second, engine_.doors()) : state;
 }
@@ -365,6 +368,7 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     if (!best) { best = bestOf(a, c); }  // its scheduler waits by itself
   } else {
     a.text = std::get<sched::Blocked>(door).text;
+    a.never = true;
   }
   if (best && engine_.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
     if (before != nullptr) { reserve(*before, pod); }
@@ -412,6 +416,7 @@ void Extender::look(const Caller& w) {
     a = standingsFor(w.request.candidates, *request);
   } else {
     a.text = std::get<sched::Blocked>(door).text;
+    a.never = true;
   }
   const auto best = request != nullptr ? bestOf(a, w.request.candidates) : std::nullopt;
   a.kind = best ? Kind::Chosen : Kind::Nowhere;
@@ -499,7 +504,7 @@ void Extender::bind(Caller w) {
   const Grant* grant = grantOf(uid);
   const bool has_it =
       grant != nullptr && grant->write.isWritten() && !grant->adopted && grant->note.node == node;
-  if (sched::wantsVcuda(*pod) && !has_it) {
+  if (wants(*pod) && !has_it) {
     w.request.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has
   }
@@ -546,14 +551,14 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
   const bool done = outcome.result == kapi::CallResult::Applied;
+  if (pending.purpose == Purpose::Bind && isOfTheNode(outcome)) {
+    (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
+  }
   if (done) { engine_.learn(outcome.object, now_.mono); }
   const bool waits = now_.mono < w->until;  // else its caller may have asked for another node since
   const bool read =
       done && waits && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
   // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
-  if (pending.purpose == Purpose::Bind && isOfTheNode(outcome)) {
-    (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
-  }
   const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
   if (read) {
     bind(*std::move(w));

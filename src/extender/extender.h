@@ -126,13 +126,15 @@ class Extender {
   [[nodiscard]] bool isOwnSchedulers(const model::Pod& pod) const;
   [[nodiscard]] std::string ownSchedulersText(const model::Pod& pod) const;
   [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
+  /// It asks for shares.
+  [[nodiscard]] bool wants(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Caller& w, bool its_node);
-  /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
-  struct Aside {
   [[nodiscard]] bool isTriedElsewhere(Grant& grant, const Caller& w, const model::Pod& pod);
   [[nodiscard]] std::optional<std::size_t> bestInTurn(const Answer& a, const Candidates& c,
                                                       const model::Uid& uid);
+  /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
+  struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
     Aside(const Aside&) = delete;
     Aside& operator=(const Aside&) = delete;

@@ -38,16 +38,8 @@ TEST_F(ExtenderTest, TheAncestorsTableOfPlacements) {
 TEST_F(ExtenderTest, APodThatAsksForNoGpuIsLeftAlone) {
   addNode(gpuNode("a", 1));
   lead();
-  EXPECT_EQ(filter(create("p", {{99, 0}}), {"a"}).kind, AnswerKind::Untouched);
+  EXPECT_EQ(filter(create("p", {{0, 0}}), {"a"}).kind, AnswerKind::Untouched);
   EXPECT_EQ(server.writes, 0);
-}
-
-TEST_F(ExtenderTest, TwoContainersThatTogetherWantAGpuGetANodeAndNoDevice) {
-  addNode(gpuNode("a", 1));
-  lead();
-  EXPECT_EQ(filter(create("p", {{60, 0}, {60, 0}}), {"a"}).kind, AnswerKind::Chosen);
-  EXPECT_EQ(note("p", kNode), "a");
-  EXPECT_EQ(note("p", kIds0), "-");
 }
 
 TEST_F(ExtenderTest, NowhereSaysHowEachNodeStands) {
@@ -503,6 +495,21 @@ class StrictExtenderTest : public ExtenderTest {
           return c;
         }()} {}
 };
+
+TEST_F(StrictExtenderTest, APodWithCoresAndNoMemoryIsLeftAlone) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{99, 0}}), {"a"}).kind, AnswerKind::Untouched);
+  EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(StrictExtenderTest, TwoContainersThatTogetherWantAGpuGetANodeAndNoDevice) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{60, 0}, {60, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(note("p", kIds0), "-");
+}
 
 TEST_F(StrictExtenderTest, APodThatHasAnnotationsHadBeenPredicated) {
   addNode(gpuNode("a", 2));

@@ -488,6 +488,26 @@ INSTANTIATE_TEST_SUITE_P(
                        false}),
     [](const auto& info) { return std::string{info.param.name}; });
 
+TEST(DecodePod, LimitsOfSharesAreReadOfContainersAndInitContainers) {
+  const auto podWith = [](const std::string& lists) {
+    return decodePod(parsed(R"({"metadata":{"name":"p","uid":"u"},"spec":{)" + lists + "}}"));
+  };
+  constexpr const char* kShare =
+      R"("resources":{"limits":{"tencent.com/vcuda-core":"50","tencent.com/vcuda-memory":8}})";
+  const model::Pod both =
+      podWith(std::string{R"("initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always",)"} +
+              kShare + R"(}],"containers":[{"name":"c",)" + kShare + R"(},{"name":"d"}])");
+  EXPECT_EQ(both.share_limits, (std::vector<model::ShareAmounts>{{50, 8}, {0, 0}}));
+  EXPECT_EQ(both.init_share_limits, (std::vector<model::InitShares>{{{0, 0}, false}, {{50, 8}, true}}));
+  const model::Pod alone = podWith(std::string{R"("initContainers":[{"name":"i",)"} + kShare +
+                                   R"(}],"containers":[{"name":"c"}])");
+  EXPECT_EQ(alone.share_limits, (std::vector<model::ShareAmounts>{{0, 0}}));
+  EXPECT_EQ(alone.init_share_limits, (std::vector<model::InitShares>{{{50, 8}, false}}));
+  const model::Pod none = podWith(R"("initContainers":[{"name":"i"}],"containers":[{"name":"c"}])");
+  EXPECT_TRUE(none.share_limits.empty());
+  EXPECT_TRUE(none.init_share_limits.empty());
+}
+
 /// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin;
 /// of pods with shares.
 TEST(DecodePod, TheGangIsThePodGroupThatItNames) {

@@ -44,6 +44,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Webhook, "webhook", 15},
     {Feature::Ends, "ends", 15},
     {Feature::Caches, "caches", 10},
+    {Feature::OddShares, "odd-shares", 12},
 }};
 
 /// Features that show what is not mended yet.

@@ -78,6 +78,7 @@ const std::vector<Case>& cases() {
       {"BindsUnseen", {Bug::BindsUnseen}, false, 1, {Feature::KubeScheduler}},
       {"WakesNobody", {Bug::WakesNobody}, false, 1, {Feature::KubeScheduler}},
       {"HoldsForEver", {Bug::HoldsForEver}, true, 1, {Feature::KubeScheduler}},
+      {"ForgetsInitShares", {Bug::ForgetsInitShares}, false, 1, {Feature::OddShares}},
       {"TakesMounted", {Bug::TakesMounted}, false, 1, {Feature::Caches}},
       {"KeepsCutLayers", {Bug::KeepsCutLayers}, false, 1, {Feature::Caches}},
       {"MountsOthersCaches", {Bug::MountsOthersCaches}, false, 1, {Feature::Caches}},

@@ -91,6 +91,7 @@ enum class Op : std::uint8_t {
   GangComes,      // x gang, y flavour, z members: pods that ask for shares, and are bound together
   GangGoes,       // x gang, y 1: by force, z which member, from 1; 0: all
   GangEnds,       // x gang
+  OddShareComes,  // x slot, y what is odd: a pod of another scheduler whose limits gpu-manager does not serve
   MapPod,         // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
   NameNode,       // x node, y which name: its label gpu-node-name
   AgentFaults,    // y seconds, z permille: agents' calls are refused, lost, late, or their last ones

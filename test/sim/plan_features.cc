@@ -294,6 +294,23 @@ class Scenes {
     }
   }
 
+  /// Among others of their schedulers, some of them bound whatever was answered.
+  void oddShares() {
+    if (!plan_.hasShares()) {
+      plan_.extenders = 1 + below(2);
+      shares(plan_.extenders);
+    }
+    for (int i = 3 + below(6); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      const int slot = below(kShareSlots);
+      add(at - milliseconds{200}, Op::ShareGoes, slot, 1);
+      add(at, Op::OddShareComes, slot, below(8));
+      add(at + any(milliseconds{2'000}), Op::ShareComes, below(kShareSlots), below(8));
+      if (rng_.chance(50)) { add(at + any(milliseconds{1'500}), Op::ShareAsked, slot, 1 + below(3)); }
+      if (rng_.chance(20)) { add(at + any(milliseconds{4'000}), Op::ShareElsewhere, slot, below(2)); }
+    }
+  }
+
   void latePatches() {
     for (int i = 1 + below(3); i > 0; --i) {
       const milliseconds at = any(kPlayTime);
@@ -445,6 +462,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Gangs: return scenes.gangs();
     case Feature::Maps: return scenes.maps();
     case Feature::Caches: return scenes.caches();
+    case Feature::OddShares: return scenes.oddShares();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -472,7 +490,8 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
         // Of a cache that the server has forgotten nobody can say whether pods have it mounted.
         (feature != Feature::Caches || (!plan.has(Feature::Restore) && !plan.has(Feature::Large))) &&
         (feature != Feature::LateStatuses || plan.has(Feature::Agents)) &&
-        (feature != Feature::Gangs || plan.hasShares() || !plan.has(Feature::KubeScheduler));
+        ((feature != Feature::Gangs && feature != Feature::OddShares) || plan.hasShares() ||
+         !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);
@@ -526,6 +545,8 @@ std::string featureText(const Step& s) {
       return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,
                          s.z > 0 ? "is" : "are", s.y != 0 ? " by force" : "");
     case Op::GangEnds: return fmt::format("gang {} ends", s.x);
+    case Op::OddShareComes:
+      return fmt::format("pod s{} comes for shares that nobody serves, how {}", s.x, s.y);
     case Op::MapPod:
       return fmt::format("pod {} comes with map {}", slotOf(s.x), json::print(mapText(s.x, s.y, s.z)));
     case Op::NameNode: return fmt::format("node {} has the name {}", s.x, s.y);

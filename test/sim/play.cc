@@ -379,7 +379,8 @@ class Play {
       case Op::ShareDropped:
       case Op::GangComes:
       case Op::GangGoes:
-      case Op::GangEnds: shares_->carryOut(s); return;
+      case Op::GangEnds:
+      case Op::OddShareComes: shares_->carryOut(s); return;
       case Op::LastWord: last_words_.push_back(s); return;
       case Op::Unlucky: unlucky_[podPath(s.x)] = s; return;
       case Op::Slow:

@@ -227,8 +227,14 @@ std::string filterReply(const FilterArgs& args, const Candidates& c, const Answe
     node = args.nodes[a.chosen].object;
     name = fmt::format("\"{}\"", args.nodes[a.chosen].name);
   }
-  if (args.by_name) { return filterResult("null", "[" + name + "]", size, failed, ""); }
-  return filterResult(args.with_objects ? list(node) : "null", "null", size, failed, "");
+  // In both: kube-scheduler preempts nobody for it then, and who reads the first only finds it too.
+  std::string never = "null";
+  if (a.never) {
+    never.clear();
+    failed(never);
+  }
+  if (args.by_name) { return filterResult("null", "[" + name + "]", size, failed, "", never); }
+  return filterResult(args.with_objects ? list(node) : "null", "null", size, failed, "", never);
 }
 
 std::string prioritiesReply(const FilterArgs& args, const Candidates& c, const Answer& ranked) {

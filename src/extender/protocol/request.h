@@ -84,6 +84,7 @@ struct Answer {
   };
   Kind kind{};
   std::string text;
+  bool never = false;  // Nowhere: the pod itself is wrong, no node will ever do
   std::size_t chosen = 0;
   sched::NodeStanding chosen_standing;
   /// How the nodes stood when that was decided; null when it was decided earlier.

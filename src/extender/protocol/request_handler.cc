@@ -185,19 +185,18 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
 }
 
 /// What is no quantity would count as nothing, and its pod as one without GPUs.
-Status checkLimits(const json::View& pod) {
+Status checkLimits(const json::View& pod, const char* list) {
   std::size_t i = 0;
-  for (const json::View container : pod["spec"]["containers"].items()) {
+  for (const json::View container : pod["spec"][list].items()) {
     for (const char* name : {model::kVcudaCore, model::kVcudaMemory}) {
       const auto limit = container["resources"]["limits"].find(name);
       if (!limit || limit->isNull() || kapi::unitsOf(*limit)) { continue; }
       constexpr std::size_t kShown = 80;
-      return fail(
-          Code::Invalid,
-          fmt::format("Pod.spec.containers[{}].resources.limits[\"{}\"]: {} is not a quantity; write a whole "
-                      "number such as \"{}",
-                      i, name, json::print(limit->value()).substr(0, kShown),
-                      name == model::kVcudaCore ? "50\" (100 is one GPU)" : "8\" (1 is 256 MiB)"));
+      return fail(Code::Invalid,
+                  fmt::format("Pod.spec.{}[{}].resources.limits[\"{}\"]: {} is not a quantity; write a whole "
+                              "number such as \"{}",
+                              list, i, name, json::print(limit->value()).substr(0, kShown),
+                              name == model::kVcudaCore ? "50\" (100 is one GPU)" : "8\" (1 is 256 MiB)"));
     }
     ++i;
   }
@@ -208,7 +207,9 @@ Status Exchange::readPod(std::string_view text) {
   if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
   const auto read = readWhole(text);
   if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
-  if (Status limits = checkLimits(read->root()); !limits) { return limits; }
+  for (const char* list : {"containers", "initContainers"}) {
+    if (Status limits = checkLimits(read->root(), list); !limits) { return limits; }
+  }
   pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
   return {};
 }
@@ -303,7 +304,8 @@ net::Response Exchange::predicate() {
     default: return misfit(a.text);
   }
   if (!a.text.empty()) {
-    return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Unschedulable, a.text}));
+    const MisfitCode code = a.never ? MisfitCode::Unresolvable : MisfitCode::Unschedulable;
+    return ok(predicateReply(rules_.dialect, Misfit{code, a.text}));
   }
   return ok(predicateReply(rules_.dialect, misfitAt(a, request_.candidates, 0, pod_->uid.text)));
 }
