@@ -270,13 +270,15 @@ std::optional<model::Uid> Refusals::pick(Kind& kind, Mono now, const MayBe& may_
   return std::nullopt;
 }
 
-std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be) {
+std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be, const IsStuck& is_stuck) {
   (void)backoff_.takeDue(now);  // it forgets those of long ago
   for (const auto& uid : woken_.takeOver(now)) { notWoken(uid, now); }
   endRests(now);
   lookSome(now);
   const Work turn = endOfTurn();
-  const auto has_room = [this](const std::string& ns) { return woken_.hasRoom(ns); };
+  const auto has_room = [&](const std::string& ns) {
+    return woken_.hasRoom(ns) && (woken_.of(ns) == 0 || !is_stuck || !is_stuck(ns));
+  };
   while (!isOver(turn)) {
     const auto id = line_.next(now, has_room);
     if (!id) { break; }

@@ -64,7 +64,9 @@ class Refusals {
 
   /// Who is to be woken now, if `may_be` says so of it; it counts as woken.
   using MayBe = std::function<bool(const model::Uid&)>;
-  [[nodiscard]] std::optional<model::Uid> next(Mono now, const MayBe& may_be);
+  /// A namespace in which no write goes through: of it one at a time, to see whether one does.
+  using IsStuck = std::function<bool(const std::string& ns)>;
+  [[nodiscard]] std::optional<model::Uid> next(Mono now, const MayBe& may_be, const IsStuck& is_stuck = {});
   /// It could not be woken: others have its room.
   void notWoken(const model::Uid& uid, Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const;
