@@ -304,15 +304,19 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   return true;
 }
 
-/// Whether another candidate is to be tried, since nothing came of the node that it has: its Binding there
-/// was refused, or its scheduler was told that node and says that the pod is not scheduled, or asks again
-/// and again. Not of a gang: there the others may be what is waited for.
+/// Its scheduler was told the node that it has, and says that the pod is not scheduled, or asks again and
+/// again. Not of a gang: there the others may be what is waited for.
+void Extender::noteIfInVain(Grant& g, const model::Pod& pod) {
+  if (!gangOf(pod).empty() || !g.promises.inVain(pod.scheduled)) { return; }
+  (void)in_vain_.tried(g.uid, g.note.node, false, now_.mono);
+  g.promises = {};
+}
+
+/// Whether another candidate is to be tried, since nothing came of the node that it has, by that or by a
+/// Binding that was refused there.
 bool Extender::isTriedElsewhere(Grant& g, const Caller& w, const model::Pod& pod) {
   if (w.request.verb != Verb::Filter || !g.write.isWritten()) { return false; }
-  if (gangOf(pod).empty() && g.promises.inVain(pod.scheduled)) {
-    (void)in_vain_.tried(g.uid, g.note.node, false, now_.mono);
-    g.promises = {};
-  }
+  noteIfInVain(g, pod);
   const auto left_out = in_vain_.leftOut(g.uid, false, now_.mono);
   if (!std::binary_search(left_out.begin(), left_out.end(), g.note.node)) { return false; }
   const auto door = readDoor(pod);

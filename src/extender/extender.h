@@ -130,6 +130,7 @@ class Extender {
   [[nodiscard]] bool wants(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Caller& w, bool its_node);
+  void noteIfInVain(Grant& grant, const model::Pod& pod);
   [[nodiscard]] bool isTriedElsewhere(Grant& grant, const Caller& w, const model::Pod& pod);
   [[nodiscard]] std::optional<std::size_t> bestInTurn(const Answer& a, const Candidates& c,
                                                       const model::Uid& uid);

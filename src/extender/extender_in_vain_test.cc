@@ -1,6 +1,10 @@
 // A node that refuses a pod of shares is left out while another one may do (R61), whoever binds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
 #include "extender/extender_hand_test.h"
 
 namespace gs::extender {
@@ -125,6 +129,88 @@ TEST_F(InVain, WhoIsGoneOrBoundIsForgotten) {
   bindTo("p", "b");
   create("q", {{50, 1}});
   EXPECT_EQ(filter(server.pods["q"], kAll).kind, AnswerKind::Chosen);
+}
+
+/// A kube-scheduler that binds through us or by itself, and nodes of which some refuse every Binding, in any
+/// way: whoever fits on one that does not is bound after few tries.
+class RefusingNodes : public ExtenderTest {
+ public:
+  explicit RefusingNodes(std::uint64_t seed) : rng_{seed} {
+    const std::size_t nodes = 2 + rng_.below(5);
+    refusing_ = 1 + rng_.below(nodes - 1);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      names_.push_back("n" + std::to_string(i));
+      addNode(gpuNode(names_.back(), 1 + static_cast<int>(rng_.below(2)), 8));
+    }
+    lead();
+    binds_through_us_ = rng_.chance(50);
+    says_why_ = rng_.chance(50);
+  }
+  void TestBody() override {}
+  /// In so many tries; 0: it never was.
+  int tries(const std::string& name) {
+    create(name, {{10, 1}});
+    constexpr int kMost = 60;
+    for (int i = 1; i <= kMost; ++i) {
+      const RequestId request_id = ask(Verb::Filter, server.pods[name], names_);
+      runUntilAnswered(request_id);
+      const std::string node = got(request_id, names_);
+      if (isBound(name, node)) { return i; }
+      pass(std::chrono::seconds{1 + rng_.below(10)});
+      run();
+    }
+    return 0;
+  }
+  [[nodiscard]] int most() const { return static_cast<int>(refusing_) * Promises::kInVain + 1; }
+
+ private:
+  bool isBound(const std::string& name, const std::string& node) {
+    const bool refuses = std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(refusing_),
+                                   node) != names_.begin() + static_cast<std::ptrdiff_t>(refusing_);
+    if (!binds_through_us_ && refuses) {
+      model::Pod& pod = server.pods.at(name);
+      const std::string message = says_why_ ? "binding rejected by " + node : "binding rejected";
+      if (pod.scheduled.message == message) { return false; }  // kube-scheduler writes no words twice
+      pod.scheduled = {"False", "SchedulerError", message};
+      pod.revision = ++server.revision;
+      watchBrings(name);
+      return false;
+    }
+    if (!binds_through_us_) {
+      bindTo(name, node);
+      return true;
+    }
+    const RequestId request_id = ask(Verb::Bind, server.pods[name], {node});
+    if (!refuses) {
+      run();
+      watchBrings(name);
+      return answers[request_id].kind == AnswerKind::Done;
+    }
+    static constexpr std::array kHttp{400, 403, 422, 500, 503};
+    kapi::Outcome outcome;
+    outcome.token = sent().token;
+    outcome.result = rng_.chance(30) ? kapi::CallResult::Unknown : kapi::CallResult::Refused;
+    outcome.http = outcome.result == kapi::CallResult::Unknown ? 0 : kHttp[rng_.below(kHttp.size())];
+    give(outcome);
+    return false;
+  }
+
+  Rng rng_;
+  std::vector<std::string> names_;
+  std::size_t refusing_ = 0;  // the first so many
+  bool binds_through_us_ = false;
+  bool says_why_ = false;
+};
+
+TEST(ExtenderProperty, NodesThatRefuseBindingsKeepNobodyWaiting) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    RefusingNodes play{seed};
+    for (const char* name : {"p", "q", "r"}) {
+      const int tries = play.tries(name);
+      EXPECT_GE(tries, 1) << "seed " << seed << ": " << name << " was never bound";
+      EXPECT_LE(tries, play.most()) << "seed " << seed << ": " << name;
+    }
+  }
 }
 
 }  // namespace

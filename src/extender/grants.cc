@@ -368,7 +368,8 @@ std::optional<Mono> Extender::nextDue() const {
 }
 
 void Extender::tick(Grant& g) {
-  if (const model::Pod* pod = engine_.cache().pod(g.uid); pod != nullptr && pod->bound()) {
+  const model::Pod* pod = engine_.cache().pod(g.uid);
+  if (pod != nullptr && pod->bound()) {
     const model::Uid uid = g.uid;
     return review(uid);  // one that asks for no GPU had none
   }
@@ -377,6 +378,7 @@ void Extender::tick(Grant& g) {
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
   const bool over = g.write.isWritten() && (given_up || (g.contested && now_.mono >= *g.contested));
   const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
+  if (given_up && pod != nullptr) { noteIfInVain(g, *pod); }
   if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
   advance(g);
 }
