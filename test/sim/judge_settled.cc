@@ -341,15 +341,21 @@ bool Judge::isOfForged(const Lease& lease) const {
   });
 }
 
-/// Its containers see other GPUs than it has, though admission asked the webhook, which tells those of our
-/// schedulers' pods. What somebody edited, or a restore took back, they do not see.
+/// Its containers see other GPUs than it has, or count them in another order than the ids do, though
+/// admission asked the webhook, which tells those of our schedulers' pods. What somebody edited, or a restore
+/// took back, they do not see.
 bool Judge::isToldOther(const std::string& uid, const Pod& pod) const {
   const bool edited =
       pod.scheduler != kOurs || pod.retold || pod.misled || pod.renamed || went_back_ != Mono{};
   if (!plan_.has(Feature::Webhook) || pod.claim.empty() || edited) { return false; }
   const sandbox::Env* env = kubelet_.envOf(uid);
-  const auto told = env == nullptr ? sandbox::Env::const_iterator{} : env->find("CUDA_VISIBLE_DEVICES");
-  return env != nullptr && (told == env->end() || told->second != pod.visible);
+  if (env == nullptr) { return false; }
+  const auto is = [&](const char* name, const std::string& value) {
+    const auto at = env->find(name);
+    return at != env->end() && at->second == value;
+  };
+  const bool refers = !env->contains(kRefers) || is(kRefers, pod.visible);
+  return !is("CUDA_VISIBLE_DEVICES", pod.visible) || !refers || !is("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 }
 
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {

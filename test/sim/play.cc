@@ -406,6 +406,7 @@ class Play {
   void addPod(const Step& s) {
     Value pod = podObject(s.x, s.y);
     const bool is_kubes = kube_ && KubeSide::takes(s.x, s.y);
+    if (plan_.has(Feature::Webhook) && !is_kubes) { pod = withOwnVariables(std::move(pod), s.x + s.y); }
     if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
