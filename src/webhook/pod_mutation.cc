@@ -174,13 +174,13 @@ class Injection {
     std::vector<std::string> out;
     if (orders_.any()) {
       out.push_back(
-          fmt::format("{} and gets \"{}\": the ids in {} are of that order, and would mean other "
+          fmt::format("{}, replaced by \"{}\": ids in {} are of that order, and would mean other "
                       "pods' GPUs; leave it out",
                       orders_.text(), utf8Prefix(rules_.device_order, 16), kVisible));
     }
     if (pickers_.any()) {
       out.push_back(
-          fmt::format("{}: the GPUs that it is shown are counted from 0, so the ids in {} may mean "
+          fmt::format("{}: the GPUs that it shows are counted from 0, so the ids in {} may mean "
                       "other pods' GPUs; leave it out",
                       pickers_.text(), kVisible));
     }

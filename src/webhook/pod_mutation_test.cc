@@ -137,10 +137,10 @@ TEST(PodMutation, AnOrderInWhichIdsMeanOtherGpusIsReplacedAndSaid) {
     EXPECT_EQ(withOrder(value, kByClaim, kNoOrder).patch, std::string{"["} + ADD("0", REFERENCE) + "]");
   }
   EXPECT_EQ(withOrder(R"("value":"FASTEST_FIRST")").warnings.at(0),
-            "container a sets CUDA_DEVICE_ORDER=\"FASTEST_FIRST\" and gets \"PCI_BUS_ID\": the ids in "
+            "container a sets CUDA_DEVICE_ORDER=\"FASTEST_FIRST\", replaced by \"PCI_BUS_ID\": ids in "
             "CUDA_VISIBLE_DEVICES are of that order, and would mean other pods' GPUs; leave it out");
-  EXPECT_EQ(withOrder(R"("valueFrom":{})").warnings.at(0).substr(0, 61),
-            "container a sets CUDA_DEVICE_ORDER by valueFrom and gets \"PCI");
+  EXPECT_EQ(withOrder(R"("valueFrom":{})").warnings.at(0).substr(0, 66),
+            "container a sets CUDA_DEVICE_ORDER by valueFrom, replaced by \"PCI_");
   EXPECT_TRUE(withOrder(R"("value":"PCI_BUS_ID")").warnings.empty());
   EXPECT_TRUE(withOrder(R"("value":"FASTEST_FIRST")", kByClaim,
                         {.schedulers = {"gpu-scheduler"}, .device_order = "FASTEST_FIRST"})
@@ -196,10 +196,9 @@ TEST(PodMutation, WhoPicksGpusItselfIsWarned) {
     }
     EXPECT_TRUE(warnings(named + R"("value":"0,1,2")", kByMap).empty()) << "what its map says";
   }
-  EXPECT_EQ(
-      warnings(R"("name":"NVIDIA_VISIBLE_DEVICES","value":"2")").at(0),
-      "container a sets NVIDIA_VISIBLE_DEVICES: the GPUs that it is shown are counted from 0, so the ids "
-      "in CUDA_VISIBLE_DEVICES may mean other pods' GPUs; leave it out");
+  EXPECT_EQ(warnings(R"("name":"NVIDIA_VISIBLE_DEVICES","value":"2")").at(0),
+            "container a sets NVIDIA_VISIBLE_DEVICES: the GPUs that it shows are counted from 0, so the ids "
+            "in CUDA_VISIBLE_DEVICES may mean other pods' GPUs; leave it out");
 }
 
 TEST(PodMutation, OfAMapOnlyAPlainValueIsReplacedInItsPlace) {

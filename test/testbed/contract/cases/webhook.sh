@@ -83,7 +83,7 @@ expect "reviews of pods" "$before" "$(asked /mutate)"
 
 step "what is told stands first; an order of which ids are not is replaced, with a warning"
 got=$(pod ordered one env '{name: MINE, value: "$(CUDA_VISIBLE_DEVICES)"}, {name: CUDA_DEVICE_ORDER, value: FASTEST_FIRST}' | kubectl create -f - 2>&1)
-expect_like "the warning" 'Warning: container main sets CUDA_DEVICE_ORDER="FASTEST_FIRST" and gets "PCI_BUS_ID"' "$got"
+expect_like "the warning" 'Warning: container main sets CUDA_DEVICE_ORDER="FASTEST_FIRST"' "$got"
 expect "its variables" "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER MINE" "$(field pod/ordered '.spec.containers[0].env[*].name')"
 expect "its order" PCI_BUS_ID "$(field pod/ordered '.spec.containers[0].env[1].value')"
 delete_pods ordered
