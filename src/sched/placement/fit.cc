@@ -141,10 +141,10 @@ std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, co
 
 }  // namespace
 
-Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self) {
+Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self, Meter* meter) {
   if (auto misfit = refuseOrdinary(n, r, self)) { return tl::unexpected(*std::move(misfit)); }
   Verdict<Placement> placed =
-      takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
+      takesDevices(n, r) ? place(n, *r.devices, self, meter) : Verdict<Placement>{Placement{}};
   auto misfit = firstOf(refuseCounted(n, r, self), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
   if (!namesDevices(n, r)) { return Placement{}; }
@@ -152,9 +152,9 @@ Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::U
 }
 
 std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
-                               const std::vector<int>* exact) {
+                               const std::vector<int>* exact, Meter* meter) {
   if (exact == nullptr || !namesDevices(n, r)) {
-    auto fit = fitOn(n, r, self);
+    auto fit = fitOn(n, r, self, meter);
     return fit ? std::nullopt : std::optional{std::move(fit.error())};
   }
   if (auto misfit = refuseOrdinary(n, r, self)) { return misfit; }

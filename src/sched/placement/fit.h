@@ -47,11 +47,11 @@ namespace gs::sched {
 /// count as free for it (its resources are counted where it holds some: it is meant for a pod that is not
 /// bound).
 [[nodiscard]] Verdict<Placement> fitOn(const NodeState& node, const PodRequest& request,
-                                       const model::Uid& self = model::Uid{});
+                                       const model::Uid& self = model::Uid{}, Meter* meter = nullptr);
 /// The same without the ids. With `exact`, the ids must be exactly those.
 [[nodiscard]] std::optional<Misfit> misfitOn(const NodeState& node, const PodRequest& request,
                                              const model::Uid& self = model::Uid{},
-                                             const std::vector<int>* exact = nullptr);
+                                             const std::vector<int>* exact = nullptr, Meter* meter = nullptr);
 
 /// Why it fits nowhere: one entry per node that exists and does not fit, in the ledger's index order.
 [[nodiscard]] std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request);
