@@ -209,6 +209,7 @@ class Ledger {
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
   static void countNamed(NodeState& n, const DeviceState& d, int sign);
+  static void countHeld(NodeState& n, const DeviceState& d, int sign);
   void recount(NodeIndex i, const model::Uid& uid);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);

@@ -47,6 +47,7 @@ struct DeviceState {
   model::Device facts;
   bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
   std::int16_t bit = -1;        // in NodeState::topology; -1: not there
+  std::int16_t island = 0;      // of a listed device of a wide node: the number of its island
   std::vector<Holder> holders;  // sorted by uid
   [[nodiscard]] DeviceUse use() const;
   /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
@@ -111,6 +112,10 @@ struct NodeState {
   Mask healthy = 0;        // of those: may be given
   Mask unknown = 0;        // of those: only when nothing healthy fits
   Mask held = 0;           // of those: somebody holds it
+  // Of all devices, kept as holders come and go: counting them would take as long as there are devices.
+  std::int64_t with_holders = 0;
+  std::int64_t untouched = 0;  // may be given, and nobody holds them
+  std::size_t islands = 0;     // of a wide node: how many its listed devices name
   /// Of the counted devices those that are not named. They count against the devices that may be given (R13:
   /// held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;

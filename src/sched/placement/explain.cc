@@ -237,9 +237,9 @@ std::string rejectionKind(const Ledger& ledger, const PodRequest& request) {
 }
 
 void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
-  ++looks_;
+  ++looked_at_;
   entry = {node.versionFor(request), 0, 0, 0};
-  auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+  auto misfit = node.exists ? misfitOn(node, request, {}, nullptr, &meter_) : std::nullopt;
   if (!misfit) { return; }
   entry.need = misfit->need;
   entry.have = misfit->have;
@@ -247,17 +247,31 @@ void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entr
   entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
 }
 
-Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
-  constexpr std::size_t kMostGroups =
-      1024;                            // details that no node has any more add up: then all is read anew
-  if (groups_.size() > kMostGroups) {  // equivalent: one more or less
+bool RejectionBoard::catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks) {
+  constexpr std::size_t kMostGroups = 1024;  // details that no node has any more add up: all is read anew
+  if (!halfway_ && groups_.size() > kMostGroups) {  // equivalent: one more or less
     groups_.clear();
     entries_.clear();
   }
   entries_.resize(ledger.size());
+  const std::uint64_t steps = meter_.steps;
+  const std::uint64_t nodes = looked_at_;
+  halfway_ = false;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (entries_[i].seen != ledger.at(i).versionFor(request)) { look(ledger.at(i), request, entries_[i]); }
+    if (entries_[i].seen == ledger.at(i).versionFor(request)) { continue; }
+    halfway_ = (meter_.steps - steps) / kStepsPerLook + (looked_at_ - nodes) / 2 >= most_looks;
+    if (halfway_) { break; }
+    look(ledger.at(i), request, entries_[i]);
   }
+  return !halfway_;
+}
+
+Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
+  (void)catchUp(ledger, request, ~std::uint64_t{0});
+  return said(ledger, request);
+}
+
+Rejection RejectionBoard::said(const Ledger& ledger, const PodRequest& request) const {
   std::vector<ReasonGroup> counted(groups_.size() + 1);
   for (const auto& e : entries_) {
     if (e.group != 0) { counted[e.group].add(e.need, e.have); }

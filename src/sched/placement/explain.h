@@ -44,12 +44,19 @@ class RejectionBoard {
  public:
   /// As explainRejection(). Costs a look at the nodes that changed, and a pass over the numbers of all.
   Rejection explain(const Ledger& ledger, const PodRequest& request);
+  /// explain() in parts of about so many looks; a node with a few devices, most of which refuse early, counts
+  /// as half of one here. True: that were all, and said() is what it says.
+  bool catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks);
+  [[nodiscard]] Rejection said(const Ledger& ledger, const PodRequest& request) const;
   /// What is known of that node is not true any more.
   void forget(Ledger::NodeIndex i) {
     if (i < entries_.size()) { entries_[i].seen = 0; }
   }
-  /// Nodes looked at so far.
-  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+  /// What it has cost so far, in looks that only ask whether a node is refused: why takes longer.
+  [[nodiscard]] std::uint64_t looks() const {
+    return looked_at_ * kLooksPerReason + meter_.steps / kStepsPerLook;
+  }
+  static constexpr std::uint64_t kLooksPerReason = 4;
 
  private:
   struct Entry {
@@ -65,7 +72,9 @@ class RejectionBoard {
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;
-  std::uint64_t looks_ = 0;
+  bool halfway_ = false;  // catchUp() is to go on
+  std::uint64_t looked_at_ = 0;
+  Meter meter_;
 };
 
 }  // namespace gs::sched

@@ -1,8 +1,6 @@
 #include "sched/placement/part.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 
 namespace gs::sched {
 
@@ -104,8 +102,7 @@ struct Candidate {
 
 WideParts partsOf(const NodeState& n, const DeviceRequest& r, const model::Uid& self, Meter* meter) {
   std::vector<Candidate> candidates;
-  std::unordered_map<std::string_view, std::size_t> islands;
-  std::vector<std::int64_t> sizes;  // by island
+  std::vector<std::int64_t> sizes(n.islands);
   std::int64_t untouched = 0;
   std::uint64_t holders = 0;
   for (const auto& d : n.devices) {
@@ -113,8 +110,7 @@ WideParts partsOf(const NodeState& n, const DeviceRequest& r, const model::Uid& 
     const bool free = isFree(d, self);
     if (!free && !(r.shared && isShareable(d, r, self))) { continue; }
     untouched += free ? 1 : 0;
-    const std::size_t island = islands.try_emplace(d.facts.island, sizes.size()).first->second;
-    if (island == sizes.size()) { sizes.push_back(0); }
+    const auto island = static_cast<std::size_t>(d.island);
     ++sizes[island];
     candidates.push_back({&d, island, free});
   }

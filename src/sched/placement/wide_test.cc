@@ -1,4 +1,5 @@
-// Nodes with more devices than a mask has bits (sched/placement/part.h): what they give, and what a look costs.
+// Nodes with more devices than a mask has bits (sched/placement/part.h): what they give, and what a look at
+// one costs.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

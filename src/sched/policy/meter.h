@@ -12,7 +12,9 @@ struct Meter {
   std::uint64_t steps = 0;
 };
 
-inline constexpr std::uint64_t kStepsPerDevice = 4;
+inline constexpr std::uint64_t kStepsPerDevice = 8;
+/// Steps that take as long as a look at a node with a few devices, about.
+inline constexpr std::uint64_t kStepsPerLook = 128;
 
 inline void addSteps(Meter* meter, std::uint64_t steps) {
   if (meter != nullptr) { meter->steps += steps; }
