@@ -64,13 +64,14 @@ void Engine::touchClaimOf(const model::Pod& pod) {
 void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mono now) {
   const model::Pod& any = after != nullptr ? *after : *before;
   const model::Uid uid = any.uid;
+  const sched::Holdings said = holdingsOf(any);
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
   if (used && (!uses || after->node != before->node)) {
     ledger_.unusePod(before->node, uid, Source::BoundPod);
     ledger_.setInFlight(before->node, uid, Source::BoundPod, {});
   }
-  if (uses) { use(*after); }
+  if (uses) { use(*after, said); }
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
@@ -78,7 +79,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
-    reclaimAll(any, clean, now);
+    reclaimAll(any, said, clean, now);
     orderly_.add(uid);
   }
   if (over) {
@@ -92,15 +93,14 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     reclaim_.agentChanged(any.node, uid, !over, any.ready, now);
     awaited_.agentChanged(any.node, reclaim_.hasAgent(any.node));
   }
-  derive(uid);
+  derive(uid, &said);
   touch(uid);
-  if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
+  if (notes_shares_ && !said.shares.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
 }
 
 /// All that is known of what an ended pod held.
-void Engine::reclaimAll(const model::Pod& pod, bool clean, Mono now) {
-  const sched::Holdings said = holdingsOf(pod);
+void Engine::reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now) {
   const std::vector<int> ids = devicesOf(pod, said);
   const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
   if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted); }
@@ -125,7 +125,8 @@ void Engine::antiAffinity(const model::Pod& pod, bool waits, bool runs) {
 void Engine::touchMeantBy(const model::Pod& pod) {
   constexpr std::uint64_t kMostLooks = 65'536;
   sched::TermIndex said;
-  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, model::idOf(term), term); }
+  model::TermId next = 0;  // it is not asked which they are
+  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, ++next, term); }
   for (const auto& uid : unbound_) {
     const model::Pod& waiting = *cache_.pod(uid);
     if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) { touch(uid); }
@@ -176,10 +177,10 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
                         const std::vector<std::string>& uuids, Mono now) {
   if (orderly_.covers(uid, Tombstones::kForEver)) { return; }
   assumed_.add(uid);
-  const model::GpuNodeStatus* status = cache_.status(node);
+  const DeviceIndex* devices = cache_.devices(node);
   std::vector<int> perhaps = ids;  // told ids, it may have any device that has one of them now
-  for (std::size_t i = 0; status != nullptr && i < ids.size(); ++i) {
-    if (const auto id = idNow(*status, uuids[i], ids[i])) { perhaps.push_back(*id); }
+  for (std::size_t i = 0; devices != nullptr && i < ids.size(); ++i) {
+    if (const auto id = devices->idNow(uuids[i], ids[i])) { perhaps.push_back(*id); }
   }
   reclaim_.ended(uid, node, perhaps, false, now);
   touch(uid);
@@ -267,8 +268,9 @@ void Engine::renumbered(const model::NodeName& node) {
 void Engine::userChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
-  use(*pod);
-  derive(uid);
+  const sched::Holdings said = holdingsOf(*pod);
+  use(*pod, said);
+  derive(uid, &said);
 }
 
 /// Who uses a device and is not bound there ended, or was bound there in a history that the API server lost.
@@ -298,8 +300,8 @@ void Engine::applyClaim(const controller::Change& change) {
   touched_claims_.insert(change.key);
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& [uid, pod] : cache_.podsOfClaim(change.key)) {
-    if (other_amounts && !shares(uid)) { derive(uid); }  // amountOf() asks the claim only then
-    if (other_amounts || !pod->bound()) { touch(uid); }  // others have what they were given
+    if (other_amounts && !shares(uid)) { derive(uid); }  // holdsOf() asks the claim only then
+    if (other_amounts || !pod.bound) { touch(uid); }     // others have what they were given
   }
 }
 
@@ -315,7 +317,7 @@ void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
 
 void Engine::leasesChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
-  if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
+  if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod, holdingsOf(*pod)); }
   derive(uid);
   touch(uid);
 }
@@ -339,7 +341,7 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
     const bool is_new = !before || !before->names(uid);
     // Its end was seen, but not with this device: pods are listed before leases.
     if (is_new && pod != nullptr && pod->bound() && pod->finished()) {
-      reclaimAll(*pod, pod->containers_terminated, now);
+      reclaimAll(*pod, holdingsOf(*pod), pod->containers_terminated, now);
     }
     leasesChanged(uid);
   }
@@ -391,8 +393,8 @@ void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
 std::vector<int> Engine::idsOf(const model::Lease& lease) const {
   const auto device = deviceOf(lease);
   if (!device) { return {}; }
-  const model::GpuNodeStatus* status = cache_.status(device->first);
-  const auto now = status == nullptr ? std::nullopt : idNow(*status, lease.uuid, device->second);
+  const DeviceIndex* devices = cache_.devices(device->first);
+  const auto now = devices == nullptr ? std::nullopt : devices->idNow(lease.uuid, device->second);
   if (!now || *now == device->second) { return {device->second}; }
   return {device->second, *now};
 }

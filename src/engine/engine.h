@@ -171,16 +171,18 @@ class Engine {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod, const sched::Holdings& said) const;
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given,
                                          const sched::Holdings& said) const;
-  [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
-  [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
-  void derive(const model::Uid& uid);
+  [[nodiscard]] Holds holdsOf(const model::Uid& uid, const sched::Holdings* read) const;
+  using Amounts = std::map<std::pair<model::NodeName, int>, sched::Amount>;
+  [[nodiscard]] Amounts leasedAmounts(const model::Uid& uid) const;
+  /// `read`: of its pod as the cache has it, by who has read it already.
+  void derive(const model::Uid& uid, const sched::Holdings* read = nullptr);
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
-  void reclaimAll(const model::Pod& pod, bool clean, Mono now);
+  void reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now);
   void assumeEnded(const model::Uid& uid, Mono now);
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
-  void use(const model::Pod& pod);
+  void use(const model::Pod& pod, const sched::Holdings& said);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);

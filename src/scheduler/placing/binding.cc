@@ -32,9 +32,9 @@ bool Binder::gaveUpFor(Grant& grant, const model::Pod& pod) {
 
 /// The ids mean other devices by now than those that were decided on.
 bool Binder::isRenumbered(const Grant& grant) const {
-  const model::GpuNodeStatus* status = c_.cache().status(grant.node);
+  const engine::DeviceIndex* devices = c_.cache().devices(grant.node);
   for (std::size_t i = 0; i < grant.ids.size(); ++i) {
-    if (engine::isAnother(status, grant.ids[i], grant.uuids[i])) { return true; }
+    if (engine::isAnother(devices, grant.ids[i], grant.uuids[i])) { return true; }
   }
   return false;
 }
