@@ -50,12 +50,13 @@ DoorResult vcudaDoor(const model::Pod& pod, bool any_count, PodRequest base) {
 
 SharePicks vcudaPicks(const model::Pod& pod) {
   if (pod.share_limits.empty()) { return {}; }
-  const model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
+  model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
   SharePicks picks;
+  picks.reserve(pod.share_limits.size());
   for (std::size_t i = 0; i < pod.share_limits.size(); ++i) {
     const auto ids = note.ids.find(static_cast<int>(i));
     picks.push_back({shareOf(model::vcudaOf(pod.share_limits[i])),
-                     ids == note.ids.end() ? std::vector<int>{} : ids->second});
+                     ids == note.ids.end() ? std::vector<int>{} : std::move(ids->second)});
   }
   return picks;
 }
@@ -91,8 +92,12 @@ bool isOnTheWay(const model::Pod& pod) {
 void addVcuda(const model::Pod& pod, Holdings& holdings) {
   if (pod.share_limits.empty()) { return; }
   SharePicks picks = vcudaPicks(pod);
-  holdings.shares.insert(holdings.shares.end(), std::make_move_iterator(picks.begin()),
-                         std::make_move_iterator(picks.end()));
+  if (holdings.shares.empty()) {
+    holdings.shares = std::move(picks);
+  } else {
+    holdings.shares.insert(holdings.shares.end(), std::make_move_iterator(picks.begin()),
+                           std::make_move_iterator(picks.end()));
+  }
   holdings.milli += vcudaMilli(pod);
   holdings.on_the_way = holdings.on_the_way || isOnTheWay(pod);
 }
