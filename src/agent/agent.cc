@@ -65,6 +65,7 @@ Agent::Agent(Config config, Rng rng)
       pods_{podsOf(config_.node), rng},
       rng_{rng.split()},
       calls_{kCallsOwner},
+      gpus_{config_.told_uuids},
       calm_{config_.calm} {}
 
 // ---- what happens
@@ -111,7 +112,7 @@ kapi::Effects Agent::looked(const LookPtr& look, Now now) {
   const LookPtr before = gpus_.lastLook();
   gpus_.looked(look);
   if (look->has_value()) {
-    users_.number(gpus_.counted(), now);
+    users_.number(gpus_.devices(), now);
     if (before != nullptr && !*before) {
       out.emplace_back(kapi::Log{kapi::Level::Info, "the driver answers again", {}});
     }
@@ -169,10 +170,30 @@ NodeView Agent::wanted() const {
 
 void Agent::go(Now now, kapi::Effects& out) {
   (void)calls_.takeDue(now.mono);
+  forgetVanished(now, out);
   advance(now, out);
   out_of_date_ = written_ && now.mono - written_at_ > kMostMissed * config_.calm;
   count(out);
   wake(now, out);
+}
+
+void Agent::forgetVanished(Now now, kapi::Effects& out) {
+  const Device* lowest = gpus_.vanished();
+  const auto says_so = [&](const Device& device) {
+    return device.gpu.uuid == lowest->gpu.uuid && device.gpu.health == model::Health::Unhealthy;
+  };
+  const bool is_quiet = lowest != nullptr && written_ && pods_.synced() && !users_.isTold(lowest->id) &&
+                        std::any_of(written_->devices.begin(), written_->devices.end(), says_so);
+  if (!is_quiet) { return quiet_since_.reset(); }
+  if (!quiet_since_) { quiet_since_ = now.mono; }
+  if (now.mono - *quiet_since_ < kQuiet) { return; }
+  quiet_since_.reset();
+  out.emplace_back(kapi::Log{kapi::Level::Warn,
+                             "GPUs are counted anew: the driver does not list one any more, and no pod has "
+                             "its number, or one above it",
+                             {{"gpu", lowest->gpu.uuid}}});
+  gpus_.countAnew();
+  users_.number(gpus_.devices(), now);
 }
 
 void Agent::send(What what, kapi::Call call, kapi::Effects& out) {
@@ -247,6 +268,7 @@ void Agent::wake(Now now, kapi::Effects& out) const {
     const Mono next = std::max(next_, calls_.notBefore(What::Status));
     at = at ? std::min(*at, next) : next;
   }
+  if (quiet_since_) { at = std::min(at.value_or(Mono::max()), *quiet_since_ + kQuiet); }
   if (at) { out.emplace_back(kapi::Wake{std::max(*at, now.mono)}); }
 }
 

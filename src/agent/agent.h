@@ -16,8 +16,9 @@
 // so now is written on that.
 //
 // What schedulers conclude from it, and therefore holds:
-//   - A GPU that was published stays listed for the life of the process (known_gpus.h). Ids move when a GPU
-//     appears before others on the bus, or after a restart; pods are known by the GPUs that their containers
+//   - A GPU that was published stays listed until the machine is booted (known_gpus.h), or, once the driver
+//     lists it no more, until kQuiet after that was published no pod there has a number above it. Ids move
+//     then, and when a GPU appears before others on the bus; pods are known by the GPUs that their containers
 //     have (users.h).
 //   - inUseBy goes on over a restart: who was listed is, until a look at the containers says otherwise.
 //   - Never is a good list replaced by none because nobody answers.
@@ -54,13 +55,17 @@ inline constexpr const char* kWriterCondition = "OnlyWriter";
 
 class Agent {
  public:
+  /// A Binding that was decided before others could know that GPUs vanished has landed by then.
+  static constexpr Duration kQuiet = std::chrono::seconds{60};
+
   struct Config {
     model::NodeName node;
     model::Enforcement enforcement = model::Enforcement::Off;
     Duration calm = std::chrono::seconds{60};
     Duration draining = std::chrono::seconds{10};
-    /// Of the machine; "" not known: XIDs of before a restart are forgotten.
+    /// Of the machine; "" not known: XIDs, and GPUs that are not listed, of before a restart are forgotten.
     std::string boot_id{};
+    bool told_uuids = false;  // containers are told GPUs by UUID
   };
   Agent(Config config, Rng rng);
 
@@ -100,6 +105,8 @@ class Agent {
   /// All that is to be done now, and when to look again.
   void go(Now now, kapi::Effects& out);
   void advance(Now now, kapi::Effects& out);
+  /// Those that went are forgotten once no number means them, or one above them, any more.
+  void forgetVanished(Now now, kapi::Effects& out);
   void publish(Now now, kapi::Effects& out);
   [[nodiscard]] Duration pace();
   [[nodiscard]] Duration drawCalm();
@@ -119,6 +126,7 @@ class Agent {
   std::string failure_;
 
   KnownGpus gpus_;
+  std::optional<Mono> quiet_since_;              // nobody has a number of one that vanished, or above
   std::map<std::string, Condition> conditions_;  // by type
   std::map<std::string, Condition> before_;      // as the API had them at the start
 

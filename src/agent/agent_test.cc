@@ -170,8 +170,9 @@ TEST_F(AgentTest, GpusAboveOneThatVanishedAreGivenToNobody) {
   EXPECT_NE(device(0)["healthReason"].str().find("does not list it any more"), std::string::npos);
   EXPECT_EQ(device(1)["uuid"].str(), "GPU-2B");
   EXPECT_EQ(health(1), "Unhealthy");
-  EXPECT_EQ(device(1)["healthReason"].str(),
-            "indices moved since GPU GPU-1A vanished: drain the node and restart the agent");
+  EXPECT_EQ(
+      device(1)["healthReason"].str(),
+      "indices moved since GPU GPU-1A vanished: drain the node, and a minute later they are counted anew");
   look(seeing(hardware({"GPU-2B", "GPU-3C"})));
   EXPECT_EQ((*status)["status"]["total"].integer(), 3);
   EXPECT_EQ(health(0), "Unhealthy");

@@ -214,4 +214,12 @@ bool Users::draining() const {
   });
 }
 
+bool Users::isTold(int number) const {
+  const auto reaches = [&](const std::string& name) { return isGpuId(name) && std::stoi(name) >= number; };
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    return !pod.over() && std::any_of(pod.said.begin(), pod.said.end(), reaches);
+  });
+}
+
 }  // namespace gs::agent
