@@ -182,7 +182,12 @@ void Agent::forgetVanished(Now now, kapi::Effects& out) {
   const auto says_so = [&](const Device& device) {
     return device.gpu.uuid == lowest->gpu.uuid && device.gpu.health == model::Health::Unhealthy;
   };
-  const bool is_quiet = lowest != nullptr && written_ && pods_.synced() && !users_.isTold(lowest->id) &&
+  const auto is_wanted = [&](const Device& device) {
+    return device.gpu.counted == Counted::No && users_.isTold(device);
+  };
+  const auto& devices = gpus_.devices();
+  const bool is_quiet = lowest != nullptr && written_ && pods_.synced() &&
+                        std::none_of(devices.begin(), devices.end(), is_wanted) &&
                         std::any_of(written_->devices.begin(), written_->devices.end(), says_so);
   if (!is_quiet) { return quiet_since_.reset(); }
   if (!quiet_since_) { quiet_since_ = now.mono; }

@@ -174,6 +174,18 @@ TEST_F(AgentNumbers, AMinuteAfterTheLastNumberAboveOneThatVanishedTheyAreCounted
   EXPECT_EQ(uuids(), four) << "it came back";
 }
 
+TEST_F(AgentNumbers, OneThatAPodHasByItsUuidStaysListed) {
+  told_uuids = true;
+  start(hardware(all()));
+  pod(*testing::PodBuilder{"p"}.uid("p").on(kNode).annotate(model::kVisibleDevicesKey, "GPU-2B").make());
+  look(seeing(hardware({"GPU-1A", "GPU-3C", "GPU-4D"})));
+  wait(600s);
+  EXPECT_EQ(uuids(), four);
+  pod(*testing::PodBuilder{"p"}.uid("p").on(kNode).make(), kapi::WatchType::Deleted);
+  wait(Agent::kQuiet + 1s);
+  EXPECT_EQ(uuids(), "GPU-1A GPU-3C GPU-4D ");
+}
+
 TEST_F(AgentNumbers, WhileOthersCannotKnowThatItVanishedNothingIsCountedAnew) {
   start(hardware(all()));
   breaks = 1'000'000;
