@@ -37,6 +37,24 @@ std::vector<std::string> splitCommas(std::string_view text) {
   return out;
 }
 
+/// Those that a program counts, in their order on the bus.
+std::vector<const model::Device*> counted(const Machines::Machine& m, bool with_lost) {
+  std::vector<const model::Device*> out;
+  for (const model::Device& d : m.sim.devices) {
+    if (with_lost || !m.lost.contains(d.uuid)) { out.push_back(&d); }
+  }
+  std::sort(out.begin(), out.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  return out;
+}
+
+/// nullptr: none.
+const model::Device* reached(const std::vector<const model::Device*>& devices, const std::string& said) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (said == std::to_string(i) || said == devices[i]->uuid) { return devices[i]; }
+  }
+  return nullptr;
+}
+
 /// What tells a GPU from others though ids change.
 std::string nameOf(const model::Device& d) { return d.uuid.empty() ? std::to_string(d.id) : d.uuid; }
 
@@ -115,6 +133,8 @@ void Machines::setHealth(const std::string& node, int gpu, model::Health health,
 
 void Machines::setDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) {
+    m->lost.clear();
+    m->boot.clear();
     changeDevices(*m, std::move(devices));
     m->agent_anew_ = true;
   }
@@ -122,6 +142,33 @@ void Machines::setDevices(const std::string& node, std::vector<model::Device> de
 
 void Machines::plugDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) { changeDevices(*m, std::move(devices)); }
+}
+
+void Machines::setLost(const std::string& node, const std::string& uuid, std::optional<Loss> how,
+                       bool is_counted) {
+  Machine* m = find(node);
+  if (m == nullptr) { return; }
+  if (agents_) { seeContainers(*m); }
+  if (how) {
+    m->lost[uuid] = *how;
+  } else {
+    m->lost.erase(uuid);
+  }
+  m->counts_lost_ = is_counted;
+  m->hardware = ++changes_;
+  m->dirty_ = true;
+}
+
+std::set<std::string> Machines::reachedBy(const std::string& node, int number) const {
+  const auto on = machines_.find(node);
+  if (on == machines_.end()) { return {}; }
+  std::set<std::string> out;
+  for (const bool with_lost : {false, true}) {
+    const auto devices = counted(on->second, with_lost);
+    const auto at = static_cast<std::size_t>(number);
+    out.insert(at < devices.size() ? devices[at]->uuid : "");
+  }
+  return out;
 }
 
 void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
@@ -290,8 +337,9 @@ void Machines::writeByHand(Machine& m, Now now) {
 
 /// nvidia.com/gpu as the kubelet counts it: the healthy devices.
 void Machines::setAllocatable(const Machine& m, Now now) {
-  const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(),
-                                     [](const auto& d) { return d.health == model::Health::Healthy; });
+  const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(), [&](const auto& d) {
+    return d.health == model::Health::Healthy && !m.lost.contains(d.uuid);
+  });
   (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status",
              Object{{"status",
                      Object{{"capacity", Object{{model::kNvidiaGpu, std::to_string(m.sim.devices.size())}}},
@@ -302,6 +350,7 @@ void Machines::setAllocatable(const Machine& m, Now now) {
 /// Notes which GPUs containers that are new got. One that is named and not there may come later.
 void Machines::seeContainers(Machine& m) const {
   const auto running = kubelet_.running(m.sim.name.text);
+  const auto devices = counted(m, m.counts_lost_);
   std::set<std::string> alive;
   std::set<std::string> used;
   for (const auto& r : running) {
@@ -309,11 +358,7 @@ void Machines::seeContainers(Machine& m) const {
     if (r.devices.empty()) { continue; }
     auto& got = m.held_[r.uid];
     for (const std::string& said : splitCommas(r.devices)) {
-      const auto is_it = [&](const model::Device& d) {
-        return said == std::to_string(d.id) || said == d.uuid;
-      };
-      const auto at = std::find_if(m.sim.devices.begin(), m.sim.devices.end(), is_it);
-      if (at != m.sim.devices.end()) { got.try_emplace(said, nameOf(*at)); }
+      if (const auto* device = reached(devices, said)) { got.try_emplace(said, nameOf(*device)); }
     }
   }
   std::erase_if(m.held_, [&](const auto& entry) { return !alive.contains(entry.first); });
@@ -325,6 +370,7 @@ void Machines::seeContainers(Machine& m) const {
     auto& got = m.held_[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
     for (const auto& d : m.sim.devices) {
       if (static_cast<int>(got.size()) == r.gpus) { break; }
+      if (m.lost.contains(d.uuid)) { continue; }
       if (used.insert(nameOf(d)).second) { got.emplace(fmt::format("#{}", got.size()), nameOf(d)); }
     }
   }
@@ -347,7 +393,16 @@ std::set<std::string> Machines::heldBy(const std::string& uid) const {
 
 agent::LookPtr Machines::look(const Machine& machine) {
   if (machine.fault_) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault_)); }
-  return std::make_shared<const agent::Look>(agent::hardwareOf(machine.sim));
+  agent::Hardware hardware = agent::hardwareOf(machine.sim);
+  for (agent::Gpu& gpu : hardware.gpus) {
+    const auto lost = machine.lost.find(gpu.uuid);
+    if (lost == machine.lost.end()) { continue; }
+    gpu.counted = agent::Counted::Maybe;
+    gpu.health = model::Health::Unhealthy;
+    gpu.reason = "GPU is lost";
+    if (lost->second == Loss::Unnamed) { gpu.uuid = gpu.pci_bus_id = ""; }
+  }
+  return std::make_shared<const agent::Look>(std::move(hardware));
 }
 
 agent::ContainersLook Machines::containers(const Machine& machine) const {

@@ -55,6 +55,13 @@ class Machines {
   void setDevices(const std::string& node, std::vector<model::Device> devices);
   /// The same under an agent that goes on, and keeps those that it finds no more.
   void plugDevices(const std::string& node, std::vector<model::Device> devices);
+  /// How its driver speaks of a GPU that is lost.
+  enum class Loss : std::uint8_t { Called, Unnamed };  // by its name; only that there is one
+  /// That GPU is lost, and a program that starts there counts it or not: nobody can say. nullopt: it is well.
+  void setLost(const std::string& node, const std::string& uuid, std::optional<Loss> how, bool is_counted);
+  /// The GPUs that a program may get which starts there now and is told this number; "" none. One, where it
+  /// is the same however lost ones are counted.
+  [[nodiscard]] std::set<std::string> reachedBy(const std::string& node, int number) const;
   /// What its agent would find; none: no such machine.
   [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
   /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one
@@ -75,11 +82,15 @@ class Machines {
     kapi::SimNode sim;
     std::uint64_t agent = 0;     // which process of it is to run: another number another one; 0 none
     std::uint64_t hardware = 0;  // which look() there is: changes with it
+    /// Of the machine, as its agent can tell it; "" since it was off: what was before is to count no more.
+    std::string boot = "boot";
+    std::map<std::string, Loss> lost{};  // by UUID
 
    private:
     friend Machines;
     std::optional<agent::Fault> fault_;
     bool is_silent_ = false;
+    bool counts_lost_ = false;  // programs do
     bool created_ = false;
     bool agent_down_ = false;
     bool agent_anew_ = true;
