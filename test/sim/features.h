@@ -44,8 +44,9 @@ enum class Feature : std::uint8_t {
   Webhook,        // admission asks our webhook, by which containers of claims' pods are told their GPUs
   Ends,           // kubelets report that one of our processes was killed; another takes over at once
   Caches,         // kernel caches: operators, agents and drivers of their own, and pods that mount them
+  Lost,           // GPUs are lost, which programs count or not, vanish and come back, while agents restart
 };
-inline constexpr std::size_t kFeatures = 32;
+inline constexpr std::size_t kFeatures = 33;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -357,8 +357,7 @@ void Judge::leaseChanged(const apiserver::HistoryEntry& entry) {
     if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
-    const bool late =
-        of_lost_history || (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
+    const bool late = of_lost_history || (renumbers() && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));

@@ -232,6 +232,9 @@ class Judge {
   /// What tells Bindings without devices apart.
   static std::string toNode(const std::string& node) { return "to " + node; }
 
+  /// GPUs may get other numbers in this play.
+  [[nodiscard]] bool renumbers() const { return plan_.has(Feature::Renumber) || plan_.has(Feature::Lost); }
+
   // judge_grant.cc
   void bound(const std::string& uid, const Pod& pod, const std::string& fence);
   [[nodiscard]] Mono decidedAt(const Pod& pod, const Sent& sent) const;

@@ -365,7 +365,7 @@ bool Judge::isFullFor(const Pod& pod, const std::string& node, Mono from) const 
 }
 
 bool Judge::hasLostOne(const std::string& node) const {
-  return plan_.has(Feature::Renumber) && std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+  return renumbers() && std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
            const Pod& pod = entry.second;
            if (!pod.live() || pod.node != node || pod.gpus == 0) { return false; }
            const auto& told = pod.toldUuids();
@@ -378,7 +378,7 @@ bool Judge::hasLostOne(const std::string& node) const {
 }
 
 bool Judge::isUntold(const std::string& node) const {
-  if (!plan_.has(Feature::Renumber)) { return false; }
+  if (!renumbers()) { return false; }
   const auto there = machines_.devicesOf(node);
   return std::any_of(there.begin(), there.end(), [&](const model::Device& device) {
     const auto gpu = gpus_.find({node, device.id});
@@ -387,7 +387,7 @@ bool Judge::isUntold(const std::string& node) const {
 }
 
 bool Judge::wereRenumberedSince(const std::string& node, Mono since) const {
-  return plan_.has(Feature::Renumber) && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
+  return renumbers() && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
            const auto& past = entry.second;
            return entry.first.node == node &&
                   past.any(since, now_, [&](const std::string& uuid) { return uuid != past.now(); });
@@ -445,7 +445,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   }
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
-    if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
+    if (renumbers() && changedLately(device, decided)) { continue; }
     if (isUnseen(other_uid, other, device)) { continue; }
     if (isUnheardOf(other_uid, other, decided)) { continue; }
     if (wasToldByOthers(other_uid) && !holdsByName(other, device)) { continue; }  // of anybody's GPUs
@@ -465,8 +465,8 @@ bool Judge::isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) co
 
 bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device) const {
   const auto gpu = gpus_.find(device);
-  return plan_.has(Feature::Renumber) && agents_ && machines_.isAgentDown(device.node) &&
-         !holdsByName(pod, device) && gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
+  return renumbers() && agents_ && machines_.isAgentDown(device.node) && !holdsByName(pod, device) &&
+         gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
 }
 
 bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
@@ -533,8 +533,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 
 bool Judge::gotAnother(const std::string& uid, const Device& device) const {
   const auto leased = leased_uuids_.find(uid);
-  return plan_.has(Feature::Renumber) && leased != leased_uuids_.end() &&
-         !leased->second.contains(gpus_.at(device).uuid);
+  return renumbers() && leased != leased_uuids_.end() && !leased->second.contains(gpus_.at(device).uuid);
 }
 
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {

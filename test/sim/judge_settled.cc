@@ -195,8 +195,8 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
   // A number that meant another GPU when its containers came: whoever decides knows it from the agent, and
   // what that has to say is judged by AgentSide.
   const auto gpu = gpus_.find(device);
-  return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() &&
-         !gpu->second.uuid.empty() && !isUntold(pod.node) && (!agents_ || gpu->second.in_use.contains(uid)) &&
+  return renumbers() && !pod.ids.empty() && gpu != gpus_.end() && !gpu->second.uuid.empty() &&
+         !isUntold(pod.node) && (!agents_ || gpu->second.in_use.contains(uid)) &&
          machines_.heldBy(uid).contains(gpu->second.uuid);
 }
 
@@ -222,7 +222,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
   if (pod.isUnspoken()) { return false; }
   if (pod.node != device.node) { return false; }
-  if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
+  if (!renumbers()) { return pod.has(device); }
   const std::vector<std::string>& told = pod.toldUuids();
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
@@ -252,7 +252,7 @@ std::vector<Judge::Device> Judge::heldByName(const Pod& pod) const {
 }
 
 bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
-  const auto held = plan_.has(Feature::Renumber) ? heldByName(pod) : std::vector<Device>{};
+  const auto held = renumbers() ? heldByName(pod) : std::vector<Device>{};
   return std::any_of(held.begin(), held.end(), [&](const Device& device) {
     const auto lease = leases_.find(device);
     return lease != leases_.end() && !lease->second.holders.contains(uid);
@@ -260,7 +260,7 @@ bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const {
-  if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
+  if (!renumbers() || uuid.empty()) { return false; }
   if (agents_ && machines_.heldBy(uid).contains(uuid)) { return true; }
   // Without agents nobody knows when they started. A lease that went by hand is written again for what has
   // its id then.
@@ -371,7 +371,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
                           (invented_.contains(lease->second.uuid) || misnamed_.contains(uid));
     if (misnamed) { continue; }
     // leasesWrong() looks by whom.
-    const bool others = lease != leases_.end() && (plan_.has(Feature::Renumber) || overtaken_.contains(uid));
+    const bool others = lease != leases_.end() && (renumbers() || overtaken_.contains(uid));
     const bool taken = others || isMisread(uid, pod);
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());
@@ -408,7 +408,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
 std::set<std::string> Judge::knownToSome() const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
-    const bool renumbered = plan_.has(Feature::Renumber);
+    const bool renumbered = renumbers();
     if ((pod.forgotten && (pod.renamed || renumbered)) || (pod.renamed && renumbered)) { out.insert(uid); }
     // A restore brought it back as it was when it ended: who began later has not seen that its GPUs drained.
     if (pod.finished && went_back_ != Mono{}) { out.insert(uid); }

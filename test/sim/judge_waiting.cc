@@ -81,7 +81,7 @@ std::set<std::string> Judge::notUsable() const {
     const bool away = past == past_nodes_.end() ||
                       past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
     // Under numbers that were those of its GPUs in between too.
-    const bool renumbered = plan_.has(Feature::Renumber);
+    const bool renumbered = renumbers();
     const bool drains = now_ < gone.went_at + kTwoLooks &&
                         (away || gone.counted > 0 || !gone.unleased.empty() || renumbered || gone.renamed);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
@@ -89,7 +89,7 @@ std::set<std::string> Judge::notUsable() const {
   // What was given by number no lease names, and what ends while ids change may be held under several. Who
   // did not hear how its pod ended, or saw it fail with containers that wait, waits for two looks too.
   for (const auto& [node, times] : went_) {
-    const bool many = !enforced_.contains(node) || plan_.has(Feature::Renumber);
+    const bool many = !enforced_.contains(node) || renumbers();
     if (many && anyWentLately(node)) { nodes.insert(node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }

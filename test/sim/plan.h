@@ -99,6 +99,7 @@ enum class Op : std::uint8_t {
   Plug,           // x node, y GPUs from now on, which its agent sees come and go
   DriverFails,    // x node, y seconds: a call of its driver hangs
   RuntimeSilent,  // x node, y seconds: its container runtime does not answer
+  Lose,  // x node, y GPU, z how: lost (0, 1: its driver names it; 1, 3: programs count it), gone, well
   // Of kernel caches (cache_side.h).
   CacheComes,        // x cache, y tag
   CacheChanges,      // x cache, y tag: its image from now on

@@ -324,6 +324,24 @@ class Scenes {
     }
   }
 
+  /// Pods come after a GPU was lost, and after another agent began. Some GPUs are well again at the end.
+  void lost() {
+    for (int scenes = 2 + below(2); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      const int node = below(kNodes);
+      const int gpu = below(4);
+      pods(at - milliseconds{6'000}, milliseconds{5'000}, 3);
+      add(at, Op::Lose, node, gpu, below(5));
+      if (rng_.chance(40)) { add(at + any(milliseconds{20'000}), Op::Lose, node, gpu, below(5)); }
+      for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{20'000}), Op::AgentDies, node); }
+      for (int i = below(4); i > 0; --i) { add(at + any(milliseconds{30'000}), Op::EndPod, below(kSlots)); }
+      pods(at + milliseconds{500}, milliseconds{75'000}, 10);
+      if (rng_.chance(60)) {
+        add(at + milliseconds{30'000} + any(milliseconds{20'000}), Op::Lose, node, gpu, 5);
+      }
+    }
+  }
+
   /// More pods that ask by number than the rest has.
   void unenforced() {
     for (int i = 4 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 7 + below(2)); }
@@ -445,6 +463,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Gangs: return scenes.gangs();
     case Feature::Maps: return scenes.maps();
     case Feature::Caches: return scenes.caches();
+    case Feature::Lost: return scenes.lost();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -519,6 +538,7 @@ std::string featureText(const Step& s) {
     case Op::AgentDies: return fmt::format("the agent of node {} dies", s.x);
     case Op::Plug: return fmt::format("node {} has {} GPUs, which its agent sees", s.x, s.y);
     case Op::DriverFails: return fmt::format("the driver of node {} hangs for {} s", s.x, s.y);
+    case Op::Lose: return fmt::format("GPU {} of node {} is lost, how {}", s.y, s.x, s.z);
     case Op::RuntimeSilent: return fmt::format("the runtime of node {} is silent for {} s", s.x, s.y);
     case Op::KubeRestart: return "kube-scheduler restarts";
     case Op::GangComes: return fmt::format("gang {} comes, {} pods of flavour {}", s.x, s.z, s.y);

@@ -43,6 +43,7 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   sandbox::World::Options options;
   options.seed = plan.seed;
   options.agents = plan.agents;
+  options.told_uuids = plan.has(Feature::Uuids);
   options.webhook = plan.has(Feature::Webhook);
   options.own_pods = plan.has(Feature::Ends);
   options.nodes.clear();
@@ -392,6 +393,7 @@ class Play {
       case Op::Plug:
       case Op::DriverFails:
       case Op::RuntimeSilent:
+      case Op::Lose:
         if (agents_) { agents_->carryOut(s); }
         return;
       case Op::KubeRestart: return kube_->restart();
