@@ -7,6 +7,7 @@
 
 #include "agent/health.h"
 #include "agent/numbers.h"
+#include "base/mutant.h"
 
 namespace gs::agent {
 namespace {
@@ -176,7 +177,7 @@ void KnownGpus::arrange() {
   all.gpus = known_;
   devices_ = devicesOf(all);
   for (Device& device : devices_) { recall(device.gpu); }
-  if (!told_uuids_) { shutMoved(devices_); }
+  if (!told_uuids_ && !GS_MUTANT(GivesMoved)) { shutMoved(devices_); }
 }
 
 const Device* KnownGpus::vanished() const {
@@ -222,6 +223,7 @@ void KnownGpus::published(const NodeView& view, bool is_this_boot) {
   for (const Device& device : view.devices) {
     auto xids = xidsIn(device.gpu.reason);
     if (!xids.empty() && !device.gpu.uuid.empty()) { xids_[device.gpu.uuid] = std::move(xids); }
+    if (GS_MUTANT(ForgetsVanished)) { continue; }
     if (!device.gpu.uuid.empty()) { remembered_.push_back(device.gpu); }
   }
   if (last_seen_ != nullptr) { keep(); }

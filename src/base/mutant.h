@@ -50,6 +50,8 @@ enum class Bug {
   MountsUnsaid,         // a mount of a kernel cache has no use
   LetsMountedGo,        // a kernel cache goes though nodes have it
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
+  GivesMoved,           // GPUs are given by numbers that may reach another one
+  ForgetsVanished,      // an agent that starts anew numbers GPUs without those that its driver does not list
 };
 
 /// Defined by the program that plants.

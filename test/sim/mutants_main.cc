@@ -83,6 +83,8 @@ const std::vector<Case>& cases() {
       {"MountsOthersCaches", {Bug::MountsOthersCaches}, false, 1, {Feature::Caches}},
       {"MountsUnsaid", {Bug::MountsUnsaid}, false, 1, {Feature::Caches}},
       {"LetsMountedGo", {Bug::LetsMountedGo}, false, 1, {Feature::Caches}},
+      {"GivesMoved", {Bug::GivesMoved}, false, 1, {Feature::Lost}},
+      {"ForgetsVanished", {Bug::ForgetsVanished}, false, 1, {Feature::Lost}},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
