@@ -19,12 +19,10 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::size_t kMostGangs = 4096;
-constexpr std::size_t kMostPreempted = 5000;  // nodes of one request
-constexpr std::size_t kMostObjects = 1000;    // of one request: each costs a look at a node of its own
+constexpr std::size_t kMostObjects = 1000;  // of one request: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kBindsAlready = "a Binding of this pod is under way";
-constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
 
@@ -64,6 +62,10 @@ std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
   return best;
 }
 
+bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self) {
+  return sched::fitShares(node, request, self).has_value();
+}
+
 }  // namespace
 
 const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i) {
@@ -74,7 +76,11 @@ const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std:
 }
 
 Extender::Extender(engine::Engine& engine, Config config, Rng rng)
-    : engine_{engine}, config_{std::move(config)}, rng_{rng}, board_{engine.ledger()} {
+    : engine_{engine},
+      config_{std::move(config)},
+      rng_{rng},
+      board_{engine.ledger()},
+      preemption_{engine, fitsShares} {
   engine_.noteShares();
 }
 
@@ -116,6 +122,8 @@ void Extender::standBy(std::string why) {
   gangs_.clear();
   slots_.clear();
   refusals_.reset();
+  (void)preemption_.drop();
+  for (const auto& [id, w] : std::exchange(preempting_, {})) { answer(w, Kind::Unavailable, why_not_); }
   taken_back_.clear();
 }
 
@@ -164,7 +172,7 @@ void Extender::ask(RequestId request_id, Request request, Now now) {
     case Verb::Allocate: place(std::move(w)); break;
     case Verb::Look: look(w); break;
     case Verb::Rank: rank(w); break;
-    case Verb::Preempt: preempt(w); break;
+    case Verb::Preempt: preempt(std::move(w)); break;
     case Verb::Bind: bind(std::move(w)); break;
     case Verb::Deallocate: break;
   }
@@ -294,8 +302,9 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
   const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
   const auto object = c.objects.find(i);
-  const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
-  return object != c.objects.end() ? sched::withFacts(state, *object->second, engine_.doors()) : state;
+  sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
+  return object != c.objects.end() ? sched::withFacts(std::move(state), *object->second, engine_.doors())
+                                   : state;
 }
 
 Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
@@ -386,38 +395,6 @@ void Extender::rank(const Caller& w) {
   Answer a = standingsFor(w.request.candidates, nothing);
   a.kind = Kind::Ranked;
   answer(w, std::move(a));
-}
-
-/// Nodes where the pod would fit once the victims were gone. A kube-scheduler asks about a tenth of all.
-void Extender::preempt(const Caller& w) {
-  const model::PodPtr pod = newest(w.request.pod);
-  if (sched::wantsVcuda(*pod) &&
-      engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
-    return answer(w, Kind::Unavailable, kQuotaAwaited);
-  }
-  const Aside own = setOwnAside(*pod);
-  Answer a;
-  a.kind = Kind::Kept;
-  const auto door = readDoor(*pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  for (std::size_t i = 0; i < std::min(w.request.victims.size(), kMostPreempted); ++i) {
-    const Victims& victims = w.request.victims[i];
-    const NodeTable::Index node = w.request.candidates.nodes.at(i);
-    const bool fits = !sched::wantsVcuda(*pod) ||
-                      (request != nullptr && node != NodeTable::kUnknown &&
-                       fitsWithout({victims.uids.begin(), victims.uids.end()}, node, *pod, *request));
-    if (fits) { a.kept.push_back(i); }
-  }
-  answer(w, std::move(a));
-}
-
-/// Victims of its own namespace give back quota as well; all there are of the node's model.
-bool Extender::fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node, const model::Pod& pod,
-                           sched::PodRequest request) const {
-  const std::int64_t given_back = engine_.ledger().gpuUseOf(node, pod.key.ns, gone);
-  request.quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod) - given_back);
-  const auto state = sched::withoutPods(engine_.ledger().at(node), gone);
-  return sched::fitShares(state, request, pod.uid).has_value();
 }
 
 /// Volcano had no place for all of the group that this one is of.

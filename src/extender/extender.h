@@ -33,6 +33,7 @@
 #include "controller/event.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
+#include "engine/preemption.h"
 #include "extender/grants/binding_callers.h"
 #include "extender/grants/config.h"
 #include "extender/grants/grant.h"
@@ -47,6 +48,9 @@
 #include "sched/doors/vcuda.h"
 
 namespace gs::extender {
+
+/// As the ancestor says it.
+inline constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 class Extender {
  public:
@@ -109,9 +113,11 @@ class Extender {
   void place(Caller w);
   void look(const Caller& w);
   void rank(const Caller& w);
-  void preempt(const Caller& w);
-  [[nodiscard]] bool fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node,
-                                 const model::Pod& pod, sched::PodRequest request) const;
+  // preempt.cc
+  void preempt(Caller w);
+  void preemptSome();
+  void tellPreemptions();
+  // extender.cc
   void deallocate(const Caller& w);
   void noteGang(const model::Uid& uid);
   void bind(Caller w);
@@ -223,6 +229,8 @@ class Extender {
   std::set<std::string> gangs_;  // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
   Refusals refusals_{engine_};
+  engine::Preemption preemption_;
+  std::map<RequestId, Caller> preempting_;
   bool quotas_unread_ = false;   // when this one began to lead
   std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;

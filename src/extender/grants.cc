@@ -361,6 +361,7 @@ std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
   due = std::min(due, binding_.nextDue());
   if (taking_) { due = std::min(due, refusals_.nextDue().value_or(Mono::max())); }
+  if (preemption_.next() != nullptr) { due = std::min(due, now_.mono); }
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
@@ -389,6 +390,7 @@ void Extender::tick() {
     if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
   }
   while (auto w = binding_.takeDue(now_.mono)) { readForBind(*std::move(w)); }
+  preemptSome();
 }
 
 void Extender::settle(Now now) {

@@ -394,6 +394,7 @@ model::Pod decodePod(const View& v) {
   readAnnotations(meta["annotations"], spec, pod);
   const std::int64_t priority = spec["priority"].intOr(0);
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+  pod.preempts = spec["preemptionPolicy"].str() != "Never";
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
   if (asksForShares(pod.requests)) {

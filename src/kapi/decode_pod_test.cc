@@ -48,11 +48,21 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_TRUE(pod.ready);
   EXPECT_FALSE(pod.is_agent);
   EXPECT_EQ(pod.priority, 7);
+  EXPECT_TRUE(pod.preempts);
   EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
   EXPECT_EQ(pod.requests.cpu_milli, 2000);
   EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
   EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
   EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, ReadsWhetherItMayDisplaceOthers) {
+  const auto preempts = [](const char* spec) {
+    return decodePod(parsed(fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{}}})", spec))).preempts;
+  };
+  EXPECT_FALSE(preempts(R"({"preemptionPolicy":"Never"})"));
+  EXPECT_TRUE(preempts(R"({"preemptionPolicy":"PreemptLowerPriority"})"));
+  EXPECT_TRUE(preempts("{}"));
 }
 
 TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {

@@ -52,7 +52,8 @@ struct Pod {
   bool is_agent = false;       // label app=gpu-scheduler-agent
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
-  Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
+  bool preempts = true;  // others of lower priority, says its preemptionPolicy
+  Wall bound_at{};       // PodScheduled=True lastTransitionTime, else zero
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.

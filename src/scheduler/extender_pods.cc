@@ -5,10 +5,8 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "sched/ledger/quota.h"
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
-#include "sched/placement/what_if.h"
 #include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
@@ -111,32 +109,6 @@ std::vector<int> ExtenderPods::prioritize(const model::Pod& asked,
   b_.nominator.hold(pod, *request, nodes[static_cast<std::size_t>(best - scores.begin())],
                     c_.now.mono + kHeldForBind);
   return scores;
-}
-
-std::vector<std::size_t> ExtenderPods::preempt(const model::Pod& asked,
-                                               const std::vector<Preemption>& nodes) const {
-  const model::Pod& pod = newest(asked);
-  const auto door = b_.pending.readDoor(pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  std::vector<std::size_t> out;
-  if (request == nullptr) { return out; }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto index = c_.engine.ledger().indexOf(nodes[i].node);
-    if (!index || !c_.engine.ledger().at(*index).exists) { continue; }
-    std::vector<const model::Pod*> gone;
-    for (const auto& uid : nodes[i].victims) {
-      if (const model::Pod* victim = c_.cache().pod(uid)) { gone.push_back(victim); }
-    }
-    sched::PodRequest without = *request;
-    if (const std::int64_t milli = sched::gpuMilli(without); milli > 0) {  // victims give back quota as well
-      const std::set<model::Uid> uids{nodes[i].victims.begin(), nodes[i].victims.end()};
-      const std::int64_t given_back = c_.engine.ledger().gpuUseOf(*index, pod.key.ns, uids);
-      without.quota = c_.engine.quotaBound(pod.key.ns, milli - given_back);
-    }
-    const auto state = sched::withoutPods(c_.engine.ledger().at(*index), gone);
-    if (!sched::misfitOn(state, without, pod.uid)) { out.push_back(i); }
-  }
-  return out;
 }
 
 void ExtenderPods::answer(std::uint64_t id, BindAnswer::Kind kind, std::string text) {

@@ -1,7 +1,8 @@
 // Pods that kube-scheduler places, and for which it asks us as an extender: which nodes have their GPUs,
 // which is best, and to bind them. A part of the scheduler's; one thread.
 //
-// filter(), prioritize() and preempt() write nothing; they may come any number of times. What is held for the
+// filter() and prioritize() write nothing; they may come any number of times. What kube-scheduler asks about
+// preemption is in extender_preemption.h. What is held for the
 // pod (nominator.h) is free for it while it is asked about. bind() chooses the GPUs anew on the node that was
 // chosen, and grants them to the pod: from then on it goes the way of every grant (binder.h), with leases,
 // Binding and fence. Its caller is told when the pod is bound, when everything was given back, or at the
@@ -72,12 +73,6 @@ struct BindAnswer {
   std::string text;
 };
 
-/// One node that pods would have to leave.
-struct Preemption {
-  model::NodeName node;
-  std::vector<model::Uid> victims;
-};
-
 class ExtenderPods : public controller::Part {
  public:
   struct Beside {
@@ -97,9 +92,6 @@ class ExtenderPods : public controller::Part {
   /// Of the best nodes one has a better score than all others: there GPUs are held until bind() comes, since
   /// many pods are filtered meanwhile.
   [[nodiscard]] std::vector<int> prioritize(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
-  /// Positions of those where it would fit without their victims.
-  [[nodiscard]] std::vector<std::size_t> preempt(const model::Pod& pod,
-                                                 const std::vector<Preemption>& nodes) const;
   void bind(BindRequest request);
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return std::exchange(filter_answers_, {}); }
   [[nodiscard]] std::vector<BindAnswer> takeAnswers() { return std::exchange(answers_, {}); }

@@ -56,6 +56,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       nominator_{c_},
       extender_pods_{c_,
                      {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_, node_caches_}},
+      extender_preemption_{c_, pending_},
       placer_{c_,
               {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
                nominator_}} {
@@ -163,6 +164,7 @@ void Scheduler::lose() {
 
 void Scheduler::dropUnderWay() {
   c_.parts.reset();
+  extender_preemption_.reset();
   slots_.reset();
   c_.engine.unblockDevices();  // whoever decides next finds them anew
   c_.warnings.reset();
@@ -222,6 +224,7 @@ void Scheduler::tick() {
   if (!leadership_.leads()) { return; }
   c_.reconciles.moveDue(c_.now.mono);
   c_.parts.tick(c_.now, c_.out);
+  extender_preemption_.tick();
   if (leadership_.taking() && next_sweep_ <= c_.now.mono && !c_.reconciles.sweeping()) {
     beginSweep();
     unschedulable_.refresh(true);
@@ -335,6 +338,7 @@ void Scheduler::wakeAtNextDue() {
   sooner(leadership_.nextDue());
   if (leadership_.leads()) {
     sooner(c_.parts.nextDue());
+    sooner(extender_preemption_.nextDue());
     sooner(c_.reconciles.nextDue());
     if (leadership_.taking()) {
       sooner(placer_.nextDue());
@@ -356,8 +360,8 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + nominator_.size() + extender_pods_.size() + bound_leases_.failing() +
-         device_health_.size();
+         probes_.size() + nominator_.size() + extender_pods_.size() + extender_preemption_.size() +
+         bound_leases_.failing() + device_health_.size();
 }
 
 std::string Scheduler::answersNobodyBecause() const {

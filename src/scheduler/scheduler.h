@@ -28,6 +28,7 @@
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
 #include "scheduler/extender_pods.h"
+#include "scheduler/extender_preemption.h"
 #include "scheduler/leases/blocked_devices.h"
 #include "scheduler/leases/bound_leases.h"
 #include "scheduler/leases/gone_proofs.h"
@@ -76,6 +77,12 @@ class Scheduler {
     c_.now = now;
     return extender_pods_;
   }
+  [[nodiscard]] ExtenderPreemption& extenderPreemption(Now now) {
+    c_.now = now;
+    return extender_preemption_;
+  }
+  /// For its answers.
+  [[nodiscard]] ExtenderPreemption& extenderPreemption() { return extender_preemption_; }
   [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
@@ -164,6 +171,7 @@ class Scheduler {
   ClaimWarnings claim_warnings_;
   Nominator nominator_;
   ExtenderPods extender_pods_;
+  ExtenderPreemption extender_preemption_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

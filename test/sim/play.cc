@@ -406,7 +406,7 @@ class Play {
   void addPod(const Step& s) {
     Value pod = podObject(s.x, s.y);
     const bool is_kubes = kube_ && KubeSide::takes(s.x, s.y);
-    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    if (is_kubes) { KubeSide::takeOver(pod, s.x); }
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
@@ -415,7 +415,7 @@ class Play {
   void addMapped(const Step& s) {
     Value pod = mappedPodObject(s.x, s.y, s.z);
     const bool is_kubes = kube_ && s.x / 2 % 3 == 0;
-    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    if (is_kubes) { KubeSide::takeOver(pod, s.x); }
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }

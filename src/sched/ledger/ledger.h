@@ -116,6 +116,8 @@ class Ledger {
   /// What of that these pods use on this one.
   [[nodiscard]] std::int64_t gpuUseOf(NodeIndex i, const std::string& ns,
                                       const std::set<model::Uid>& pods) const;
+  /// And what each of its pods uses there, of those that use some.
+  [[nodiscard]] std::map<model::Uid, std::int64_t> gpuUsesOf(NodeIndex i, const std::string& ns) const;
   using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
   [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
   /// Another number whenever gpuUse() changes.
