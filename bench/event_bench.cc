@@ -5,7 +5,7 @@
 //   event_bench              a table: the longest handle() that the event leads to, how many follow, what
 //                            decoding took
 //   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of
-//                            one event
+//                            one event; "verbs": what schedulers ask
 //   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 
+#include "bench/event_verbs.h"
 #include "bench/figures.h"
 #include "bench/scheduler_drive.h"
 #include "kapi/kinds.h"
@@ -595,7 +596,7 @@ double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
 
 int writeAll(const char* path) {
   const auto all = [](const auto&) { return true; };
-  const double worst = std::max(measureCases(all), measureCrowds(all));
+  const double worst = std::max({measureCases(all), measureCrowds(all), measureVerbs(cluster)});
   const auto [of_quotas, ratio] = measureQuotas();
   return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n",
                                   std::max(worst, of_quotas), ratio),
@@ -614,6 +615,7 @@ int main(int argc, char** argv) {
   };
   (void)measureCases(wanted);
   (void)measureCrowds(wanted);
+  if (wanted("verbs")) { (void)measureVerbs(cluster); }
   if (wanted("crowd of quotas")) { (void)measureQuotas(); }
   return 0;
 }
