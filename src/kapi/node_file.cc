@@ -27,7 +27,7 @@ constexpr std::int64_t kDefaultGbps = 64;  // PCIe 4.0 x16
 
 const std::map<std::string, std::string>& defaultAllocatable() {
   static const std::map<std::string, std::string> kDefaults{
-      {"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+      {"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}};
   return kDefaults;
 }
 
@@ -285,8 +285,14 @@ Result<std::vector<SimNode>> readNodeFile(const Value& file) {
 
 std::vector<SimNode> defaultNodes() { return readNodeFile(json::parse(kDefaultFile).value()).value(); }
 
+std::string hostnameLabel(std::string_view node) {
+  constexpr std::size_t kMostOfALabel = 63;
+  const auto cut = node.substr(0, kMostOfALabel);
+  return std::string{cut.substr(0, cut.find_last_not_of("-.") + 1)};
+}
+
 Value encodeNode(const SimNode& node) {
-  std::map<std::string, std::string> labels{{"kubernetes.io/hostname", node.name.text},
+  std::map<std::string, std::string> labels{{"kubernetes.io/hostname", hostnameLabel(node.name.text)},
                                             {"kubernetes.io/os", "linux"},
                                             {"kubernetes.io/arch", "amd64"}};
   for (const auto& [key, value] : node.labels) { labels[key] = value; }

@@ -8,6 +8,7 @@
 #include "agent/simulated.h"
 #include "agent/status.h"
 #include "apiserver/handlers/api.h"
+#include "base/hash.h"
 #include "kapi/decode.h"
 #include "kapi/time.h"
 #include "model/resources.h"
@@ -25,7 +26,21 @@ constexpr const char* kMerge = "application/merge-patch+json";
 constexpr const char* kStrategic = "application/strategic-merge-patch+json";
 constexpr const char* kApply = "application/apply-patch+yaml";
 
-std::string agentPod(const kapi::SimNode& node) { return "gpu-scheduler-agent-" + node.name.text; }
+/// A pod's name has 253 characters at most, and so has a node's: of a long one the end becomes a hash.
+std::string agentPodOf(const std::string& node) {
+  constexpr std::size_t kMostOfAName = 253;
+  constexpr std::size_t kOfHash = 10;
+  const std::string name = "gpu-scheduler-agent-" + node;
+  if (name.size() <= kMostOfAName) { return name; }
+  const std::string head = name.substr(0, kMostOfAName - kOfHash - 1);
+  return fmt::format("{}-{}", head.substr(0, head.find_last_not_of("-.") + 1),
+                     sha256Hex(node).substr(0, kOfHash));
+}
+
+std::string agentPod(const kapi::SimNode& node) { return agentPodOf(node.name.text); }
+
+/// What may come of a race with somebody else is no refusal.
+bool isRefusal(int code) { return code >= 400 && code != 404 && code != 409 && code != 410; }
 
 std::vector<std::string> splitCommas(std::string_view text) {
   std::vector<std::string> out;
@@ -200,8 +215,7 @@ void Machines::tick(Now now) {
   for (const std::string& node : std::exchange(to_remove_, {})) {
     (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
     if (agents_) {
-      (void)send("DELETE",
-                 fmt::format("/api/v1/namespaces/{}/pods/gpu-scheduler-agent-{}", kAgentNamespace, node),
+      (void)send("DELETE", fmt::format("/api/v1/namespaces/{}/pods/{}", kAgentNamespace, agentPodOf(node)),
                  Object{{"gracePeriodSeconds", 0}}, now);
     }
   }
@@ -369,8 +383,29 @@ agent::ContainersLook Machines::containers(const Machine& machine) const {
 }
 
 bool Machines::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
-  return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code <
-         300;
+  std::string what = fmt::format("{} {}", method, target);
+  const auto answer =
+      api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now);
+  if (isRefusal(answer.code)) { tellRefused(what, std::string{answer.body["message"].str()}); }
+  return answer.code < 300;
+}
+
+/// Once: what is tried again is refused again.
+void Machines::tellRefused(const std::string& what, const std::string& why) {
+  if (!on_refused_ || !refused_.insert(what + why).second) { return; }
+  on_refused_(what, why);
+}
+
+std::optional<std::string> refusedNode(apiserver::Api& api, const std::vector<kapi::SimNode>& nodes,
+                                       Now now) {
+  for (const auto& node : nodes) {
+    const auto answer =
+        api.handle({"POST", "/api/v1/nodes?dryRun=All", "application/json", kapi::encodeNode(node)}, now);
+    if (isRefusal(answer.code)) {
+      return fmt::format("node {} was not made: {}", node.name.text, answer.body["message"].str());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace gs::sandbox

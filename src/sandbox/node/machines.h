@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/hardware.h"
@@ -32,6 +34,11 @@ namespace gs::sandbox {
 /// The machines whose Nodes, GpuNodeStatuses and agent pods are in `api`: those that made them there.
 [[nodiscard]] std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api);
 
+/// Why the API server would refuse a Node of these, with the node's name; nothing: it takes them all. Nothing
+/// is written.
+[[nodiscard]] std::optional<std::string> refusedNode(apiserver::Api& api,
+                                                     const std::vector<kapi::SimNode>& nodes, Now now);
+
 class Machines {
  public:
   /// `api` and `kubelet` must outlive it.
@@ -39,6 +46,11 @@ class Machines {
 
   void tick(Now now);
   [[nodiscard]] std::optional<Mono> nextDue(Now now);
+
+  /// Hears of each write of a machine that the API server refuses ("POST /api/v1/nodes", why), once.
+  void setOnRefused(std::function<void(const std::string& what, const std::string& why)> on_refused) {
+    on_refused_ = std::move(on_refused);
+  }
 
   /// A machine of ours, not only a Node that somebody wrote.
   [[nodiscard]] bool has(const std::string& node) const { return machines_.contains(node); }
@@ -115,6 +127,7 @@ class Machines {
   [[nodiscard]] Machine* find(const std::string& node);
   bool send(std::string method, std::string target, json::Value body, Now now,
             std::string type = "application/json");
+  void tellRefused(const std::string& what, const std::string& why);
 
   apiserver::Api& api_;
   Kubelet& kubelet_;
@@ -122,6 +135,8 @@ class Machines {
   std::map<std::string, Machine> machines_;
   std::vector<std::string> to_remove_;
   Addresses addresses_{"10.0"};
+  std::function<void(const std::string&, const std::string&)> on_refused_;
+  std::set<std::string> refused_;
   std::uint64_t seen_changes_ = 0;
   std::uint64_t changes_ = 1;
   bool commanded_ = true;

@@ -53,6 +53,7 @@ class World {
     Wall start = ManualClock{}.now().wall;
     bool records = true;  // false: log() and writes() stay empty, so that a World can run for ever
     std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+    std::function<void(const kapi::Log&)> on_refused{};  // a write of the sandbox itself, by the API server
     json::Value
         restore{};  // what Api::save() gave: begins with these objects and their machines, not with `nodes`
   };
