@@ -50,6 +50,8 @@ enum class Bug {
   MountsUnsaid,         // a mount of a kernel cache has no use
   LetsMountedGo,        // a kernel cache goes though nodes have it
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
+  HoldsAnew,            // they are held for as long again each time that it asks
+  OffersRefused,        // nodes that refused a pod of kube-scheduler's are offered for it again
 };
 
 /// Defined by the program that plants.

@@ -40,7 +40,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   c_.warnings.forget(uid);
   bound_leases_.forget(uid);
   device_health_.forget(uid);
-  extender_pods_.forget(uid);
+  asked_binds_.forget(uid);
   nominator_.forget(uid);
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
@@ -94,11 +94,11 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (!c_.ours(pod) && !GS_MUTANT(DropsOthersLeases)) { return; }
   if (!c_.cache().leasesOf(pod.uid).empty()) {
     if (!pending_.mayTry(pod.uid)) { return; }
-    if (!c_.places(pod)) { return extender_pods_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
+    if (!c_.places(pod)) { return asked_binds_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
   } else if (pod.deleting || !leadership_.taking() || !isOurTurn(pod)) {
     pending_.dequeue(pod.uid);
-    extender_pods_.forget(pod.uid);
+    asked_binds_.forget(pod.uid);
   } else {
     placer_.enqueue(pod);
   }

@@ -53,9 +53,10 @@ Scheduler::Scheduler(Config config, Rng rng)
       blocked_{c_},
       device_health_{c_},
       claim_warnings_{c_},
-      nominator_{c_},
-      extender_pods_{c_,
-                     {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_, node_caches_}},
+      holds_{c_},
+      nominator_{c_, holds_},
+      asked_binds_{c_, {leadership_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
+      extender_pods_{c_, {pending_, binder_, nominator_, holds_, asked_binds_, node_caches_}},
       placer_{c_,
               {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
                nominator_}} {
@@ -314,6 +315,7 @@ void Scheduler::work() {
     if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
   for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
+  asked_binds_.settle();
   extender_pods_.settle();
   unschedulable_.tellSome();
   blocked_.pump();
@@ -356,7 +358,7 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + nominator_.size() + extender_pods_.size() + bound_leases_.failing() +
+         probes_.size() + nominator_.size() + holds_.size() + asked_binds_.size() + bound_leases_.failing() +
          device_health_.size();
 }
 

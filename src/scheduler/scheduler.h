@@ -35,7 +35,9 @@
 #include "scheduler/pending/pending_pods.h"
 #include "scheduler/pending/probes.h"
 #include "scheduler/pending/unschedulable.h"
+#include "scheduler/placing/asked_binds.h"
 #include "scheduler/placing/binder.h"
+#include "scheduler/placing/holds.h"
 #include "scheduler/placing/leftovers.h"
 #include "scheduler/placing/nominator.h"
 #include "scheduler/placing/placer.h"
@@ -76,7 +78,7 @@ class Scheduler {
     c_.now = now;
     return extender_pods_;
   }
-  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
+  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return asked_binds_.takeAnswers(); }
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
@@ -162,7 +164,9 @@ class Scheduler {
   BlockedDevices blocked_;
   DeviceHealth device_health_;
   ClaimWarnings claim_warnings_;
+  Holds holds_;
   Nominator nominator_;
+  AskedBinds asked_binds_;
   ExtenderPods extender_pods_;
   Placer placer_;
 

@@ -66,9 +66,11 @@ class PendingPods : public controller::Part {
   /// In its condition, an event and its claim's status; and once for each kind in the log.
   void tell(const model::Pod& pod, const Rejection& rejection);
   [[nodiscard]] std::string whyWaiting(const model::Uid& uid) const;
-  /// It is unschedulable, so nothing fits but where it was tried.
-  void nowhereElse(const model::Uid& uid) {
-    if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
+  /// It is unschedulable, so nothing fits but where it was tried. True: that is news.
+  bool nowhereElse(const model::Uid& uid) {
+    const bool is_news = in_vain_.nowhereElse(uid);
+    if (is_news) { c_.reconciles.add(uid); }
+    return is_news;
   }
   /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing
   /// fits.

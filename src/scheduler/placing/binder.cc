@@ -110,7 +110,10 @@ void Binder::notAskedForAnyMore(const model::Uid& uid) {
   Grant* grant = find(uid);
   if (grant == nullptr) { return; }
   grant->asked = false;
-  if (grant->stage == Stage::Leasing) { giveUp(*grant, "whoever asked for it gave up"); }
+  if (grant->stage != Stage::Leasing) { return; }
+  grant->in_vain = true;  // its leases were waited for in vain: another node may do
+  slots_.failed(grant->pod.ns);
+  giveUp(*grant, "whoever asked for it gave up");
 }
 
 void Binder::tellCaller(const Grant& grant, bool bound, std::string why) {
