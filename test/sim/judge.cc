@@ -73,7 +73,8 @@ const std::string& Judge::watch(Mono now) {
     if (entry == nullptr) { continue; }  // the caller watches before it compacts
     read(*entry);
   }
-  if (stuck_until_ > now_ && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
+  const bool anything_fails = stuck_until_ > now_ || hangs_until_ > now_;
+  if (anything_fails && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
   return problem_;
 }
 

@@ -70,6 +70,8 @@ class Judge {
   /// Until then such writes fail all the time (Op::Stick); others are not to wait for them.
   void writesStick(int what, Mono until);
   void nothingSticks();
+  /// Until then kube-scheduler binds no pod of namespace b; others are not to wait for those.
+  void kubeHangs(Mono until) { hangs_until_ = until; }
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at
@@ -396,6 +398,7 @@ class Judge {
   Mono went_back_{};
   int stuck_ = 0;
   Mono stuck_until_{};
+  Mono hangs_until_{};
   Mono disturbed_until_{};
   Mono led_anew_{};
   Mono looked_{};

@@ -11,6 +11,8 @@ namespace {
 
 /// Long enough for a few decisions that are dropped and made anew.
 constexpr Duration kFair = std::chrono::seconds{20};
+/// Who is placed by kube-scheduler may have been woken in vain: then the next time is up to a minute later.
+constexpr Duration kFairToKubes = std::chrono::seconds{80};
 /// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a
 /// calm agent.
 constexpr Duration kLeased = std::chrono::seconds{60};
@@ -38,9 +40,11 @@ void Judge::ledAnew(Duration how_long) {
   led_anew_ = now_;
 }
 
-/// None of its own writes fails.
+/// None of its own writes fails, and its kube-scheduler, if it has one, does not hang.
 bool Judge::isHealthy(const Pod& pod) const {
-  if (pod.scheduler != kOurs || pod.deleting || pod.finished || !pod.node.empty()) { return false; }
+  if (!pod.isGivenByUs() || pod.deleting || pod.finished || !pod.node.empty()) { return false; }
+  if (now_ < hangs_until_ && pod.ns != "a") { return false; }
+  if (now_ >= stuck_until_) { return true; }
   switch (stuck_) {
     case 0:
     case 1:
@@ -135,10 +139,11 @@ void Judge::lookAtWaiting() {
   for (const auto& [uid, pod] : pods_) {
     // Whose Binding may have been carried out keeps its CPUs and memory until that is known.
     const bool fits = isHealthy(pod) && !pod.asksResources() && !never_placed_.contains(pod.name) &&
-                      !waitsForBackoff(uid) && shouldFit(pod, withSpoilt(uid, not_usable));
+                      (pod.isKubes() || !waitsForBackoff(uid)) && shouldFit(pod, withSpoilt(uid, not_usable));
+    const Duration fair = pod.isKubes() ? kFairToKubes : kFair;
     if (!fits) {
       fits_since_.erase(uid);
-    } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
+    } else if (fits_since_.try_emplace(uid, now_).first->second + fair < now_) {
       wrong(fmt::format("{} waits, and there is room, while writes of others fail; it is told: {}",
                         pod.text(), pod.told));
     }

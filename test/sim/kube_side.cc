@@ -193,7 +193,7 @@ void KubeSide::filtered(const Asked& asked, const Answer& answer) {
 
 void KubeSide::ranked(const Asked& asked, const Answer& answer) {
   std::size_t best = rng_.below(asked.nodes.size());
-  if (answer.kind == Kind::Offered && rng_.chance(75)) {  // else its own scores say otherwise
+  if (answer.kind == Kind::Offered && (calm_ || rng_.chance(75))) {  // else its own scores say otherwise
     best = static_cast<std::size_t>(std::max_element(answer.scores.begin(), answer.scores.end()) -
                                     answer.scores.begin());
   }
@@ -202,6 +202,8 @@ void KubeSide::ranked(const Asked& asked, const Answer& answer) {
 
 /// Volumes are bound in between.
 void KubeSide::bindLater(const std::string& uid, const std::string& node) {
+  const auto hangs = waiting_.contains(uid) ? hanging_.find(waiting_[uid].ns) : hanging_.end();
+  if (hangs != hanging_.end() && world_.now().mono < hangs->second) { return backOff(uid); }
   const auto luck = calm_ ? 0 : rng_.below(100);
   const Duration by = luck < 60 ? upTo(50) : luck < 92 ? upTo(3'000) : upTo(20'000);
   considerLater(uid, by + kPatience + 1s);  // unless it is bound by then

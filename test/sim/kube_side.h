@@ -31,6 +31,8 @@ class KubeSide {
   bool answered(extender::RequestId request_id, const extender::Answer& answer);
   /// From now on it does what schedulers should.
   void calmDown() { calm_ = true; }
+  /// Until then it binds no pod of that namespace: their volumes are never bound, say.
+  void hang(const std::string& ns, Mono until) { hanging_[ns] = until; }
   /// "" or what it was told and is not so.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::size_t bound() const { return bound_; }
@@ -70,6 +72,7 @@ class KubeSide {
   const int nodes_;
   bool may_go_back_;  // what was bound may not be any more
   bool calm_ = false;
+  std::map<std::string, Mono> hanging_;  // by namespace
   Tries waiting_;
   std::map<extender::RequestId, Asked> asked_;
   std::uint64_t turns_ = 0;

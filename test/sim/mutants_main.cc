@@ -78,6 +78,8 @@ const std::vector<Case>& cases() {
       {"BindsUnseen", {Bug::BindsUnseen}, false, 1, {Feature::KubeScheduler}},
       {"WakesNobody", {Bug::WakesNobody}, false, 1, {Feature::KubeScheduler}},
       {"HoldsForEver", {Bug::HoldsForEver}, true, 1, {Feature::KubeScheduler}},
+      {"HoldsAnew", {Bug::HoldsAnew}, true, 1, {Feature::KubeScheduler}},
+      {"OffersRefused", {Bug::OffersRefused}, true, 1, {Feature::KubeScheduler}},
       {"TakesMounted", {Bug::TakesMounted}, false, 1, {Feature::Caches}},
       {"KeepsCutLayers", {Bug::KeepsCutLayers}, false, 1, {Feature::Caches}},
       {"MountsOthersCaches", {Bug::MountsOthersCaches}, false, 1, {Feature::Caches}},

@@ -88,6 +88,8 @@ enum class Op : std::uint8_t {
   // and goes so much later
   FailUnstarted,
   KubeRestart,    // kube-scheduler forgets what it knew
+  KubeHangs,      // x namespace, y seconds: of its pods kube-scheduler binds none
+  KubeCalms,      // from now on kube-scheduler does what schedulers should
   GangComes,      // x gang, y flavour, z members: pods that ask for shares, and are bound together
   GangGoes,       // x gang, y 1: by force, z which member, from 1; 0: all
   GangEnds,       // x gang

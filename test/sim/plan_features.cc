@@ -345,6 +345,35 @@ class Scenes {
       }
       for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{6'000}), Op::EndPod, below(kSlots)); }
     }
+    if (rng_.chance(40)) { kubeHangs(); }
+  }
+
+  /// Volumes of namespace b are never bound, or writes fail, for so long that everybody else is to be placed.
+  void kubeHangs() {
+    const milliseconds at = milliseconds{2'000} + any(milliseconds{12'000});
+    const int lasts = 110 + below(30);
+    add(at, Op::KubeCalms);
+    if (plan_.has(Feature::Stuck)) {
+      sticksLonger(milliseconds{80'000});
+    } else if (rng_.chance(40) && !plan_.has(Feature::Forbidden)) {
+      add(at, Op::Stick, 4, lasts, below(2));
+      add(at + milliseconds{1'000} * lasts, Op::Stick, 4);
+    } else {
+      add(at, Op::KubeHangs, 1, lasts);
+      add(at + milliseconds{1'000} * lasts, Op::KubeHangs, 1);
+    }
+    for (int slot = 2; slot < kSlots; slot += 4) {  // those that it takes
+      add(at + any(milliseconds{3'000}), Op::AddPod, slot + 1, rng_.chance(60) ? 2 : 0);
+      const milliseconds comes = milliseconds{45'000} + any(milliseconds{15'000});
+      if (rng_.chance(50)) { add(comes - milliseconds{1'000}, Op::KillPod, slot); }
+      add(comes, Op::AddPod, slot, rng_.chance(70) ? 0 : 2);
+    }
+    for (int i = 0; i < 6; ++i) {
+      const int slot = 4 * below(kSlots / 4);
+      const milliseconds comes = milliseconds{45'000} + any(milliseconds{40'000});
+      add(comes - milliseconds{3'000}, Op::KillPod, slot);
+      add(comes, Op::AddPod, slot, rng_.chance(70) ? 0 : 2);
+    }
   }
 
   /// Pods with maps among others that want the same GPUs, while nodes take names from each other, and GPUs
@@ -370,6 +399,13 @@ class Scenes {
   }
 
  private:
+  void sticksLonger(milliseconds by) {
+    for (Step& s : plan_.steps) {
+      if (s.op != Op::Stick || s.x > 4) { continue; }
+      if (s.y > 0) { s.y += static_cast<int>(by / milliseconds{1'000}); }
+      if (s.y == 0) { s.at += by; }
+    }
+  }
   void mapTrouble(milliseconds at) {
     if (rng_.chance(50)) { add(at + any(milliseconds{6'000}), Op::NameNode, below(kNodes), below(6)); }
     if (rng_.chance(30)) { add(at + any(milliseconds{5'000}), Op::Resize, below(kNodes), 1 + below(4)); }
@@ -521,6 +557,9 @@ std::string featureText(const Step& s) {
     case Op::DriverFails: return fmt::format("the driver of node {} hangs for {} s", s.x, s.y);
     case Op::RuntimeSilent: return fmt::format("the runtime of node {} is silent for {} s", s.x, s.y);
     case Op::KubeRestart: return "kube-scheduler restarts";
+    case Op::KubeHangs:
+      return fmt::format("kube-scheduler binds no pod of namespace {} for {} s", kNamespaces[s.x], s.y);
+    case Op::KubeCalms: return "kube-scheduler does what it should";
     case Op::GangComes: return fmt::format("gang {} comes, {} pods of flavour {}", s.x, s.z, s.y);
     case Op::GangGoes:
       return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,

@@ -122,7 +122,8 @@ class Play {
     if (tell_) { tellChanges(); }
     const std::string& of_ours = judge_.watch(world_.now().mono);
     const auto leader = world_.leader();
-    if (plan_.has(Feature::Stuck) && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
+    const bool asks_who_waits = plan_.has(Feature::Stuck) || plan_.has(Feature::KubeScheduler);
+    if (asks_who_waits && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
     leader_ = leader;
     extras_.look();
     if (kube_) { kube_->look(); }
@@ -395,6 +396,13 @@ class Play {
         if (agents_) { agents_->carryOut(s); }
         return;
       case Op::KubeRestart: return kube_->restart();
+      case Op::KubeCalms: return kube_->calmDown();
+      case Op::KubeHangs: {
+        const Mono until = world_.now().mono + std::chrono::seconds{s.y};
+        kube_->hang(kNamespaces[s.x], until);
+        judge_.kubeHangs(until);
+        return;
+      }
       case Op::Restore:
         extras_.carryOut(s);
         if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/promises.md)
