@@ -4,7 +4,7 @@
 // Who tells it: looked() brings each look at the GPUs, containersSeen() each look at the containers, whenever
 // the rim made one; pods of this node and answers come as events. The machine starts with a read of its own
 // GpuNodeStatus and of the Node that shall own it, and writes nothing before it knows both and has had a
-// look.
+// look. The Node is read again every five times `calm`: it may offer nvidia.com/gpu by now, or no more.
 //
 // Written by server-side apply with force, the object itself as `gpu-agent`, its status as
 // `gpu-agent-status`: at once when something changed, else every `draining` while a pod's GPUs wait to be
@@ -51,6 +51,8 @@ inline constexpr const char* kDriverCondition = "DriverAnswers";
 inline constexpr const char* kContainersCondition = "ContainersSeen";
 /// There since somebody else wrote GPUs into the list.
 inline constexpr const char* kWriterCondition = "OnlyWriter";
+/// There since a device plugin picked GPUs for containers, whatever the scheduler chose for them.
+inline constexpr const char* kLimitsCondition = "LimitsFollowChoice";
 
 class Agent {
  public:
@@ -84,6 +86,7 @@ class Agent {
   void take(controller::Reflector::Output output, kapi::Effects& out);
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void sayWhoPicks(const model::Node& node, Now now);
   void ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void isGone();
   /// What stands in the API, as an answer shows it that is not the one to our last write.
@@ -123,7 +126,8 @@ class Agent {
   std::map<std::string, Condition> before_;      // as the API had them at the start
 
   model::Uid node_uid_;
-  bool own_known_ = false;        // what stood in the API at the start was read
+  std::optional<Mono> read_node_at_;  // again; nullopt: not read yet
+  bool own_known_ = false;            // what stood in the API at the start was read
   std::string boot_before_;       // of that status: once our own spec is written, the object names this boot
   bool is_behind_ = false;        // somebody wrote it since: it is to be read again
   int conflicts_ = 0;             // of writes of the status, in a row
