@@ -49,6 +49,8 @@ enum class Bug {
   MountsOthersCaches,   // a pod may mount caches of other namespaces
   MountsUnsaid,         // a mount of a kernel cache has no use
   LetsMountedGo,        // a kernel cache goes though nodes have it
+  AwaitsNoLooks,        // GPUs are given beside pods whose GPUs the agent is about to name
+  HidesContradictions,  // facts that contradict each other are not said
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
 };
 

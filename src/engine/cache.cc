@@ -74,6 +74,11 @@ bool Cache::putClaim(model::Ptr<model::GpuClaim> claim) {
 
 bool Cache::removeClaim(const model::ObjectKey& key) { return claims_.erase(key) > 0; }
 
+model::Ptr<model::GpuNodeStatus> Cache::statusPtr(const model::NodeName& name) const {
+  const auto it = statuses_.find(name);
+  return it == statuses_.end() ? nullptr : it->second;
+}
+
 bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
   auto& slot = statuses_[status->node];
   if (slot && slot->uid == status->uid && slot->revision >= status->revision) { return false; }

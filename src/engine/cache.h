@@ -66,6 +66,7 @@ class Cache {
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
   [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> statusPtr(const model::NodeName& name) const;
   [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
 
   /// Pods of the namespace that name this claim, by uid: one claim may have very many, so they are not looked

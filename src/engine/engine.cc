@@ -18,6 +18,8 @@ Engine::Engine(sched::Doors doors)
       anti_affinity_{ledger_},
       reclaim_{ledger_},
       awaited_{ledger_},
+      looks_{ledger_},
+      uuids_{ledger_},
       decider_{ledger_} {
   reclaim_.setComplete(false, Mono{});
 }
@@ -27,6 +29,7 @@ void Engine::synced(Mono now) {
   awaited_.allListed();
   for (const auto& [node, status] : cache_.statuses()) { reclaimUnknown(*status, now); }
   reclaim_.setComplete(true, now);
+  awaitLooksOfLately(now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
@@ -49,6 +52,7 @@ std::set<model::Uid> Engine::takeTouched() {
 void Engine::forgetTouched() {
   (void)std::exchange(touched_, {});  // its memory too
   touched_claims_.clear();
+  (void)uuids_.takeChanged();
 }
 
 std::optional<bool> Engine::shares(const model::Uid& pod) const {
@@ -91,8 +95,10 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (any.is_agent && any.bound()) {
     reclaim_.agentChanged(any.node, uid, !over, any.ready, now);
     awaited_.agentChanged(any.node, reclaim_.hasAgent(any.node));
+    if (!agentLooks(any.node)) { looks_.forget(any.node); }
   }
   derive(uid);
+  if (used || uses) { awaitLook(before, after, now); }
   touch(uid);
   if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
@@ -202,17 +208,20 @@ void Engine::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   const sched::NodeState* before = ledger_.find(name);
   const bool was_there = before != nullptr && before->exists;
+  const model::GpuNodeStatus* status = cache_.status(name);
   if (const auto node = change.object.as<model::Node>()) {
     ledger_.upsertNode(*node);
+    if (!was_there) { uuids_.changed(name, nullptr, status); }
     awaited_.stamped(node->created);
   } else {
+    if (was_there) { uuids_.changed(name, status, nullptr); }
+    looks_.forget(name);
     ledger_.removeNode(name);
   }
   anti_affinity_.nodeChanged(name);
   awaited_.nodeChanged(name, now);
   reclaim_.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.
-  const model::GpuNodeStatus* status = cache_.status(name);
   if (!was_there && synced_ && status != nullptr) { reclaimUnknown(*status, now); }
 }
 
@@ -229,23 +238,29 @@ void Engine::touchHolders(const model::NodeName& name, const std::vector<int>& i
 
 void Engine::applyStatus(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
+  const sched::NodeState* node = ledger_.find(name);
+  const bool is_there = node != nullptr && node->exists;
+  const auto before = cache_.statusPtr(name);
   if (const auto status = change.object.as<model::GpuNodeStatus>()) {
-    const auto users = changedUsers(cache_.status(name), status.get());
-    const auto other_health = changedHealth(cache_.status(name), *status);
-    const bool other_ids = isRenumbered(cache_.status(name), status.get());
     if (!cache_.putStatus(status)) { return; }
+    const auto users = changedUsers(before.get(), status.get());
+    const bool other_ids = isRenumbered(before.get(), status.get());
     ledger_.upsertStatus(*status);
+    if (other_ids && is_there) { uuids_.changed(name, before.get(), status.get()); }
     awaited_.statusChanged(name, true);
     if (other_ids) { renumbered(name); }
-    touchHolders(name, other_health);
+    touchHolders(name, changedHealth(before.get(), *status));
+    touchHolders(name, changedUse(before.get(), *status));
     for (const auto& uid : users) { userChanged(uid); }
     reclaim_.statusChanged(*status, now);
     if (synced_) { reclaimUnknown(*status, now); }
-  } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
+  } else if (cache_.removeStatus(name)) {
+    if (is_there) { uuids_.changed(name, before.get(), nullptr); }
+    looks_.forget(name);
     ledger_.removeStatus(name);
     awaited_.statusChanged(name, false);
     renumbered(name);
-    for (const auto& uid : users) { userChanged(uid); }
+    for (const auto& uid : changedUsers(before.get(), nullptr)) { userChanged(uid); }
     reclaim_.statusGone(name, now);
   }
 }
@@ -269,6 +284,7 @@ void Engine::userChanged(const model::Uid& uid) {
   if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
   use(*pod);
   derive(uid);
+  seenWith(*pod);
 }
 
 /// Who uses a device and is not bound there ended, or was bound there in a history that the API server lost.
@@ -315,8 +331,10 @@ void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
 
 void Engine::leasesChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
-  if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
+  const bool uses = pod != nullptr && pod->bound() && !pod->finished();
+  if (uses) { use(*pod); }
   derive(uid);
+  if (uses && unnamedOf(pod->node, uid) == 0) { looks_.over(pod->node, uid); }
   touch(uid);
 }
 
@@ -499,14 +517,17 @@ void Engine::learn(const model::Object& object, Mono now) {
 }
 
 std::optional<Mono> Engine::nextDue() const {
-  const auto freed = reclaim_.nextDue();
-  const auto taken = awaited_.nextDue();
-  return freed && taken ? std::min(freed, taken) : freed ? freed : taken;
+  std::optional<Mono> next;
+  for (const auto& due : {reclaim_.nextDue(), awaited_.nextDue(), looks_.nextDue()}) {
+    if (due && (!next || *due < *next)) { next = due; }
+  }
+  return next;
 }
 
 void Engine::tick(Mono now) {
   reclaim_.tick(now);
   awaited_.tick(now);
+  looks_.tick(now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 

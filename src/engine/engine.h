@@ -23,10 +23,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/awaited_looks.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
+#include "engine/uuids.h"
 #include "sched/doors/door.h"
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/ledger.h"
@@ -82,6 +84,16 @@ class Engine {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const {
     return seenInUse(pod, holdingsOf(pod));
   }
+  /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
+  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const;
+  /// A pod was decided to come to that node and to have GPUs by their number: until it is there, and the
+  /// agent has named them, none is given by its id there (AwaitedLooks).
+  void expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now);
+  /// It came, or will not come.
+  void expectsNoMore(const model::NodeName& node, const model::Uid& pod);
+  /// GPUs of which nobody knows how many there are.
+  [[nodiscard]] Uuids& uuids() { return uuids_; }
+  [[nodiscard]] const Uuids& uuids() const { return uuids_; }
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
@@ -182,6 +194,11 @@ class Engine {
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
   void use(const model::Pod& pod);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
+  [[nodiscard]] bool agentLooks(const model::NodeName& node) const;
+  [[nodiscard]] std::int64_t unnamedOf(const model::NodeName& node, const model::Uid& pod) const;
+  void awaitLook(const model::PodPtr& before, const model::Pod* after, Mono now);
+  void awaitLooksOfLately(Mono now);
+  void seenWith(const model::Pod& pod);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
@@ -192,6 +209,8 @@ class Engine {
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
   AwaitedStatus awaited_;
+  AwaitedLooks looks_;
+  Uuids uuids_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;

@@ -90,6 +90,16 @@ std::vector<int> changedHealth(const model::GpuNodeStatus* before, const model::
   return ids;
 }
 
+std::vector<int> changedUse(const model::GpuNodeStatus* before, const model::GpuNodeStatus& after) {
+  std::vector<int> ids;
+  for (const auto& device : after.devices) {
+    const model::Device* known = deviceIn(before, device.id);
+    const bool same = known != nullptr ? known->in_use_by == device.in_use_by : device.in_use_by.empty();
+    if (!same) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
 std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after) {
   const auto were = usersOf(before);
   const auto are = usersOf(after);

@@ -40,6 +40,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   c_.warnings.forget(uid);
   bound_leases_.forget(uid);
   device_health_.forget(uid);
+  contradictions_.forget(uid);
   extender_pods_.forget(uid);
   nominator_.forget(uid);
   binder_.ended(uid);
@@ -63,6 +64,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   nominator_.forget(pod.uid);
   if (!binder_.bound(pod)) { return; }
   pending_.over(pod.uid, false);
+  contradictions_.see(pod);
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.
   if (GS_MUTANT(DropsOthersLeases)) {

@@ -52,6 +52,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
+      contradictions_{c_},
       claim_warnings_{c_},
       nominator_{c_},
       extender_pods_{c_,
@@ -320,6 +321,7 @@ void Scheduler::work() {
   for (const auto& claim : c_.engine.takeTouchedClaims()) { claimTouched(claim); }
   pending_.pump([this](const model::Uid& uid) { return podWriteOpen(uid); });
   claim_warnings_.pump();
+  contradictions_.pump();
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
   queue_sizes_.unschedulable += pending_.blocked();
@@ -341,7 +343,7 @@ void Scheduler::wakeAtNextDue() {
       sooner(next_sweep_);  // equivalent: the record wakes it as often
     }
     const bool more = c_.reconciles.sweeping() || !c_.reconciles.empty() || unschedulable_.hasUntold() ||
-                      (leadership_.taking() && placer_.hasMore());
+                      contradictions_.hasMore() || (leadership_.taking() && placer_.hasMore());
     if (more) { sooner(c_.now.mono); }
   }
   if (due) { c_.out.emplace_back(kapi::Wake{std::max(*due, c_.now.mono)}); }
@@ -357,7 +359,7 @@ bool Scheduler::underWay() const {
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
          probes_.size() + nominator_.size() + extender_pods_.size() + bound_leases_.failing() +
-         device_health_.size();
+         device_health_.size() + contradictions_.size();
 }
 
 std::string Scheduler::answersNobodyBecause() const {
@@ -382,6 +384,10 @@ Readiness Scheduler::readiness() const {
   if (bound_leases_.failing() > 0) {  // others are placed all the same
     r.checks.emplace_back("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
                                                        bound_leases_.failing(), bound_leases_.oneFailure()));
+  }
+  if (const auto example = contradictions_.example(); !example.empty()) {  // nor does this keep others
+    r.checks.emplace_back("contradictions", fmt::format("{} facts about GPUs contradict others: {}",
+                                                        contradictions_.size(), example));
   }
   if (leadership_.recovering()) {
     if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {

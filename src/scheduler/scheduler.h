@@ -40,6 +40,7 @@
 #include "scheduler/placing/nominator.h"
 #include "scheduler/placing/placer.h"
 #include "scheduler/report/claim_warnings.h"
+#include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
 #include "scheduler/report/status_revision.h"
 #include "scheduler/term/leadership.h"
@@ -101,6 +102,8 @@ class Scheduler {
   [[nodiscard]] std::size_t gated() const { return pending_.gated(); }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return bound_leases_.failing(); }
+  /// Facts about GPUs that contradict each other; none while it does not lead.
+  [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   /// How often leases or their ids were looked at, pods reconciled, and waiting pods told why: what they
   /// cost, without a clock.
   struct Work {
@@ -161,6 +164,7 @@ class Scheduler {
   Leftovers leftovers_;
   BlockedDevices blocked_;
   DeviceHealth device_health_;
+  Contradictions contradictions_;
   ClaimWarnings claim_warnings_;
   Nominator nominator_;
   ExtenderPods extender_pods_;

@@ -269,6 +269,7 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
   pods_[uid] = pod;
   if (pod.finished && !isSaidToWait(*entry.after)) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
+  if (bound_now && isUnnamed(pod)) { unnamed_since_.try_emplace(pod.node, now_); }
   const bool by_others = hand_;
   if (bound_now && pod.isGivenByUs() && !by_others) { bound(uid, pod, fence_before); }
 }

@@ -44,6 +44,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
+    besideUnnamed(pod, {pod.node, id}, decided_at);
   }
   asAsked(uid, pod, decided_at);
   countOn(uid, pod, sent->second, decided_at);
@@ -457,6 +458,32 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
   agentSawItFree(uid, pod, device, lease->second, by);
   nothingRunsOn(uid, pod, device, lease->second, by, decided);
+}
+
+/// A pod there has it by its number. While its agent was to say so within seconds, nobody was to be given any
+/// GPU there. That is judged of the first such pods of a node, while nothing is in anybody's way.
+void Judge::besideUnnamed(const Pod& pod, const Device& device, Mono decided) {
+  constexpr Duration kHeardOf = std::chrono::seconds{2};
+  constexpr Duration kWaitedFor = std::chrono::seconds{12};
+  constexpr Duration kTogether = std::chrono::seconds{5};
+  if (!agents_ || !agents_calm_ || plan_.has(Feature::Renumber) || went_back_ != Mono{}) { return; }
+  const auto gpu = gpus_.find(device);
+  const auto status = has_status_.find(device.node);
+  if (gpu == gpus_.end() || status == has_status_.end()) { return; }
+  const auto first = unnamed_since_.find(device.node);
+  for (const auto& [uid, other] : pods_) {
+    if (!isUnnamed(other) || other.by_hand || other.node != device.node) { continue; }
+    if (!machines_.heldBy(uid).contains(gpu->second.uuid)) { continue; }
+    const bool is_first = first != unnamed_since_.end() && other.bound_at <= first->second + kTogether;
+    const bool was_due = other.bound_at + kHeardOf <= decided && decided < other.bound_at + kWaitedFor;
+    const bool calm = disturbed_until_ < other.bound_at && led_anew_ + kHeardOf < other.bound_at &&
+                      status->second.all(other.bound_at - kHeardOf, decided, kSo);
+    if (!is_first || !was_due || !calm) { continue; }
+    wrong(
+        fmt::format("{} was given {}, which {} has that came {} ms before: its agent was to say so",
+                    pod.text(), device.text(), other.text(),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(decided - other.bound_at).count()));
+  }
 }
 
 bool Judge::isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const {

@@ -416,8 +416,37 @@ std::set<std::string> Judge::knownToSome() const {
   return out;
 }
 
+/// Two pods that run have one GPU, which its lease gives to one of them: both are told.
+std::string Judge::unsaid() const {
+  if (plan_.has(Feature::Renumber) || went_back_ != Mono{}) { return ""; }
+  std::set<std::string> told;  // uids
+  for (const auto& [key, stored] : api_.store().objects()) {
+    const Value& event = *stored.object;
+    if (event["reason"].str() == "GpuInUseByOther") { told.emplace(event["regarding"]["uid"].str()); }
+  }
+  const auto runs = [this](const std::string& uid, const Device& device) {
+    const auto pod = pods_.find(uid);
+    return pod != pods_.end() && pod->second.live() && pod->second.node == device.node;
+  };
+  for (const auto& [device, lease] : leases_) {
+    const auto gpu = gpus_.find(device);
+    if (gpu == gpus_.end() || (!lease.uuid.empty() && lease.uuid != gpu->second.uuid)) { continue; }
+    for (const auto& [user, since] : gpu->second.in_use) {
+      if (lease.holders.contains(user) || !runs(user, device) || since <= disturbed_until_) { continue; }
+      for (const auto& [holder, part] : lease.holders) {
+        if (!runs(holder, device) || lease.since.at(holder) <= disturbed_until_) { continue; }
+        if (told.contains(user) && told.contains(holder)) { continue; }
+        return fmt::format("{} is of pod {} by its lease, and pod {} uses it; they are not told",
+                           device.text(), holder, user);
+      }
+    }
+  }
+  return "";
+}
+
 std::string Judge::settled() const {
   if (std::string wrong = leasesWrong(); !wrong.empty()) { return wrong; }
+  if (std::string wrong = unsaid(); !wrong.empty()) { return wrong; }
   for (const auto& [uid, pod] : pods_) {
     if (!pod.isGivenByUs()) { continue; }
     if (std::string wrong = podWrong(uid, pod); !wrong.empty()) { return wrong; }

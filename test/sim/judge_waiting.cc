@@ -15,6 +15,8 @@ constexpr Duration kFair = std::chrono::seconds{20};
 /// calm agent.
 constexpr Duration kLeased = std::chrono::seconds{60};
 constexpr Duration kTwoLooks = std::chrono::seconds{130};
+/// So long nothing is given by id beside a pod that came, at most.
+constexpr Duration kNamed = std::chrono::seconds{50};
 
 }  // namespace
 
@@ -74,6 +76,9 @@ std::set<std::string> Judge::notUsable() const {
     for (const auto& [node, at] : tried) {
       if (wasCountedOn(uid, node)) { nodes.insert(node); }
     }
+  }
+  for (const auto& [uid, pod] : pods_) {
+    if (agents_ && isUnnamed(pod) && now_ < pod.bound_at + kNamed) { nodes.insert(pod.node); }
   }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.

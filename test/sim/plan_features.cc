@@ -37,6 +37,20 @@ class Scenes {
     }
   }
 
+  /// They come to a node just before pods that are given GPUs by their ids: the next look of its agent says
+  /// which they have.
+  void unnamed() {
+    const milliseconds at = milliseconds{7'000} + any(milliseconds{6'000});
+    const int node = below(kNodes);
+    const int slot = below(kSlots);
+    for (int i = 0; i < 2; ++i) {
+      add(at + any(milliseconds{400}), Op::ComesBound, (slot + i) % kSlots, node, 1 + below(2));
+    }
+    for (int i = 2; i < 8; ++i) {
+      add(at + milliseconds{2'500} + any(milliseconds{3'000}), Op::AddPod, (slot + i) % kSlots, 0);
+    }
+  }
+
   /// Nobody sees that they start: their agent is down. What they have is counted, and goes on when they are
   /// deleted by force.
   void foreign() {
@@ -421,7 +435,7 @@ class Scenes {
 void addScenes(Scenes& scenes, Feature feature) {
   switch (feature) {
     case Feature::Renumber: return scenes.renumber();
-    case Feature::Foreign: return scenes.foreign();
+    case Feature::Foreign: return scenes.unnamed(), scenes.foreign();
     case Feature::Sidecars: return scenes.sidecars();
     case Feature::Stuck: return scenes.stuck();
     case Feature::Forbidden: return scenes.forbidden();

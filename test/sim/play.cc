@@ -320,6 +320,7 @@ class Play {
       judge_.disturbed(*how_long);
       extras_.hindered(*how_long);
     }
+    if (hindersAgents(s.op)) { judge_.agentsHindered(); }
     if (isAboutCaches(s.op)) { return caches_->carryOut(s); }
     switch (s.op) {
       case Op::AddPod: return addPod(s);
@@ -420,6 +421,25 @@ class Play {
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
   static Value nameLabel(int which) { return which < 5 ? Value{logicalName(which)} : Value{nullptr}; }
+
+  /// From seeing and saying what is so.
+  static bool hindersAgents(Op op) {
+    switch (op) {
+      case Op::AgentDown:
+      case Op::AgentDies:
+      case Op::AgentFaults:
+      case Op::AgentSlow:
+      case Op::Plug:
+      case Op::DriverFails:
+      case Op::RuntimeSilent:
+      case Op::NodeGone:
+      case Op::NodeBack:
+      case Op::NodeReady:
+      case Op::ApiAway:
+      case Op::Restore: return true;
+      default: return false;
+    }
+  }
 
   /// How long the live ledger may be behind because of it.
   static std::optional<Duration> troubleOf(const Step& s) {

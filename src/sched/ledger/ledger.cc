@@ -218,7 +218,7 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   for (auto& d : n.devices) {
     if (!gone(d)) { continue; }
     same = false;
-    d.listed = false;
+    d.listed = d.twice = false;
     d.facts = unlistedDevice(d.facts.id).facts;
   }
   std::erase_if(n.devices, [](const DeviceState& d) { return !d.listed && d.holders.empty(); });
@@ -256,6 +256,29 @@ void Ledger::setAwaitsStatus(const model::NodeName& name, bool awaits) {
   if (n == nullptr || !n->exists || n->awaits_status == awaits) { return; }
   n->awaits_status = awaits;
   if (!n->has_status) { factsChanged(i); }
+}
+
+void Ledger::setAwaitsLook(const model::NodeName& name, bool awaits) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr || n->awaits_look == awaits) { return; }
+  n->awaits_look = awaits;
+  changed(i);
+}
+
+void Ledger::setTwice(const model::NodeName& name, const std::set<int>& ids) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr) { return; }
+  bool differs = false;
+  for (auto& d : n->devices) {
+    const bool twice = d.listed && ids.contains(d.facts.id);
+    differs = std::exchange(d.twice, twice) != twice || differs;
+  }
+  if (!differs) { return; }
+  deriveAnonymous(*n);  // of what may be given
+  deriveDevices(*n, &topologies_);
+  factsChanged(i);
 }
 
 void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {

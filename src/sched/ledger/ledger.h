@@ -85,6 +85,10 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
+  /// NodeState::awaits_look.
+  void setAwaitsLook(const model::NodeName& name, bool awaits);
+  /// DeviceState::twice, of these listed devices and no others of the node.
+  void setTwice(const model::NodeName& name, const std::set<int>& ids);
   /// Pods that these terms mean may not come to that node. The sets are shared: whoever gave them may change
   /// them later, and then calls closingsChanged() for each node. Sets that are empty then are dropped.
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);

@@ -46,12 +46,13 @@ enum class DeviceUse : std::uint8_t { Free, Held, Draining };  // Draining: only
 struct DeviceState {
   model::Device facts;
   bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
+  bool twice = false;           // its UUID stands at another GPU too: both may be one (R79)
   std::int16_t bit = -1;        // in NodeState::topology; -1: not there
   std::vector<Holder> holders;  // sorted by uid
   [[nodiscard]] DeviceUse use() const;
-  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
+  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy, and known to be one GPU.
   [[nodiscard]] bool givable() const {
-    return listed && !facts.partitioned && facts.health != model::Health::Unhealthy;
+    return listed && !twice && !facts.partitioned && facts.health != model::Health::Unhealthy;
   }
 };
 
@@ -91,6 +92,8 @@ struct NodeState {
   /// Of one without a status: an agent is to say, perhaps, which devices there are. Until then ids mean
   /// nothing there.
   bool awaits_status = false;
+  /// Pods there have GPUs that nobody has named yet, and its agent is about to (engine/awaited_looks.h).
+  bool awaits_look = false;
   bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
   bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;

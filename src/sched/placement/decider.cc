@@ -72,7 +72,7 @@ struct Decider::Impl {
   /// The choice on that node, by the rules of fitOn().
   std::optional<Choice> offer(const Class& c, const NodeState& n) {
     const PodRequest& r = c.request;
-    if (refuseUse(n, r) || refuseCounted(n, r)) { return std::nullopt; }
+    if (refuseUse(n, r) || refuseCounted(n, r) || awaitsLook(n, r)) { return std::nullopt; }
     if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
     if (r.devices->shared || n.isWide()) {
       const auto placed = tryPlace(n, *r.devices);

@@ -32,11 +32,13 @@ const char* kindOf(Reason r) {
     case Reason::TooFewGpus: return "TooFewGpus";
     case Reason::NoSuchGpus: return "NoSuchGpus";
     case Reason::TopologyImpossible: return "TopologyImpossible";
+    case Reason::GpusTwice: return "GpusTwice";
     case Reason::TooFewHealthy: return "TooFewHealthy";
     case Reason::GpusUnhealthy: return "GpusUnhealthy";
     case Reason::TooFewFree: return "TooFewFree";
     case Reason::GpusHeld: return "GpusHeld";
     case Reason::TopologyUnmet: return "TopologyUnmet";
+    case Reason::AwaitsLook: return "AwaitsLook";
     case Reason::NotTakenYet: return "NotTakenYet";
   }
   return "?";
@@ -78,6 +80,14 @@ std::string textOf(const Misfit& m) {
       return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
     case Reason::TooFewFree:
       return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
+    case Reason::GpusTwice:
+      return m.detail.empty()
+                 ? fmt::format("node(s) had too few GPUs whose UUID stands once: need {} and most is {}",
+                               m.need, m.have)
+                 : fmt::format("node(s) had {} with a UUID that stands at another GPU too", m.detail);
+    case Reason::AwaitsLook:
+      return "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
+             "have";
     case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
     case Reason::TopologyUnmet:
       return m.detail.empty()

@@ -127,6 +127,8 @@ bool namesDevices(const NodeState& n, const PodRequest& r) {
   return takesDevices(n, r) && (needsIds(r) || n.enforces);
 }
 
+bool awaitsLook(const NodeState& n, const PodRequest& r) { return n.awaits_look && namesDevices(n, r); }
+
 namespace {
 
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, const model::Uid& self) {
@@ -147,6 +149,7 @@ Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::U
       takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
   auto misfit = firstOf(refuseCounted(n, r, self), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
+  if (awaitsLook(n, r)) { return tl::unexpected(Misfit{Reason::AwaitsLook, "", 0, 0}); }
   if (!namesDevices(n, r)) { return Placement{}; }
   return placed;
 }

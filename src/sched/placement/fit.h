@@ -42,6 +42,10 @@ namespace gs::sched {
 /// many that are free, and holds them by their number (sched::Counted).
 [[nodiscard]] bool namesDevices(const NodeState& node, const PodRequest& request);
 
+/// Devices are given by id there, and the agent is about to say which of them others have that nobody has
+/// named yet.
+[[nodiscard]] bool awaitsLook(const NodeState& node, const PodRequest& request);
+
 /// All of them: does this request fit that node now, and with which ids? (adoption, R38; also the
 /// reference for tests.) A node that does not exist refuses as not ready. `self`: devices held by this uid
 /// count as free for it (its resources are counted where it holds some: it is meant for a pod that is not

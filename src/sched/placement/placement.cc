@@ -167,6 +167,7 @@ std::string gpusText(const std::vector<int>& ids) {
 std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids) {
   std::vector<int> missing;
   std::vector<int> cut_up;
+  std::vector<int> twice;
   std::vector<int> unhealthy;
   for (const int id : ids) {
     const DeviceState* d = n.device(id);
@@ -174,6 +175,8 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
       missing.push_back(id);
     } else if (d->facts.partitioned) {
       cut_up.push_back(id);
+    } else if (d->twice) {
+      twice.push_back(id);
     } else if (!d->givable()) {
       unhealthy.push_back(id);
     }
@@ -182,6 +185,7 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
   if (!cut_up.empty()) {
     return Misfit{Reason::NoSuchGpus, fmt::format("whole {}: MIG cuts it up", gpusText(cut_up)), 0, 0};
   }
+  if (!twice.empty()) { return Misfit{Reason::GpusTwice, gpusText(twice), 0, 0}; }
   if (!unhealthy.empty()) { return Misfit{Reason::GpusUnhealthy, gpusText(unhealthy), 0, 0}; }
   return std::nullopt;
 }
@@ -345,7 +349,12 @@ std::optional<Misfit> permanentMisfit(const NodeState& n, const DeviceRequest& r
 std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
   const auto usable =
       std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
-  if (usable < r.count) { return Misfit{Reason::TooFewHealthy, "", r.count, usable}; }
+  if (usable < r.count) {
+    const auto twice =
+        std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.twice; });
+    const bool they_would_do = usable + twice >= r.count;
+    return Misfit{they_would_do ? Reason::GpusTwice : Reason::TooFewHealthy, "", r.count, usable};
+  }
   const std::int64_t free = availableFor(n, r, self);
   if (free < r.count) { return Misfit{Reason::TooFewFree, "", r.count, free}; }
   return std::nullopt;
