@@ -3,9 +3,9 @@
 // can be many of in it.
 //
 //   event_bench              a table: the longest handle() that the event leads to, how many follow, what
-//                            decoding took
+//                            decoding took; at the end the longest, and what they did
 //   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of
-//                            one event
+//                            one event; "wide": nodes of 1,024 GPUs; "verbs": what schedulers ask
 //   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all
@@ -15,6 +15,10 @@
 #include <cstring>
 #include <functional>
 
+#include "bench/event_objects.h"
+#include "bench/event_report.h"
+#include "bench/event_verbs.h"
+#include "bench/event_wide.h"
 #include "bench/figures.h"
 #include "bench/scheduler_drive.h"
 #include "kapi/kinds.h"
@@ -23,130 +27,6 @@
 
 namespace gs::bench {
 namespace {
-
-using kapi::Kind;
-using testing::PodBuilder;
-
-constexpr int kNodes = 5'000;
-constexpr int kGpus = 8;
-constexpr std::size_t kBytes = 1'400'000;  // etcd's limit is 1.5 MiB
-
-std::string nodeName(int i) { return fmt::format("node-{:05}", i); }
-std::vector<model::Object>& of(SchedulerDrive::Listed& listed, Kind kind) { return listed[kind]; }
-template <class T>
-model::Object shared(T value) {
-  return std::make_shared<const T>(std::move(value));
-}
-
-/// `taken` of the nodes are full: two pods with a claim of four GPUs each, and their leases.
-SchedulerDrive::Listed cluster(int nodes, int taken) {
-  SchedulerDrive::Listed listed;
-  for (const int count : {1, 4}) {
-    of(listed, kapi::kGpuClaim).push_back(shared(testing::makeClaim(fmt::format("c{}", count), count)));
-  }
-  for (int i = 0; i < nodes; ++i) {
-    model::Node n = testing::makeNode(nodeName(i));
-    n.labels = {{"kubernetes.io/hostname", n.name.text},
-                {"all", "same"},
-                {"zone", fmt::format("zone-{}", i % 4)},
-                {"model", i % 2 == 0 ? "a100" : "h100"}};
-    of(listed, kapi::kNode).push_back(shared(n));
-    of(listed, kapi::kGpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
-    for (int first = 0; i < taken && first < kGpus; first += 4) {
-      const std::string ids =
-          fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
-      const auto pod = PodBuilder(fmt::format("{}-{}", n.name.text, first))
-                           .claim("c4")
-                           .on(n.name.text.c_str())
-                           .allocated(ids)
-                           .annotate(model::kReservationKey, "r")
-                           .running()
-                           .make();
-      of(listed, kapi::kPod).emplace_back(pod);
-      for (int id = first; id < first + 4; ++id) {
-        of(listed, kapi::kLease).push_back(shared(testing::makeLease(n.name.text, id, *pod, "r", ids)));
-      }
-    }
-  }
-  return listed;
-}
-
-/// A pod of one of so many kinds (each asks for other CPU) that waits for one GPU.
-model::PodPtr waiting(int i, int kinds, model::Revision revision) {
-  return PodBuilder(fmt::format("waits-{}", i)).revision(revision).claim("c1").cpu(i % kinds + 1).make();
-}
-
-// ---- Objects as lines of a watch
-
-/// So many of these that they are kBytes together; "@" in them is their number.
-std::string many(const std::string& entry, std::size_t bytes = kBytes) {
-  std::string out;
-  out.reserve(bytes + entry.size());
-  for (std::size_t i = 0; out.size() < bytes; ++i) {
-    if (i > 0) { out += ','; }
-    for (const char c : entry) {
-      if (c == '@') {
-        out += std::to_string(i);
-      } else {
-        out += c;
-      }
-    }
-  }
-  return out;
-}
-
-std::string line(const char* type, const std::string& object) {
-  return fmt::format(R"({{"type":"{}","object":{}}})", type, object);
-}
-
-struct PodText {
-  std::string name = "big";
-  std::string labels = {};
-  std::string annotations = {};
-  std::string spec = {};  // after schedulerName, with a comma before
-  std::string status = R"("phase":"Pending")";
-};
-std::string text(const PodText& p, model::Revision revision) {
-  return fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"uid-{0}","resourceVersion":"{1}","labels":{{{2}}},"annotations":{{{3}}}}},"spec":{{"schedulerName":"gpu-scheduler"{4}}},"status":{{{5}}}}})",
-      p.name, revision, p.labels, p.annotations, p.spec, p.status);
-}
-
-struct NodeText {
-  std::string name = nodeName(7);
-  std::string labels = R"("all":"same","zone":"zone-3","model":"h100")";
-  std::string taints = {};
-  std::string allocatable = R"("cpu":"64","memory":"512Gi","pods":"110")";
-};
-std::string text(const NodeText& n, model::Revision revision) {
-  return fmt::format(
-      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}","uid":"uid-{}","resourceVersion":"{}","labels":{{{}}}}},"spec":{{"taints":[{}]}},"status":{{"allocatable":{{{}}},"conditions":[{{"type":"Ready","status":"True"}}]}}}})",
-      n.name, n.name, revision, n.labels, n.taints, n.allocatable);
-}
-
-std::string statusText(const std::string& devices, model::Revision revision) {
-  return fmt::format(
-      R"({{"apiVersion":"gpu.scheduling/v1","kind":"GpuNodeStatus","metadata":{{"name":"{}","uid":"gns-7","resourceVersion":"{}"}},"status":{{"devices":[{}]}}}})",
-      nodeName(7), revision, devices);
-}
-
-std::string leaseText(const std::string& name, const std::string& holder, const std::string& annotations,
-                      model::Revision revision) {
-  return fmt::format(
-      R"({{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{{"name":"{0}","namespace":"default","uid":"uid-{0}","resourceVersion":"{1}","labels":{{"gpu.scheduling/managed":"true"}},"annotations":{{"gpu.scheduling/format":"1",{2}}}}},"spec":{{"holderIdentity":"{3}"}}}})",
-      name, revision, annotations, holder);
-}
-
-std::string claimText(const std::string& spec, model::Revision revision) {
-  return fmt::format(
-      R"({{"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{{"name":"c1","namespace":"default","uid":"claim-c1","resourceVersion":"{}"}},"spec":{{{}}}}})",
-      revision, spec);
-}
-
-std::string escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) { text.insert(at, "\\"); }
-  return text;
-}
 
 // ---- Cases
 
@@ -275,14 +155,6 @@ std::vector<Case> otherCases() {
   };
 }
 
-struct Result {
-  std::string name;
-  double ms = 0;
-  int events = 0;
-  double decode_ms = 0;
-  double total_ms = 0;  // of all events that followed
-};
-
 scheduler::Config withQuota() {
   scheduler::Config config;
   config.quota.map = {"kube-system", "gpuquota"};
@@ -296,13 +168,8 @@ model::Object openQuota() {
   return shared(std::move(map));
 }
 
-void print(const Result& r) {
-  fmt::print("{:40} {:9.2f} ms {:6} events   decoded in {:7.2f} ms\n", r.name, r.ms, r.events, r.decode_ms);
-  std::fflush(stdout);
-}
-
 /// The longest event of all.
-double measureCases(const std::function<bool(const std::string&)>& wanted) {
+double measureCases(const Wanted& wanted) {
   const auto isWanted = [&](const Case& c) { return wanted(c.name); };
   const auto pods = podCases();
   const auto others = otherCases();
@@ -316,13 +183,13 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{40});
   (void)drive.takeWorst();
+  (void)drive.takeTotal();
   double worst = 0;
   const auto measure = [&](std::string name, Kind kind, const std::string& told) {
-    Result r{std::move(name), 0, 0, drive.tellLine(kind, told)};
+    Result r{std::move(name)};
+    r.decode_ms = drive.tellLine(kind, told);
     drive.run(std::chrono::seconds{3});
-    std::tie(r.ms, r.events) = drive.takeWorst();
-    print(r);
-    worst = std::max(worst, r.ms);
+    worst = std::max(worst, report(drive, r).ms);
   };
   for (const auto* cases : {&pods, &others}) {
     for (const auto& c : *cases) {
@@ -349,20 +216,6 @@ SchedulerDrive::Listed crowd(int n, const model::Labels& labels = {}) {
   }
   of(listed, kapi::kQuotaMap).push_back(openQuota());
   return listed;
-}
-
-/// What follows when it is told these lines: the longest event, and all of them together.
-Result follow(SchedulerDrive& drive, std::string name, Kind kind, const std::vector<std::string>& lines) {
-  (void)drive.takeWorst();
-  (void)drive.takeTotal();
-  Result r{std::move(name)};
-  for (const auto& told : lines) { r.decode_ms += drive.tellLine(kind, told); }
-  drive.run(std::chrono::seconds{20});
-  std::tie(r.ms, r.events) = drive.takeWorst();
-  print(r);
-  r.total_ms = drive.takeTotal();
-  fmt::print("{:40} {:9.2f} ms in all\n", "", r.total_ms);
-  return r;
 }
 
 /// A pod without GPUs comes to that node.
@@ -562,44 +415,47 @@ double measureClaim() {
   return follow(drive, "a claim of 10,000 running pods", kapi::kGpuClaim, {line("MODIFIED", claim)}).ms;
 }
 
-double measureAntiAffinity(const std::function<bool(const std::string&)>& wanted) {
+/// A group of one case.
+Group one(const char* name, const std::function<double()>& measure) {
+  return {name, [=](const Wanted& wanted) { return wanted(name) ? measure() : 0; }};
+}
+
+/// All that is measured, by name. `quota_ratio`: what 256 decisions cost with quotas / without.
+std::vector<Group> groups(double& quota_ratio) {
   using Op = model::LabelRequirement::Op;
-  double worst = 0;
-  for (const Op op : {Op::In, Op::NotIn}) {
-    if (wanted("crowd of others' terms")) { worst = std::max(worst, measureOthersTerms(op)); }
-  }
-  if (wanted("crowd of keys")) { worst = std::max(worst, measureKeys()); }
-  if (wanted("crowd of waiting")) { worst = std::max(worst, measureWaiting()); }
-  return worst;
+  return {{"objects", measureCases},
+          {"wide", measureWide},
+          one("crowd of others' terms, few", [] { return measureOthersTerms(Op::In); }),
+          one("crowd of others' terms, nearly all", [] { return measureOthersTerms(Op::NotIn); }),
+          one("crowd of keys", measureKeys),
+          one("crowd of waiting", measureWaiting),
+          one("crowd of runners", measureClaim),
+          one("crowd of alike", measureAlike),
+          one("crowd of terms", measureTerms),
+          one("crowd of ids", measureForged),
+          one("crowd of kinds, 250", [] { return measureKinds(250); }),
+          one("crowd of kinds, 270", [] { return measureKinds(270); }),
+          one("crowd of kinds, 1,000", [] { return measureKinds(1'000); }),
+          one("crowd of kinds, 10,000", [] { return measureKinds(10'000); }),
+          one("crowd of maps", [] { return measureMaps(10'000); }),
+          one("crowd of quotas", [&quota_ratio] {
+            const Result without = measureQuota(8'000, false);
+            const Result with = measureQuota(8'000, true);
+            quota_ratio = with.total_ms / without.total_ms;
+            return std::max(without.ms, with.ms);
+          })};
 }
 
-/// The longest event, and what 256 decisions cost with quotas / without.
-std::pair<double, double> measureQuotas() {
-  const Result without = measureQuota(8'000, false);
-  const Result with = measureQuota(8'000, true);
-  return {std::max(without.ms, with.ms), with.total_ms / without.total_ms};
-}
-
-double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
-  double worst = measureAntiAffinity(wanted);
-  if (wanted("crowd of runners")) { worst = std::max(worst, measureClaim()); }
-  if (wanted("crowd of alike")) { worst = std::max(worst, measureAlike()); }
-  if (wanted("crowd of terms")) { worst = std::max(worst, measureTerms()); }
-  if (wanted("crowd of ids")) { worst = std::max(worst, measureForged()); }
-  for (const int kinds : {250, 270, 1'000, 10'000}) {
-    if (wanted("crowd of kinds")) { worst = std::max(worst, measureKinds(kinds)); }
-  }
-  if (wanted("crowd of maps")) { worst = std::max(worst, measureMaps(10'000)); }
-  return worst;
-}
+/// As a JSON string.
+std::string quoted(const std::string& text) { return '"' + escaped(text) + '"'; }
 
 int writeAll(const char* path) {
-  const auto all = [](const auto&) { return true; };
-  const double worst = std::max(measureCases(all), measureCrowds(all));
-  const auto [of_quotas, ratio] = measureQuotas();
-  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n",
-                                  std::max(worst, of_quotas), ratio),
-                      path);
+  double quota_ratio = 0;
+  const auto [worst, why] = measureAll(groups(quota_ratio), [](const auto&) { return true; });
+  return writeFigures(
+      fmt::format("{{\"worst_event_ms\": {:.1f}, \"worst_event_ms_why\": {}, \"quota_ratio\": {:.2f}}}\n",
+                  worst, quoted(why), quota_ratio),
+      path);
 }
 
 }  // namespace
@@ -612,8 +468,7 @@ int main(int argc, char** argv) {
     return argc < 2 || std::any_of(argv + 1, argv + argc,
                                    [&](const char* part) { return name.find(part) != std::string::npos; });
   };
-  (void)measureCases(wanted);
-  (void)measureCrowds(wanted);
-  if (wanted("crowd of quotas")) { (void)measureQuotas(); }
+  double quota_ratio = 0;
+  (void)measureAll(groups(quota_ratio), wanted);
   return 0;
 }

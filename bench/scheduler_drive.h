@@ -3,8 +3,10 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -31,6 +33,29 @@ inline double cpuMs() {
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
+
+/// Pages that the kernel gave this thread so far: memory that is touched for the first time.
+inline long pageFaults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
+/// What one handle() took, and what it did.
+struct EventCost {
+  double ms = 0;
+  const char* event = "";
+  std::uint64_t looks = 0;    // at nodes (Decider::looks)
+  std::uint64_t reviews = 0;  // of pods
+  std::uint64_t told = 0;     // pods, why they wait
+  std::size_t effects = 0;
+  long faults = 0;
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{}: {} looks, {} reviews, {} told, {} effects, {} page faults", event, looks, reviews,
+                       told, effects, faults);
+  }
+};
 
 class SchedulerDrive {
  public:
@@ -82,7 +107,12 @@ class SchedulerDrive {
   }
 
   /// The longest handle() since the last call, in milliseconds; how many there were.
-  std::pair<double, int> takeWorst() { return {std::exchange(worst_, 0), std::exchange(handled_, 0)}; }
+  std::pair<double, int> takeWorst() {
+    taken_ = std::exchange(worst_, {});
+    return {taken_.ms, std::exchange(handled_, 0)};
+  }
+  /// Of that one.
+  [[nodiscard]] const EventCost& worst() const { return taken_; }
 
   /// The time of all of them since the last call.
   double takeTotal() { return std::exchange(total_, 0); }
@@ -104,19 +134,36 @@ class SchedulerDrive {
     while (!events_.empty()) {
       const kapi::MachineEvent event = std::move(events_.front());
       events_.pop_front();
-      const double start = cpuMs();
       const auto before = scheduler_.workForTest();
       const std::uint64_t looks = scheduler_.engine().decider().looks();
+      const long faults = pageFaults();
+      const double start = cpuMs();
       kapi::Effects effects = scheduler_.handle(event, now_);
-      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reconciles - before.reconciles);
-      most_told_ = std::max(most_told_, scheduler_.workForTest().told - before.told);
-      most_looks_ = std::max(most_looks_, scheduler_.engine().decider().looks() - looks);
-      const double ms = cpuMs() - start;
-      worst_ = std::max(worst_, ms);
-      total_ += ms;
-      ++handled_;
+      EventCost cost{cpuMs() - start, nameOf(event)};
+      cost.faults = pageFaults() - faults;
+      cost.looks = scheduler_.engine().decider().looks() - looks;
+      cost.reviews = scheduler_.workForTest().reconciles - before.reconciles;
+      cost.told = scheduler_.workForTest().told - before.told;
+      cost.effects = effects.size();
+      note(cost);
       take(std::move(effects));
     }
+  }
+
+  void note(const EventCost& cost) {
+    most_reviews_ = std::max(most_reviews_, cost.reviews);
+    most_told_ = std::max(most_told_, cost.told);
+    most_looks_ = std::max(most_looks_, cost.looks);
+    if (cost.ms > worst_.ms) { worst_ = cost; }
+    total_ += cost.ms;
+    ++handled_;
+  }
+
+  static const char* nameOf(const kapi::MachineEvent& event) {
+    constexpr std::array<const char*, 5> kNames{"answer to a call", "watch event", "end of a watch",
+                                                "wake-up", "leadership"};
+    static_assert(std::variant_size_v<kapi::MachineEvent> == kNames.size());
+    return kNames.at(event.index());
   }
 
   void take(kapi::Effects effects) {
@@ -172,7 +219,8 @@ class SchedulerDrive {
   std::optional<Mono> due_;
   Now now_{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{500'000}}};
   model::Revision revision_ = 1'000;
-  double worst_ = 0;
+  EventCost worst_;
+  EventCost taken_;
   double total_ = 0;
   std::uint64_t most_reviews_ = 0;
   std::uint64_t most_told_ = 0;

@@ -36,11 +36,21 @@ void post(RequestHandlerHand& front, std::string_view record) {
   if (!known || (reply.status == 200 && is_json && !gs::json::parse(reply.body))) { __builtin_trap(); }
 }
 
+/// gpu-manager takes all its containers: whole GPUs, or a share of both, and none in an init container.
+bool isServed(const gs::model::Pod& pod) {
+  return pod.init_share_limits.empty() &&
+         std::all_of(pod.share_limits.begin(), pod.share_limits.end(), [](const auto& amounts) {
+           const auto limits = gs::model::vcudaOf(amounts);
+           return limits.cores >= 100 ? limits.cores % 100 == 0 : (limits.cores > 0) == (limits.memory > 0);
+         });
+}
+
 /// Judged from the pods as the API server has them.
 void judge(const RequestHandlerHand& front) {
   std::map<std::pair<std::string, int>, std::int64_t> cores;
   for (const auto& [name, pod] : front.server.pods) {
     const auto note = gs::model::readVcudaNote(pod.annotations);
+    if (!note.node.empty() && !isServed(pod)) { __builtin_trap(); }
     for (const auto& [container, ids] : note.ids) {
       const auto i = static_cast<std::size_t>(container);
       if (i >= pod.share_limits.size()) { __builtin_trap(); }
@@ -63,6 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   front.addPod("p0", "u-0", {{60, 2}});
   front.addPod("p1", "u-1", {{100, 0}, {30, 1}});
   front.addPod("p2", "u-2", {});
+  front.addPod("p3", "u-3", {{60, 2}, {30, 0}});
   for (int i = 0; i < kMaxRequests && !in.empty(); ++i) {
     post(front, takeRecord(in));
     judge(front);

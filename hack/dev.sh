@@ -25,7 +25,16 @@ fi
 
 echo "1/3 the kinds GpuClaim and GpuNodeStatus"
 kubectl apply --server-side --force-conflicts -f charts/gpu-scheduler/crds/crds.yaml
-kubectl wait --for=condition=Established --timeout=60s -f charts/gpu-scheduler/crds/crds.yaml >/dev/null
+# Not by `kubectl wait`, which fails on one that has no conditions yet.
+served() {
+  kubectl get crd gpuclaims.gpu.scheduling gpunodestatuses.gpu.scheduling \
+    -o 'jsonpath={.items[*].status.conditions[?(@.type=="Established")].status}'
+}
+for ((tries = 0; tries < 60; tries++)); do
+  if [[ $(served) == "True True" ]]; then break; fi
+  sleep 1
+done
+[[ $(served) == "True True" ]] || { echo "the kinds are not served after 60 s: kubectl describe crd gpuclaims.gpu.scheduling" >&2; exit 1; }
 echo "2/3 release $release in namespace $namespace"
 helm upgrade --install "$release" charts/gpu-scheduler --namespace "$namespace" --create-namespace ${image[@]+"${image[@]}"} "$@"
 echo "3/3 waiting until it runs"

@@ -24,6 +24,8 @@ constexpr std::uint8_t kPodsOwner = controller::kAgentOwners.first;
 constexpr std::uint8_t kCallsOwner = kPodsOwner + 1;
 /// Two, and the first may have been on its way when the pod ended.
 constexpr int kOwed = 3;
+/// So many times `calm` from one read of the Node to the next.
+constexpr int kNodeReads = 5;
 /// So many times `calm` without a write, and others cannot know how the node is.
 constexpr int kMostMissed = 3;
 
@@ -65,6 +67,7 @@ Agent::Agent(Config config, Rng rng)
       pods_{podsOf(config_.node), rng},
       rng_{rng.split()},
       calls_{kCallsOwner},
+      gpus_{config_.told_uuids},
       calm_{config_.calm} {}
 
 // ---- what happens
@@ -111,7 +114,7 @@ kapi::Effects Agent::looked(const LookPtr& look, Now now) {
   const LookPtr before = gpus_.lastLook();
   gpus_.looked(look);
   if (look->has_value()) {
-    users_.number(gpus_.counted(), now);
+    users_.number(gpus_.devices(), now);
     if (before != nullptr && !*before) {
       out.emplace_back(kapi::Log{kapi::Level::Info, "the driver answers again", {}});
     }
@@ -169,10 +172,35 @@ NodeView Agent::wanted() const {
 
 void Agent::go(Now now, kapi::Effects& out) {
   (void)calls_.takeDue(now.mono);
+  forgetVanished(now, out);
   advance(now, out);
   out_of_date_ = written_ && now.mono - written_at_ > kMostMissed * config_.calm;
   count(out);
   wake(now, out);
+}
+
+void Agent::forgetVanished(Now now, kapi::Effects& out) {
+  const Device* lowest = gpus_.vanished();
+  const auto says_so = [&](const Device& device) {
+    return device.gpu.uuid == lowest->gpu.uuid && device.gpu.health == model::Health::Unhealthy;
+  };
+  const auto is_wanted = [&](const Device& device) {
+    return device.gpu.counted == Counted::No && users_.isTold(device);
+  };
+  const auto& devices = gpus_.devices();
+  const bool is_quiet = lowest != nullptr && written_ && pods_.synced() &&
+                        std::none_of(devices.begin(), devices.end(), is_wanted) &&
+                        std::any_of(written_->devices.begin(), written_->devices.end(), says_so);
+  if (!is_quiet) { return quiet_since_.reset(); }
+  if (!quiet_since_) { quiet_since_ = now.mono; }
+  if (now.mono - *quiet_since_ < kQuiet) { return; }
+  quiet_since_.reset();
+  out.emplace_back(kapi::Log{kapi::Level::Warn,
+                             "GPUs are counted anew: the driver does not list one any more, and no pod has "
+                             "its number, or one above it",
+                             {{"gpu", lowest->gpu.uuid}}});
+  gpus_.countAnew();
+  users_.number(gpus_.devices(), now);
 }
 
 void Agent::send(What what, kapi::Call call, kapi::Effects& out) {
@@ -185,7 +213,9 @@ void Agent::advance(Now now, kapi::Effects& out) {
   if ((!own_known_ || is_behind_) && calls_.due(What::Own, now.mono)) {
     send(What::Own, kapi::getObject(kOwnStatus, key), out);
   }
-  if (!spec_done_ && node_uid_.empty() && calls_.due(What::Node, now.mono)) {
+  const bool needs_node = !spec_done_ && node_uid_.empty();
+  const bool is_old = read_node_at_ && *read_node_at_ <= now.mono;
+  if ((needs_node || is_old) && calls_.due(What::Node, now.mono)) {
     send(What::Node, kapi::getObject(kapi::kNode, key), out);
   }
   // Not before the boot of the status that stands there was read.
@@ -244,9 +274,13 @@ void Agent::wake(Now now, kapi::Effects& out) const {
   std::optional<Mono> at = calls_.nextDue();
   const bool may_write = spec_done_ && !is_behind_;
   if (written_ && may_write && !calls_.open(What::Status) && !calls_.open(What::Devices)) {
-    const Mono next = std::max(next_, calls_.notBefore(What::Status));
+    Mono next = std::max(next_, calls_.notBefore(What::Status));
+    if (read_node_at_ && !calls_.open(What::Node)) {
+      next = std::min(next, std::max(*read_node_at_, calls_.notBefore(What::Node)));
+    }
     at = at ? std::min(*at, next) : next;
   }
+  if (quiet_since_) { at = std::min(at.value_or(Mono::max()), *quiet_since_ + kQuiet); }
   if (at) { out.emplace_back(kapi::Wake{std::max(*at, now.mono)}); }
 }
 
@@ -293,10 +327,30 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   const auto node = outcome.object.as<model::Node>();
   if (outcome.result == CallResult::Applied && node != nullptr && !node->uid.empty()) {
     node_uid_ = node->uid;
+    read_node_at_ = now.mono + kNodeReads * calm_;
+    sayWhoPicks(*node, now);
     calls_.worked(What::Node);
     return say(What::Node, "", out);
   }
   failed(What::Node, outcome, now, out);
+}
+
+/// A node that offers nvidia.com/gpu has a device plugin, and that picks for who asks by this limit. Nobody
+/// makes these the GPUs that the scheduler chose, unless this agent does.
+void Agent::sayWhoPicks(const model::Node& node, Now now) {
+  const std::int64_t offered = node.allocatable.get(model::kNvidiaGpu);
+  if (offered > 0 && config_.enforcement != model::Enforcement::Devices) {
+    setCondition(
+        kLimitsCondition, false, "DevicePluginPicks",
+        fmt::format("a device plugin of this node offers {} and picks the GPUs of containers with that "
+                    "limit, which may be others than those that the pod was given: pods with a claim "
+                    "are not to have it",
+                    model::kNvidiaGpu),
+        now);
+  } else if (conditions_.contains(kLimitsCondition)) {
+    setCondition(kLimitsCondition, true, "NobodyElsePicks",
+                 "no device plugin picks other GPUs than the scheduler chose", now);
+  }
 }
 
 void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
@@ -456,7 +510,8 @@ std::string Agent::readiness() const {
   for (const auto& [type, condition] : conditions_) {
     const char* what = type == kDriverCondition       ? "driver"
                        : type == kContainersCondition ? "containers"
-                                                      : "writers";
+                       : type == kWriterCondition     ? "writers"
+                                                      : "limits";
     line(what, condition.holds ? "" : condition.message);
   }
   return (written_ && !out_of_date_ ? "1" : "0") + lines;

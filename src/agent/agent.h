@@ -4,7 +4,7 @@
 // Who tells it: looked() brings each look at the GPUs, containersSeen() each look at the containers, whenever
 // the rim made one; pods of this node and answers come as events. The machine starts with a read of its own
 // GpuNodeStatus and of the Node that shall own it, and writes nothing before it knows both and has had a
-// look.
+// look. The Node is read again every five times `calm`: it may offer nvidia.com/gpu by now, or no more.
 //
 // Written by server-side apply with force, the object itself as `gpu-agent`, its status as
 // `gpu-agent-status`: at once when something changed, else every `draining` while a pod's GPUs wait to be
@@ -16,8 +16,9 @@
 // so now is written on that.
 //
 // What schedulers conclude from it, and therefore holds:
-//   - A GPU that was published stays listed for the life of the process (known_gpus.h). Ids move when a GPU
-//     appears before others on the bus, or after a restart; pods are known by the GPUs that their containers
+//   - A GPU that was published stays listed until the machine is booted (known_gpus.h), or, once the driver
+//     lists it no more, until kQuiet after that was published no pod there has a number above it. Ids move
+//     then, and when a GPU appears before others on the bus; pods are known by the GPUs that their containers
 //     have (users.h).
 //   - inUseBy goes on over a restart: who was listed is, until a look at the containers says otherwise.
 //   - Never is a good list replaced by none because nobody answers.
@@ -51,16 +52,22 @@ inline constexpr const char* kDriverCondition = "DriverAnswers";
 inline constexpr const char* kContainersCondition = "ContainersSeen";
 /// There since somebody else wrote GPUs into the list.
 inline constexpr const char* kWriterCondition = "OnlyWriter";
+/// There since a device plugin picked GPUs for containers, whatever the scheduler chose for them.
+inline constexpr const char* kLimitsCondition = "LimitsFollowChoice";
 
 class Agent {
  public:
+  /// A Binding that was decided before others could know that GPUs vanished has landed by then.
+  static constexpr Duration kQuiet = std::chrono::seconds{60};
+
   struct Config {
     model::NodeName node;
     model::Enforcement enforcement = model::Enforcement::Off;
     Duration calm = std::chrono::seconds{60};
     Duration draining = std::chrono::seconds{10};
-    /// Of the machine; "" not known: XIDs of before a restart are forgotten.
+    /// Of the machine; "" not known: XIDs, and GPUs that are not listed, of before a restart are forgotten.
     std::string boot_id{};
+    bool told_uuids = false;  // containers are told GPUs by UUID
   };
   Agent(Config config, Rng rng);
 
@@ -84,6 +91,7 @@ class Agent {
   void take(controller::Reflector::Output output, kapi::Effects& out);
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void sayWhoPicks(const model::Node& node, Now now);
   void ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void isGone();
   /// What stands in the API, as an answer shows it that is not the one to our last write.
@@ -100,6 +108,8 @@ class Agent {
   /// All that is to be done now, and when to look again.
   void go(Now now, kapi::Effects& out);
   void advance(Now now, kapi::Effects& out);
+  /// Those that went are forgotten once no number means them, or one above them, any more.
+  void forgetVanished(Now now, kapi::Effects& out);
   void publish(Now now, kapi::Effects& out);
   [[nodiscard]] Duration pace();
   [[nodiscard]] Duration drawCalm();
@@ -119,11 +129,13 @@ class Agent {
   std::string failure_;
 
   KnownGpus gpus_;
+  std::optional<Mono> quiet_since_;              // nobody has a number of one that vanished, or above
   std::map<std::string, Condition> conditions_;  // by type
   std::map<std::string, Condition> before_;      // as the API had them at the start
 
   model::Uid node_uid_;
-  bool own_known_ = false;        // what stood in the API at the start was read
+  std::optional<Mono> read_node_at_;  // again; nullopt: not read yet
+  bool own_known_ = false;            // what stood in the API at the start was read
   std::string boot_before_;       // of that status: once our own spec is written, the object names this boot
   bool is_behind_ = false;        // somebody wrote it since: it is to be read again
   int conflicts_ = 0;             // of writes of the status, in a row

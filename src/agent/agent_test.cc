@@ -170,8 +170,9 @@ TEST_F(AgentTest, GpusAboveOneThatVanishedAreGivenToNobody) {
   EXPECT_NE(device(0)["healthReason"].str().find("does not list it any more"), std::string::npos);
   EXPECT_EQ(device(1)["uuid"].str(), "GPU-2B");
   EXPECT_EQ(health(1), "Unhealthy");
-  EXPECT_EQ(device(1)["healthReason"].str(),
-            "indices moved since GPU GPU-1A vanished: drain the node and restart the agent");
+  EXPECT_EQ(
+      device(1)["healthReason"].str(),
+      "indices moved since GPU GPU-1A vanished: drain the node, and a minute later they are counted anew");
   look(seeing(hardware({"GPU-2B", "GPU-3C"})));
   EXPECT_EQ((*status)["status"]["total"].integer(), 3);
   EXPECT_EQ(health(0), "Unhealthy");
@@ -535,6 +536,32 @@ TEST_F(AgentTest, AServerWhoseHistoryWentBackIsAFailure) {
   event.object = testing::PodBuilder{"p"}.on(kNode).revision(0).make();
   take(agent->handle(event, clock.now()));
   EXPECT_NE(agent->failure(), "");
+}
+
+/// Until somebody enforces it, a limit gets whichever GPUs the plugin takes.
+TEST_F(AgentTest, ThatADevicePluginPicksIsSaidWhileItDoes) {
+  const auto offers = [&](const char* gpus) {
+    node->set("status", Object{{"allocatable", Object{{"nvidia.com/gpu", gpus}}}});
+  };
+  published();
+  EXPECT_TRUE(condition(kLimitsCondition).isNull()) << "this node has none";
+  offers("2");
+  wait(6min);
+  EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "False");
+  EXPECT_EQ(condition(kLimitsCondition)["reason"].str(), "DevicePluginPicks");
+  EXPECT_NE(agent->readiness().find("limits: a device plugin of this node offers nvidia.com/gpu"),
+            std::string::npos);
+  EXPECT_EQ(agent->readiness().front(), '1');
+  offers("0");
+  wait(6min);
+  EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "True");
+  offers("2");
+  agent.emplace(Agent::Config{.node = model::NodeName{kNode}, .enforcement = model::Enforcement::Devices},
+                Rng{1});
+  wakes.clear();
+  take(agent->start(clock.now()));
+  look(seeing(hardware({"GPU-1A", "GPU-2B"})));
+  EXPECT_TRUE(condition(kLimitsCondition).isNull()) << "containers get what was chosen";
 }
 
 }  // namespace

@@ -46,10 +46,11 @@ class AgentTest : public ::testing::Test {
   AgentTest() { node = Object{{"metadata", Object{{"name", kNode}, {"uid", "node-1"}}}}; }
 
   void begin() {
-    agent.emplace(
-        Agent::Config{
-            .node = model::NodeName{kNode}, .enforcement = model::Enforcement::Env, .boot_id = boot_id},
-        Rng{1});
+    agent.emplace(Agent::Config{.node = model::NodeName{kNode},
+                                .enforcement = model::Enforcement::Env,
+                                .boot_id = boot_id,
+                                .told_uuids = told_uuids},
+                  Rng{1});
     take(agent->start(clock.now()));
   }
   void take(kapi::Effects effects) {
@@ -212,6 +213,7 @@ class AgentTest : public ::testing::Test {
   std::optional<int> foreign;  // the id of a GPU that somebody else has in the list
   int taken_out = 0;
   std::string boot_id;
+  bool told_uuids = false;
   int breaks = 0;  // the next so many reads of the status and writes are refused
   int breaks_with = 500;
   int reads = 0;  // of the status

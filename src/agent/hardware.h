@@ -30,6 +30,13 @@ struct Partition {
 
 enum class Vendor : std::uint8_t { Nvidia, Amd };
 
+/// Whether a program that starts now counts it (numbers.h says what follows).
+enum class Counted : std::uint8_t {
+  Yes,
+  Maybe,  // the driver lists it, and calls it lost, or does not give it: CUDA may count it or not
+  No,     // the driver does not list it any more
+};
+
 struct Gpu {
   std::string uuid;  // "" where the driver cannot say it
   std::string model;
@@ -41,6 +48,10 @@ struct Gpu {
   std::vector<Partition> partitions;
   std::string compute{};    // what code it runs: "9.0" of CUDA, "gfx942" of AMD's; "" where nobody can say it
   bool is_cleared = false;  // the driver says that nothing is to be done about it: errors of before are over
+  Counted counted = Counted::Yes;
+  /// Of one without an address: it lies above this address on the bus; "" nobody knows where it is.
+  std::string above{};
+  bool partitions_unread = false;  // whether it is split, and how, could not be read
   Vendor vendor = Vendor::Nvidia;
   std::string driver_version{};  // "": that of the Hardware
   friend bool operator==(const Gpu&, const Gpu&) = default;

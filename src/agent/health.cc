@@ -14,9 +14,9 @@ namespace {
 
 using model::Health;
 
-constexpr std::array<std::uint64_t, 25> kReset{46,  48,  62,  64,  74,  95,  109, 110, 119,
+constexpr std::array<std::uint64_t, 26> kReset{46,  48,  62,  64,  74,  95,  109, 110, 119,
                                                120, 136, 140, 143, 144, 145, 146, 147, 148,
-                                               149, 150, 155, 156, 158, 171, 172};
+                                               149, 150, 151, 155, 156, 158, 171, 172};
 constexpr std::array<std::uint64_t, 35> kApplication{8,  11, 13, 25, 31, 32, 39, 40,  41,  60,  68, 69,
                                                      70, 71, 72, 75, 76, 77, 80, 82,  83,  84,  85, 86,
                                                      88, 89, 94, 96, 97, 98, 99, 100, 101, 102, 103};
@@ -94,6 +94,11 @@ XidClass classOf(std::uint64_t xid) {
   return isAmong(kRecord, xid) ? XidClass::Record : XidClass::Suspect;
 }
 
+bool isOut(const Facts& facts) {
+  const bool is_off_bus = facts.recovery != Recovery::None && !ofClass(facts, XidClass::Lost).empty();
+  return facts.lost || facts.needs_reset || is_off_bus;
+}
+
 Verdict healthOf(const Facts& facts) {
   if (facts.lost) { return unhealthy("GPU is lost: it does not answer on the bus; reboot the node"); }
   if (facts.needs_reset) { return unhealthy("the driver wants the GPU reset"); }
@@ -107,6 +112,12 @@ Verdict healthOf(const Facts& facts) {
   }
   if (facts.split_into_nothing) {
     return unhealthy("MIG is on, and there is no partition: make some, or turn MIG off");
+  }
+  if (facts.split_unread) {
+    return unhealthy(fmt::format(
+        "MIG is on, and its partitions cannot be read ({}): let the agent do so (agent.mig of the chart, "
+        "else NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN), or turn MIG off",
+        facts.unreadable));
   }
   if (facts.fabric_failed) { return unhealthy("the NVLink fabric failed; see to nvidia-fabricmanager"); }
   if (facts.fabric_limited) {

@@ -5,7 +5,8 @@
 // XID errors are told once. They count until the node is booted again (the agent reads them out of the
 // reason that it published, xidsIn()), or, where the driver says what is to be done about a GPU (its recovery
 // action, drivers 565 and newer), until it says that nothing is.
-// The groups of XIDs follow the vendor's catalogue for A100 to GB200; docs/agent.md has the table.
+// The groups of XIDs follow the vendor's catalogue for A100 to GB200, which xid_catalog_test.cc has row by
+// row; docs/agent.md has the table.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ struct Facts {
   bool remaps = false;              // the GPU replaces rows by itself
   std::int64_t uncorrected = 0;     // memory errors that ECC could not correct, since the driver was loaded
   bool split_into_nothing = false;  // MIG is on, and there is no partition
+  bool split_unread = false;        // MIG is on, and its partitions cannot be read
   bool fabric_pending = false;      // NVSwitch fabric: not set up (yet)
   bool fabric_failed = false;       // it was set up, and that failed, or it is not well
   bool fabric_limited = false;      // it works, with less than it has
@@ -56,6 +58,8 @@ struct Verdict {
 
 /// The worst that holds.
 [[nodiscard]] Verdict healthOf(const Facts& facts);
+/// It answers to nobody: who counts GPUs may leave it out.
+[[nodiscard]] bool isOut(const Facts& facts);
 /// The XIDs that a reason of healthOf() gives; none: it speaks of something else.
 [[nodiscard]] std::set<std::uint64_t> xidsIn(std::string_view reason);
 

@@ -49,6 +49,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"EccWhereNothingReplacesThem", {.uncorrected = 2}, Health::Unhealthy, "reset the GPU"},
         Case{
             "MigWithoutPartitions", {.split_into_nothing = true}, Health::Unhealthy, "there is no partition"},
+        Case{"MigWhosePartitionsCannotBeRead",
+             {.split_unread = true, .unreadable = "Insufficient Permissions (4)"},
+             Health::Unhealthy,
+             "MIG is on, and its partitions cannot be read (Insufficient Permissions (4)): let the agent"},
         Case{"FabricNotSetUp", {.fabric_pending = true}, Health::Unknown, "nvidia-fabricmanager"},
         Case{"FabricFailed", {.fabric_failed = true}, Health::Unhealthy, "the NVLink fabric failed"},
         Case{"FabricLimited", {.fabric_limited = true}, Health::Unknown, "less than it has"},
@@ -72,20 +76,6 @@ INSTANTIATE_TEST_SUITE_P(
              Health::Unhealthy,
              "reboot the node"}),
     [](const auto& info) { return std::string{info.param.name}; });
-
-TEST(Xid, IsOfTheClassThatTheCatalogueGives) {
-  const auto all_are = [](XidClass want, std::initializer_list<std::uint64_t> xids) {
-    for (const auto xid : xids) { EXPECT_EQ(classOf(xid), want) << xid; }
-  };
-  all_are(XidClass::Lost, {79});
-  all_are(XidClass::Reset, {46,  48,  62,  64,  74,  95,  109, 110, 119, 120, 136,
-                            140, 143, 144, 147, 150, 155, 156, 158, 171, 172});
-  all_are(XidClass::Application, {8,  11, 13, 25, 31, 32, 39, 41,  60,  68,  72,  75,  77,
-                                  80, 82, 86, 88, 89, 94, 96, 104, 105, 126, 130, 135, 139});
-  all_are(XidClass::Record,
-          {14, 37, 38, 43, 44, 45, 63, 66, 67, 92, 93, 106, 108, 121, 137, 141, 152, 154, 157, 160, 161});
-  all_are(XidClass::Suspect, {0, 1, 54, 78, 142, 151, 159, 162, 170, 173, 1ULL << 60U});
-}
 
 TEST(Xid, AreReadOutOfTheReasonThatNamesThem) {
   for (const auto& xids : {std::set<std::uint64_t>{79}, {48, 95}, {54, 999}}) {

@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "agent/health.h"
+#include "agent/numbers.h"
+#include "base/mutant.h"
 
 namespace gs::agent {
 namespace {
 
 using model::Health;
 
-constexpr std::string_view kVanished =
-    "the driver does not list it any more: lost, or taken out (a restart of the agent forgets it)";
+constexpr std::string_view kVanished = "the driver does not list it any more: lost, or taken out";
+constexpr std::string_view kSplit = "MIG is on";  // so begins the reason of one that cannot be given for that
 
 const char* nameOf(Health health) {
   switch (health) {
@@ -25,60 +28,169 @@ const char* nameOf(Health health) {
 
 int badnessOf(Health health) { return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2; }
 
-/// CUDA counts without those that went: whoever is told an id above theirs gets another GPU than is meant.
-void shutMoved(std::vector<Device>& devices, const std::set<std::string>& vanished) {
-  const std::string* below = nullptr;
-  for (Device& device : devices) {
-    Gpu& gpu = device.gpu;
-    if (vanished.contains(gpu.uuid)) {
-      if (below == nullptr) { below = &gpu.uuid; }
-    } else if (below != nullptr && gpu.health != Health::Unhealthy) {
-      gpu.health = Health::Unhealthy;
-      gpu.reason =
-          fmt::format("indices moved since GPU {} vanished: drain the node and restart the agent", *below);
-    }
+/// As messages name it.
+std::string said(const Device& device) {
+  const Gpu& gpu = device.gpu;
+  return !gpu.uuid.empty()         ? gpu.uuid
+         : !gpu.pci_bus_id.empty() ? gpu.pci_bus_id
+                                   : fmt::format("{}", device.id);
+}
+
+/// Why numbers above it are not sure, and what ends that.
+std::string movedBy(const Device& device) {
+  switch (device.gpu.counted) {
+    case Counted::No:
+      return fmt::format(
+          "indices moved since GPU {} vanished: drain the node, and a minute later they are counted anew",
+          said(device));
+    case Counted::Maybe:
+      return fmt::format(
+          "indices moved since GPU {} was lost, unless CUDA still counts it: drain the node and reboot it",
+          said(device));
+    case Counted::Yes: break;
   }
+  return fmt::format(
+      "indices may have moved: nobody can say where GPU {} is on the bus; drain the node and reboot it",
+      said(device));
+}
+
+/// The first of which the numbers of others depend.
+const Device* doubtfulOne(const std::vector<Device>& devices, const std::vector<Numbers>& numbers) {
+  const Device* unplaced = nullptr;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].gpu.counted != Counted::Yes) { return &devices[i]; }
+    const bool nowhere = devices[i].gpu.pci_bus_id.empty() && numbers[i].first != numbers[i].last;
+    if (nowhere && unplaced == nullptr) { unplaced = &devices[i]; }
+  }
+  return unplaced;
+}
+
+/// Whoever is told such a number may get another GPU than is meant. (A reason that gives XIDs begins with
+/// them, and goes on to: they are read out of it after a restart.)
+void shutMoved(std::vector<Device>& devices) {
+  const std::vector<Numbers> numbers = numbersOf(devices);
+  const Device* doubtful = doubtfulOne(devices, numbers);
+  if (doubtful == nullptr) { return; }
+  const std::string moved = movedBy(*doubtful);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Gpu& gpu = devices[i].gpu;
+    if (isSure(devices[i], numbers[i]) || gpu.health == Health::Unhealthy) { continue; }
+    gpu.health = Health::Unhealthy;
+    const std::string own = std::exchange(gpu.reason, {});
+    const bool is_it = &devices[i] == doubtful;
+    gpu.reason = is_it && !own.empty() ? own + "; CUDA may count it or not"
+                 : own.empty()         ? moved
+                                       : own + "; " + moved;
+  }
+}
+
+bool isSame(const Gpu& a, const Gpu& b) {
+  if (!a.uuid.empty() && !b.uuid.empty()) { return a.uuid == b.uuid; }
+  return !a.pci_bus_id.empty() && a.pci_bus_id == b.pci_bus_id;
+}
+
+/// What is not said of it is as it was before.
+void fillIn(Gpu& gpu, const Gpu& before) {
+  const auto text = [](std::string& to, const std::string& from) {
+    if (to.empty()) { to = from; }
+  };
+  text(gpu.uuid, before.uuid);
+  text(gpu.model, before.model);
+  text(gpu.pci_bus_id, before.pci_bus_id);
+  text(gpu.compute, before.compute);
+  if (gpu.memory_mib == 0) { gpu.memory_mib = before.memory_mib; }
+  if (gpu.numa_node < 0) { gpu.numa_node = before.numa_node; }
+  if (!gpu.partitions_unread) { return; }
+  if (gpu.partitions.empty()) { gpu.partitions = before.partitions; }
+  const bool was_split = before.reason.find(kSplit) != std::string::npos;
+  if (!was_split || !gpu.partitions.empty() || gpu.health == Health::Unhealthy) { return; }
+  gpu.health = Health::Unhealthy;
+  gpu.reason = fmt::format("{}, as far as is known, and {}", kSplit, gpu.reason);
 }
 
 }  // namespace
 
 void KnownGpus::looked(const LookPtr& look) {
   const bool is_same = look == last_look_;
-  if (!is_same && look->has_value()) { keep(**look); }
   last_look_ = look;
+  if (is_same || !look->has_value()) { return; }
+  last_seen_ = look;
+  keep();
 }
 
-/// GPUs that were there and are not listed now stay, unless another one has their place on the bus.
-void KnownGpus::keep(const Hardware& hardware) {
-  Hardware all = hardware;
-  std::set<std::string> uuids;
-  std::set<std::string> addresses;
-  for (const Gpu& gpu : hardware.gpus) {
-    uuids.insert(gpu.uuid);
-    addresses.insert(gpu.pci_bus_id);
+std::vector<Gpu> KnownGpus::missingIn(const std::vector<Gpu>& listed) const {
+  std::set<std::string> known;  // UUIDs and addresses
+  for (const Gpu& gpu : listed) {
+    known.insert(gpu.uuid);
+    known.insert(gpu.pci_bus_id);
   }
-  vanished_.clear();
-  if (known_) {
-    for (const Gpu& gpu : known_->gpus) {
-      const bool replaced = !gpu.pci_bus_id.empty() && addresses.contains(gpu.pci_bus_id);
-      const bool fits = all.gpus.size() <= model::kMaxDeviceId;
-      if (gpu.uuid.empty() || uuids.contains(gpu.uuid) || replaced || !fits) { continue; }
-      all.gpus.push_back(gpu);
-      all.gpus.back().health = Health::Unhealthy;
-      all.gpus.back().reason = kVanished;
-      vanished_.insert(gpu.uuid);
+  known.insert("");
+  std::vector<Gpu> out;
+  for (const auto* before : {&known_, &remembered_}) {
+    for (const Gpu& gpu : *before) {
+      const bool is_there =
+          known.contains(gpu.uuid) || (!gpu.pci_bus_id.empty() && known.contains(gpu.pci_bus_id));
+      if (is_there) { continue; }
+      known.insert(gpu.uuid);
+      out.push_back(gpu);
     }
   }
+  return out;
+}
+
+void KnownGpus::recognize(std::vector<Gpu>& listed) const {
+  for (Gpu& gpu : listed) {
+    for (const auto* before : {&known_, &remembered_}) {
+      const auto was =
+          std::find_if(before->begin(), before->end(), [&](const Gpu& one) { return isSame(one, gpu); });
+      if (was != before->end()) { fillIn(gpu, *was); }
+    }
+  }
+  const std::vector<Gpu> missing = missingIn(listed);
+  auto next = missing.begin();
+  for (Gpu& gpu : listed) {
+    const bool is_named = !gpu.uuid.empty() || !gpu.pci_bus_id.empty();
+    if (is_named || gpu.counted != Counted::Maybe || next == missing.end()) { continue; }
+    fillIn(gpu, *next++);
+  }
+}
+
+void KnownGpus::keep() {
+  const Hardware& hardware = **last_seen_;
+  std::vector<Gpu> all = hardware.gpus;
+  recognize(all);
+  for (Gpu& gpu : missingIn(all)) {
+    if (all.size() > model::kMaxDeviceId) { break; }
+    if (auto xids = xidsIn(gpu.reason); !xids.empty()) { xids_[gpu.uuid].merge(std::move(xids)); }
+    gpu.health = Health::Unhealthy;
+    gpu.reason = kVanished;
+    gpu.counted = Counted::No;
+    all.push_back(std::move(gpu));
+  }
   known_ = std::move(all);
-  if (!vanished_.empty()) { counted_ = devicesOf(hardware); }
   driver_version_ = hardware.driver_version;
   arrange();
 }
 
 void KnownGpus::arrange() {
-  devices_ = devicesOf(*known_);
+  Hardware all = **last_seen_;  // for its links: the first places are those that it lists
+  all.gpus = known_;
+  devices_ = devicesOf(all);
   for (Device& device : devices_) { recall(device.gpu); }
-  shutMoved(devices_, vanished_);
+  if (!told_uuids_ && !GS_MUTANT(GivesMoved)) { shutMoved(devices_); }
+}
+
+const Device* KnownGpus::vanished() const {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [](const Device& device) { return device.gpu.counted == Counted::No; });
+  return it == devices_.end() ? nullptr : &*it;
+}
+
+void KnownGpus::countAnew() {
+  if (last_seen_ == nullptr) { return; }
+  std::erase_if(known_, [](const Gpu& gpu) { return gpu.counted == Counted::No; });
+  remembered_.clear();
+  arrange();
 }
 
 void KnownGpus::recall(Gpu& gpu) {
@@ -93,24 +205,28 @@ void KnownGpus::recall(Gpu& gpu) {
   xids.insert(before->second.begin(), before->second.end());
   Facts facts;
   facts.xids = std::move(xids);
+  if (isOut(facts) && gpu.counted == Counted::Yes) { gpu.counted = Counted::Maybe; }
   Verdict verdict = agent::healthOf(facts);
-  if (badnessOf(verdict.health) < badnessOf(gpu.health)) { return; }
-  gpu.health = verdict.health;
+  if (verdict.health == Health::Healthy) { return; }
+  if (badnessOf(verdict.health) >= badnessOf(gpu.health)) { gpu.health = verdict.health; }
   gpu.reason = says_more ? verdict.reason + "; " + gpu.reason : std::move(verdict.reason);
 }
 
 void KnownGpus::published(const NodeView& view, bool is_this_boot) {
-  if (!known_) {
+  if (last_seen_ == nullptr) {
     devices_ = view.devices;
     for (Device& device : devices_) { device.in_use_by.clear(); }
     driver_version_ = view.driver_version;
   }
   if (!is_this_boot) { return; }
+  remembered_.clear();
   for (const Device& device : view.devices) {
     auto xids = xidsIn(device.gpu.reason);
     if (!xids.empty() && !device.gpu.uuid.empty()) { xids_[device.gpu.uuid] = std::move(xids); }
+    if (GS_MUTANT(ForgetsVanished)) { continue; }
+    if (!device.gpu.uuid.empty()) { remembered_.push_back(device.gpu); }
   }
-  if (known_) { arrange(); }
+  if (last_seen_ != nullptr) { keep(); }
 }
 
 /// What is published of it: while the driver is silent, what was known counts no more, and what was wrong

@@ -14,26 +14,30 @@ bool isGpuId(std::string_view name) {
   return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
 }
 
-Numberings::Numbering Numberings::numberingOf(const std::vector<Device>& devices) {
+Numberings::Numbering Numberings::numberingOf(const std::vector<Device>& devices,
+                                              const std::vector<Numbers>& numbers) {
   Numbering out;
-  for (const Device& device : devices) {
-    const std::string name = nameOf(device);
-    out.names.emplace(std::to_string(device.id), name);
-    out.names.emplace(name, name);
-    for (const Partition& partition : device.gpu.partitions) { out.names.emplace(partition.uuid, name); }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Gpu& gpu = devices[i].gpu;
+    const std::string name = nameOf(devices[i]);
+    for (int n = numbers[i].first; n <= numbers[i].last; ++n) { out.names[std::to_string(n)].insert(name); }
+    if (!gpu.uuid.empty()) { out.names[gpu.uuid].insert(name); }
+    for (const Partition& partition : gpu.partitions) { out.names[partition.uuid].insert(name); }
   }
   return out;
 }
 
 void Numberings::published(const std::vector<Device>& devices) {
-  Numbering before = numberingOf(devices);
+  std::vector<Numbers> ids;
+  for (const Device& device : devices) { ids.push_back({device.id, device.id}); }
+  Numbering before = numberingOf(devices, ids);
   const bool is_known = !all_.empty() && all_.front().names == before.names;
   if (is_known || all_.size() == kMost) { return; }
   all_.insert(all_.begin(), std::move(before));
 }
 
 bool Numberings::looked(const std::vector<Device>& devices, Mono now) {
-  Numbering seen = numberingOf(devices);
+  Numbering seen = numberingOf(devices, numbersOf(devices));
   if (all_.empty() || all_.back().names != seen.names) {
     seen.first = seen.last = now;
     all_.push_back(std::move(seen));
@@ -62,7 +66,7 @@ std::set<std::string> Numberings::meant(const std::string& name, Span when) cons
     const auto at = all_[i].names.find(name);
     if (at == all_[i].names.end()) { continue; }
     const bool is_first_later = out.empty() && i > 0 && all_[i - 1].before_last > when.to;
-    if (!is_id || mayHold(i, when) || is_first_later) { out.insert(at->second); }
+    if (!is_id || mayHold(i, when) || is_first_later) { out.insert(at->second.begin(), at->second.end()); }
   }
   return out;
 }

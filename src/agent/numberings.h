@@ -3,7 +3,8 @@
 //
 // A numbering is known to be in force at looks only. Between the last look at one and the first at the next
 // either may have been: who asks what a number meant then is told both GPUs. (Holding too much costs a GPU
-// for a while, holding too little gives it to two.) A look may have begun before the one before it was told,
+// for a while, holding too little gives it to two.) So is who asks about a number that may reach several GPUs
+// (numbers.h). A look may have begun before the one before it was told,
 // so what the last look at a numbering says is not that it was still in force then: what the one before it
 // says is.
 // Bounded: of more than kMost the oldest are forgotten. Pure; one thread.
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/numbers.h"
 #include "agent/status.h"
 #include "base/clock.h"
 
@@ -32,9 +34,9 @@ class Numberings {
     Mono to = Mono::max();
   };
 
-  /// It was in force at some time before the first look.
+  /// It was in force at some time before the first look: each had the number of its id.
   void published(const std::vector<Device>& devices);
-  /// The driver counts them so. True: otherwise than before.
+  /// They have the numbers of numbersOf(). True: otherwise than before.
   bool looked(const std::vector<Device>& devices, Mono now);
 
   /// The GPUs (nameOf()) that a name may have meant within that time. An id that no GPU had then means the
@@ -43,12 +45,13 @@ class Numberings {
 
  private:
   struct Numbering {
-    std::map<std::string, std::string> names;  // by id, by UUID, by the UUID of a partition
-    Mono first = Mono::min();                  // look
+    // By number, by UUID, by the UUID of a partition; several where programs may count in several ways.
+    std::map<std::string, std::set<std::string>> names;
+    Mono first = Mono::min();  // look
     Mono last = Mono::min();
     Mono before_last = Mono::min();
   };
-  static Numbering numberingOf(const std::vector<Device>& devices);
+  static Numbering numberingOf(const std::vector<Device>& devices, const std::vector<Numbers>& numbers);
   [[nodiscard]] bool mayHold(std::size_t which, Span when) const;
 
   std::vector<Numbering> all_;  // in the order of their times

@@ -214,4 +214,15 @@ bool Users::draining() const {
   });
 }
 
+bool Users::isTold(const Device& device) const {
+  const auto means = [&, gpu = nameOf(device)](const std::string& name) {
+    return isGpuId(name) ? std::stoi(name) >= device.id : name == gpu;
+  };
+  return std::any_of(pods_.begin(), pods_.end(), [&, gpu = nameOf(device)](const auto& entry) {
+    const Pod& pod = entry.second;
+    const bool is_told = !pod.over() && std::any_of(pod.said.begin(), pod.said.end(), means);
+    return is_told || (pod.has_containers && pod.has(gpu));
+  });
+}
+
 }  // namespace gs::agent

@@ -81,6 +81,9 @@ class Users {
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
   /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
+  /// Somebody uses it, or a pod that has not ended was told it, or a number that is not below its own: its
+  /// containers may start with that yet.
+  [[nodiscard]] bool isTold(const Device& device) const;
   /// How many pods with GPUs have ended, or went, since the runtime answered first.
   [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.

@@ -11,6 +11,10 @@ namespace gs {
 /// At most 253 bytes, in parts of any length: most other objects. (Kubernetes has no limit of a part there.)
 [[nodiscard]] bool isDnsSubdomain(std::string_view name);
 
+/// What isDnsSubdomain() asks, in words for people; without a comma.
+inline constexpr const char* kDnsSubdomainRule =
+    "lower-case letters and digits with '-' and '.' between them; 253 characters at most";
+
 /// The same whatever the length, for who says that by itself.
 [[nodiscard]] bool hasFormOfDnsLabel(std::string_view name);
 [[nodiscard]] bool hasFormOfDnsSubdomain(std::string_view name);

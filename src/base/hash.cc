@@ -42,12 +42,11 @@ void Sha256::update(std::string_view bytes) {
   GS_CHECK(EVP_DigestUpdate(library_->context.get(), bytes.data(), bytes.size()) == 1, "SHA-256 fails");
 }
 
-std::string Sha256::hex() const {
-  const Context copy{EVP_MD_CTX_new()};
-  std::array<unsigned char, kDigestBytes> digest{};
-  GS_CHECK(copy != nullptr && EVP_MD_CTX_copy_ex(copy.get(), library_->context.get()) == 1 &&
-               EVP_DigestFinal_ex(copy.get(), digest.data(), nullptr) == 1,
-           "SHA-256 fails");
+namespace {
+
+using Digest = std::array<unsigned char, kDigestBytes>;
+
+std::string hexOf(const Digest& digest) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text;
   text.reserve(digest.size() * 2);
@@ -58,10 +57,23 @@ std::string Sha256::hex() const {
   return text;
 }
 
+}  // namespace
+
+std::string Sha256::hex() const {
+  const Context copy{EVP_MD_CTX_new()};
+  Digest digest{};
+  GS_CHECK(copy != nullptr && EVP_MD_CTX_copy_ex(copy.get(), library_->context.get()) == 1 &&
+               EVP_DigestFinal_ex(copy.get(), digest.data(), nullptr) == 1,
+           "SHA-256 fails");
+  return hexOf(digest);
+}
+
+/// In one call: a context more, and a copy of it, take longer than hashing a short text.
 std::string sha256Hex(std::string_view bytes) {
-  Sha256 hash;
-  hash.update(bytes);
-  return hash.hex();
+  Digest digest{};
+  GS_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, algorithm(), nullptr) == 1,
+           "OpenSSL has no SHA-256");
+  return hexOf(digest);
 }
 
 }  // namespace gs

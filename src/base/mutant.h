@@ -49,7 +49,14 @@ enum class Bug {
   MountsOthersCaches,   // a pod may mount caches of other namespaces
   MountsUnsaid,         // a mount of a kernel cache has no use
   LetsMountedGo,        // a kernel cache goes though nodes have it
+  ForgetsInitShares,    // limits of init containers and sidecars ask for no share
+  AwaitsNoLooks,        // GPUs are given beside pods whose GPUs the agent is about to name
+  HidesContradictions,  // facts that contradict each other are not said
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
+  HoldsAnew,            // they are held for as long again each time that it asks
+  OffersRefused,        // nodes that refused a pod of kube-scheduler's are offered for it again
+  GivesMoved,           // GPUs are given by numbers that may reach another one
+  ForgetsVanished,      // an agent that starts anew numbers GPUs without those that its driver does not list
 };
 
 /// Defined by the program that plants.

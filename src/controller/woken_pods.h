@@ -27,6 +27,8 @@ class WokenPods {
   static constexpr Duration kAwaited = std::chrono::seconds{12};
 
   [[nodiscard]] bool hasRoom(const std::string& ns) const { return of_.free(ns) > 0; }
+  /// How many of its pods are such.
+  [[nodiscard]] int of(const std::string& ns) const { return of_.usedBy(ns); }
   void add(const model::Uid& uid, const std::string& ns, Mono now) {
     (void)over(uid);
     of_.take(ns);

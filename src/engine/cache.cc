@@ -1,6 +1,7 @@
 #include "engine/cache.h"
 
 #include "sched/doors/door.h"
+#include "sched/doors/exact.h"
 
 namespace gs::engine {
 namespace {
@@ -21,12 +22,21 @@ void eraseIndexed(Index& index, const Key& key, const Item& item) {
 
 model::ObjectKey claimKey(const model::Pod& pod) { return {pod.key.ns, sched::claimName(pod)}; }
 
+Cache::ClaimPod claimPod(const model::PodPtr& pod) {
+  const auto ids = sched::allocatedIds(*pod);
+  return {pod, pod->bound(), pod->finished(), ids ? std::optional{ids->size()} : std::nullopt, pod->bound_at};
+}
+
 }  // namespace
 
 const model::Pod* Cache::pod(const model::Uid& uid) const { return findIn(pods_, uid); }
 const model::GpuClaim* Cache::claim(const model::ObjectKey& key) const { return findIn(claims_, key); }
 const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const {
   return findIn(statuses_, name);
+}
+const DeviceIndex* Cache::devices(const model::NodeName& name) const {
+  const auto it = devices_.find(name);
+  return it == devices_.end() ? nullptr : &it->second;
 }
 const model::Lease* Cache::lease(const model::ObjectKey& key) const { return findIn(leases_, key); }
 
@@ -50,7 +60,7 @@ Cache::PodChange Cache::putPod(model::PodPtr pod) {
   if (before && !claimKey(*before).name.empty()) {
     eraseIndexed(pods_of_claim_, claimKey(*before), before->uid);
   }
-  if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)][pod->uid] = pod; }
+  if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)][pod->uid] = claimPod(pod); }
   slot = std::move(pod);
   return {std::move(before), true};
 }
@@ -74,14 +84,23 @@ bool Cache::putClaim(model::Ptr<model::GpuClaim> claim) {
 
 bool Cache::removeClaim(const model::ObjectKey& key) { return claims_.erase(key) > 0; }
 
+model::Ptr<model::GpuNodeStatus> Cache::statusPtr(const model::NodeName& name) const {
+  const auto it = statuses_.find(name);
+  return it == statuses_.end() ? nullptr : it->second;
+}
+
 bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
   auto& slot = statuses_[status->node];
   if (slot && slot->uid == status->uid && slot->revision >= status->revision) { return false; }
   slot = std::move(status);
+  devices_.insert_or_assign(slot->node, DeviceIndex{*slot});
   return true;
 }
 
-bool Cache::removeStatus(const model::NodeName& name) { return statuses_.erase(name) > 0; }
+bool Cache::removeStatus(const model::NodeName& name) {
+  devices_.erase(name);
+  return statuses_.erase(name) > 0;
+}
 
 void Cache::indexLease(const model::Lease& lease, bool add) {
   if (!lease.malformed.empty() && add) { malformed_.insert(lease.key); }

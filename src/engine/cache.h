@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "controller/reflector.h"
+#include "engine/device_index.h"
 #include "model/claim.h"
 #include "model/lease.h"
 #include "model/node.h"
@@ -66,11 +68,22 @@ class Cache {
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
   [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> statusPtr(const model::NodeName& name) const;
   [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
+  /// Of the node's status; nullptr without one.
+  [[nodiscard]] const DeviceIndex* devices(const model::NodeName& name) const;
 
-  /// Pods of the namespace that name this claim, by uid: one claim may have very many, so they are not looked
-  /// up one by one.
-  using Pods = std::map<model::Uid, model::PodPtr>;
+  /// What is asked of all pods of a claim: there may be very many, and reading each pod anew would mostly be
+  /// waiting for memory.
+  struct ClaimPod {
+    model::PodPtr pod;
+    bool bound = false;
+    bool over = false;                // finished
+    std::optional<std::size_t> gpus;  // of a bound one, where its annotation says which (sched::allocatedIds)
+    Wall bound_at{};
+  };
+  /// Pods of the namespace that name this claim, by uid.
+  using Pods = std::map<model::Uid, ClaimPod>;
   [[nodiscard]] const Pods& podsOfClaim(const model::ObjectKey& claim) const;
   /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
   [[nodiscard]] const std::set<model::ObjectKey>& leasesOf(const model::Uid& pod) const;
@@ -124,6 +137,7 @@ class Cache {
   std::unordered_map<model::ObjectKey, Pods> pods_of_claim_;
   std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>> claims_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> statuses_;
+  std::unordered_map<model::NodeName, DeviceIndex> devices_;  // of statuses_
   std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>> leases_;
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> leases_of_;
   std::set<model::ObjectKey> malformed_;

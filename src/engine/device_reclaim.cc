@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+#include "engine/device_index.h"
 
 namespace gs::engine {
 
@@ -38,15 +39,20 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
 void DeviceReclaim::seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now) {
   const auto it = ended_.find({uid, node});
   if (it == ended_.end()) { return ended(uid, node, {id}, true, now); }
-  Ended& e = it->second;
-  e.devices.try_emplace(id, uuidOf(node, id));
-  holdAll(it->first, e);
+  // The others of its devices are held already: a status may name it on each of very many.
+  if (!it->second.devices.try_emplace(id, uuidOf(node, id)).second) { return; }
+  holdOne(it->first, id);
 }
 
 void DeviceReclaim::holdAll(const Key& key, const Ended& ended) {
   const auto& [uid, node] = key;
-  for (const auto& [id, uuid] : ended.devices) { ledger_.hold(node, id, uid, Source::Draining, {}); }
+  for (const auto& [id, uuid] : ended.devices) { holdOne(key, id); }
   ledger_.reclaimCounted(node, uid, ended.counted);
+}
+
+void DeviceReclaim::holdOne(const Key& key, int id) {
+  ++held_;
+  ledger_.hold(key.second, id, key.first, Source::Draining, {});
 }
 
 void DeviceReclaim::hold(const Key& key, Ended ended) {
@@ -66,15 +72,14 @@ void DeviceReclaim::hold(const Key& key, Ended ended) {
 void DeviceReclaim::follow(const model::GpuNodeStatus& status) {
   const auto here = on_node_.find(status.node);
   if (here == on_node_.end() || GS_MUTANT(ReclaimsByNumber)) { return; }
+  const DeviceIndex devices{status};
   for (const auto& uid : here->second) {
     const auto it = ended_.find({uid, status.node});
     Ended& e = it->second;
     const std::map<int, std::string> before = e.devices;
     for (const auto& [id, uuid] : before) {
       if (uuid.empty() || uuidOf(status.node, id) == uuid) { continue; }
-      for (const auto& device : status.devices) {
-        if (device.uuid == uuid) { e.devices.try_emplace(device.id, uuid); }
-      }
+      for (const int now : devices.idsOf(uuid)) { e.devices.try_emplace(now, uuid); }
     }
     if (e.devices.size() != before.size()) { holdAll(it->first, e); }
   }
@@ -152,7 +157,10 @@ bool DeviceReclaim::reclaimed(const model::Uid& uid) const {
 void DeviceReclaim::free(const Key& key) {
   const auto [uid, node] = key;
   const auto it = ended_.find(key);
-  for (const auto& [id, uuid] : it->second.devices) { ledger_.release(node, id, uid, Source::Draining); }
+  const auto& devices = it->second.devices;  // from the last: the ledger keeps a node's devices in one list
+  for (auto at = devices.rbegin(); at != devices.rend(); ++at) {
+    ledger_.release(node, at->first, uid, Source::Draining);
+  }
   ledger_.reclaimCounted(node, uid, 0);
   unfloored_.erase(it->second.number);
   ended_.erase(it);

@@ -84,6 +84,8 @@ class DeviceReclaim {
   [[nodiscard]] bool reclaimed(const model::Uid& uid) const;
   /// Nodes of which anything is kept, for tests of what grows.
   [[nodiscard]] std::size_t remembered() const { return agents_.size() + observed_.size() + away_.size(); }
+  /// How many times a device was held so far, for tests of what one look costs.
+  [[nodiscard]] std::uint64_t held() const { return held_; }
   /// Pods whose devices all became free since the last call.
   [[nodiscard]] std::vector<model::Uid> takeFreed() { return std::exchange(freed_, {}); }
 
@@ -124,6 +126,7 @@ class DeviceReclaim {
   void hold(const Key& key, Ended ended);
   /// Holds all devices of that end in the ledger.
   void holdAll(const Key& key, const Ended& ended);
+  void holdOne(const Key& key, int id);
   [[nodiscard]] std::string uuidOf(const model::NodeName& node, int id) const;
   void follow(const model::GpuNodeStatus& status);
   [[nodiscard]] Agents& agentsOf(const model::NodeName& node, Mono now);
@@ -146,6 +149,7 @@ class DeviceReclaim {
   std::set<std::pair<Mono, model::NodeName>> due_;
   std::vector<model::Uid> freed_;
   std::uint64_t unclean_ends_ = 0;
+  std::uint64_t held_ = 0;
   std::set<std::uint64_t> unfloored_;  // those in ended_ that wait for looks and have no floor
 };
 

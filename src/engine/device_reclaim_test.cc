@@ -53,6 +53,17 @@ TEST_F(DeviceReclaimTest, ACleanEndFreesAtOnce) {
   EXPECT_EQ(reclaim.takeFreed(), std::vector{pod});
 }
 
+/// A status may name a pod that nobody knows on each of very many devices.
+TEST_F(DeviceReclaimTest, ADeviceMoreIsHeldWithoutHoldingAllOthersAgain) {
+  constexpr int kDevices = 500;
+  look("t1", {pod});
+  const std::uint64_t before = reclaim.held();
+  for (int id = 0; id < kDevices; ++id) { reclaim.seenUsing(pod, node, id, now); }
+  EXPECT_EQ(reclaim.held() - before, std::uint64_t{kDevices});
+  for (int id = 0; id < kDevices; ++id) { reclaim.seenUsing(pod, node, id, now); }
+  EXPECT_EQ(reclaim.held() - before, std::uint64_t{kDevices}) << "they are held already";
+}
+
 TEST_F(DeviceReclaimTest, WhileTheContainerHoldsItTheDeviceDrains) {
   look("t1", {pod});
   end(true);

@@ -18,6 +18,8 @@ Engine::Engine(sched::Doors doors)
       anti_affinity_{ledger_},
       reclaim_{ledger_},
       awaited_{ledger_},
+      looks_{ledger_},
+      uuids_{ledger_},
       decider_{ledger_} {
   reclaim_.setComplete(false, Mono{});
 }
@@ -27,6 +29,7 @@ void Engine::synced(Mono now) {
   awaited_.allListed();
   for (const auto& [node, status] : cache_.statuses()) { reclaimUnknown(*status, now); }
   reclaim_.setComplete(true, now);
+  awaitLooksOfLately(now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
@@ -49,6 +52,7 @@ std::set<model::Uid> Engine::takeTouched() {
 void Engine::forgetTouched() {
   (void)std::exchange(touched_, {});  // its memory too
   touched_claims_.clear();
+  (void)uuids_.takeChanged();
 }
 
 std::optional<bool> Engine::shares(const model::Uid& pod) const {
@@ -64,13 +68,14 @@ void Engine::touchClaimOf(const model::Pod& pod) {
 void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mono now) {
   const model::Pod& any = after != nullptr ? *after : *before;
   const model::Uid uid = any.uid;
+  const sched::Holdings said = holdingsOf(any);
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
   if (used && (!uses || after->node != before->node)) {
     ledger_.unusePod(before->node, uid, Source::BoundPod);
     ledger_.setInFlight(before->node, uid, Source::BoundPod, {});
   }
-  if (uses) { use(*after); }
+  if (uses) { use(*after, said); }
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
@@ -78,7 +83,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
-    reclaimAll(any, clean, now);
+    reclaimAll(any, said, clean, now);
     orderly_.add(uid);
   }
   if (over) {
@@ -91,16 +96,17 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (any.is_agent && any.bound()) {
     reclaim_.agentChanged(any.node, uid, !over, any.ready, now);
     awaited_.agentChanged(any.node, reclaim_.hasAgent(any.node));
+    if (!agentLooks(any.node)) { looks_.forget(any.node); }
   }
-  derive(uid);
+  derive(uid, &said);
+  if (used || uses) { awaitLook(before, after, now); }
   touch(uid);
-  if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
+  if (notes_shares_ && !said.shares.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
 }
 
 /// All that is known of what an ended pod held.
-void Engine::reclaimAll(const model::Pod& pod, bool clean, Mono now) {
-  const sched::Holdings said = holdingsOf(pod);
+void Engine::reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now) {
   const std::vector<int> ids = devicesOf(pod, said);
   const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
   if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted); }
@@ -125,7 +131,8 @@ void Engine::antiAffinity(const model::Pod& pod, bool waits, bool runs) {
 void Engine::touchMeantBy(const model::Pod& pod) {
   constexpr std::uint64_t kMostLooks = 65'536;
   sched::TermIndex said;
-  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, model::idOf(term), term); }
+  model::TermId next = 0;  // it is not asked which they are
+  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, ++next, term); }
   for (const auto& uid : unbound_) {
     const model::Pod& waiting = *cache_.pod(uid);
     if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) { touch(uid); }
@@ -176,10 +183,10 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
                         const std::vector<std::string>& uuids, Mono now) {
   if (orderly_.covers(uid, Tombstones::kForEver)) { return; }
   assumed_.add(uid);
-  const model::GpuNodeStatus* status = cache_.status(node);
+  const DeviceIndex* devices = cache_.devices(node);
   std::vector<int> perhaps = ids;  // told ids, it may have any device that has one of them now
-  for (std::size_t i = 0; status != nullptr && i < ids.size(); ++i) {
-    if (const auto id = idNow(*status, uuids[i], ids[i])) { perhaps.push_back(*id); }
+  for (std::size_t i = 0; devices != nullptr && i < ids.size(); ++i) {
+    if (const auto id = devices->idNow(uuids[i], ids[i])) { perhaps.push_back(*id); }
   }
   reclaim_.ended(uid, node, perhaps, false, now);
   touch(uid);
@@ -202,17 +209,20 @@ void Engine::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   const sched::NodeState* before = ledger_.find(name);
   const bool was_there = before != nullptr && before->exists;
+  const model::GpuNodeStatus* status = cache_.status(name);
   if (const auto node = change.object.as<model::Node>()) {
     ledger_.upsertNode(*node);
+    if (!was_there) { uuids_.changed(name, nullptr, status); }
     awaited_.stamped(node->created);
   } else {
+    if (was_there) { uuids_.changed(name, status, nullptr); }
+    looks_.forget(name);
     ledger_.removeNode(name);
   }
   anti_affinity_.nodeChanged(name);
   awaited_.nodeChanged(name, now);
   reclaim_.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.
-  const model::GpuNodeStatus* status = cache_.status(name);
   if (!was_there && synced_ && status != nullptr) { reclaimUnknown(*status, now); }
 }
 
@@ -229,23 +239,29 @@ void Engine::touchHolders(const model::NodeName& name, const std::vector<int>& i
 
 void Engine::applyStatus(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
+  const sched::NodeState* node = ledger_.find(name);
+  const bool is_there = node != nullptr && node->exists;
+  const auto before = cache_.statusPtr(name);
   if (const auto status = change.object.as<model::GpuNodeStatus>()) {
-    const auto users = changedUsers(cache_.status(name), status.get());
-    const auto other_health = changedHealth(cache_.status(name), *status);
-    const bool other_ids = isRenumbered(cache_.status(name), status.get());
     if (!cache_.putStatus(status)) { return; }
+    const auto users = changedUsers(before.get(), status.get());
+    const bool other_ids = isRenumbered(before.get(), status.get());
     ledger_.upsertStatus(*status);
+    if (other_ids && is_there) { uuids_.changed(name, before.get(), status.get()); }
     awaited_.statusChanged(name, true);
     if (other_ids) { renumbered(name); }
-    touchHolders(name, other_health);
+    touchHolders(name, changedHealth(before.get(), *status));
+    touchHolders(name, changedUse(before.get(), *status));
     for (const auto& uid : users) { userChanged(uid); }
     reclaim_.statusChanged(*status, now);
     if (synced_) { reclaimUnknown(*status, now); }
-  } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
+  } else if (cache_.removeStatus(name)) {
+    if (is_there) { uuids_.changed(name, before.get(), nullptr); }
+    looks_.forget(name);
     ledger_.removeStatus(name);
     awaited_.statusChanged(name, false);
     renumbered(name);
-    for (const auto& uid : users) { userChanged(uid); }
+    for (const auto& uid : changedUsers(before.get(), nullptr)) { userChanged(uid); }
     reclaim_.statusGone(name, now);
   }
 }
@@ -267,8 +283,10 @@ void Engine::renumbered(const model::NodeName& node) {
 void Engine::userChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
-  use(*pod);
-  derive(uid);
+  const sched::Holdings said = holdingsOf(*pod);
+  use(*pod, said);
+  derive(uid, &said);
+  seenWith(*pod);
 }
 
 /// Who uses a device and is not bound there ended, or was bound there in a history that the API server lost.
@@ -298,8 +316,8 @@ void Engine::applyClaim(const controller::Change& change) {
   touched_claims_.insert(change.key);
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& [uid, pod] : cache_.podsOfClaim(change.key)) {
-    if (other_amounts && !shares(uid)) { derive(uid); }  // amountOf() asks the claim only then
-    if (other_amounts || !pod->bound()) { touch(uid); }  // others have what they were given
+    if (other_amounts && !shares(uid)) { derive(uid); }  // holdsOf() asks the claim only then
+    if (other_amounts || !pod.bound) { touch(uid); }     // others have what they were given
   }
 }
 
@@ -315,8 +333,10 @@ void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
 
 void Engine::leasesChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
-  if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
+  const bool uses = pod != nullptr && pod->bound() && !pod->finished();
+  if (uses) { use(*pod, holdingsOf(*pod)); }
   derive(uid);
+  if (uses && unnamedOf(pod->node, uid) == 0) { looks_.over(pod->node, uid); }
   touch(uid);
 }
 
@@ -339,7 +359,7 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
     const bool is_new = !before || !before->names(uid);
     // Its end was seen, but not with this device: pods are listed before leases.
     if (is_new && pod != nullptr && pod->bound() && pod->finished()) {
-      reclaimAll(*pod, pod->containers_terminated, now);
+      reclaimAll(*pod, holdingsOf(*pod), pod->containers_terminated, now);
     }
     leasesChanged(uid);
   }
@@ -391,8 +411,8 @@ void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
 std::vector<int> Engine::idsOf(const model::Lease& lease) const {
   const auto device = deviceOf(lease);
   if (!device) { return {}; }
-  const model::GpuNodeStatus* status = cache_.status(device->first);
-  const auto now = status == nullptr ? std::nullopt : idNow(*status, lease.uuid, device->second);
+  const DeviceIndex* devices = cache_.devices(device->first);
+  const auto now = devices == nullptr ? std::nullopt : devices->idNow(lease.uuid, device->second);
   if (!now || *now == device->second) { return {device->second}; }
   return {device->second, *now};
 }
@@ -499,14 +519,17 @@ void Engine::learn(const model::Object& object, Mono now) {
 }
 
 std::optional<Mono> Engine::nextDue() const {
-  const auto freed = reclaim_.nextDue();
-  const auto taken = awaited_.nextDue();
-  return freed && taken ? std::min(freed, taken) : freed ? freed : taken;
+  std::optional<Mono> next;
+  for (const auto& due : {reclaim_.nextDue(), awaited_.nextDue(), looks_.nextDue()}) {
+    if (due && (!next || *due < *next)) { next = due; }
+  }
+  return next;
 }
 
 void Engine::tick(Mono now) {
   reclaim_.tick(now);
   awaited_.tick(now);
+  looks_.tick(now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 

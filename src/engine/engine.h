@@ -23,10 +23,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/awaited_looks.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
+#include "engine/uuids.h"
 #include "sched/doors/door.h"
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/ledger.h"
@@ -82,6 +84,16 @@ class Engine {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const {
     return seenInUse(pod, holdingsOf(pod));
   }
+  /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
+  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const;
+  /// A pod was decided to come to that node and to have GPUs by their number: until it is there, and the
+  /// agent has named them, none is given by its id there (AwaitedLooks).
+  void expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now);
+  /// It came, or will not come.
+  void expectsNoMore(const model::NodeName& node, const model::Uid& pod);
+  /// GPUs of which nobody knows how many there are.
+  [[nodiscard]] Uuids& uuids() { return uuids_; }
+  [[nodiscard]] const Uuids& uuids() const { return uuids_; }
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
@@ -171,17 +183,24 @@ class Engine {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod, const sched::Holdings& said) const;
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given,
                                          const sched::Holdings& said) const;
-  [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
-  [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
-  void derive(const model::Uid& uid);
+  [[nodiscard]] Holds holdsOf(const model::Uid& uid, const sched::Holdings* read) const;
+  using Amounts = std::map<std::pair<model::NodeName, int>, sched::Amount>;
+  [[nodiscard]] Amounts leasedAmounts(const model::Uid& uid) const;
+  /// `read`: of its pod as the cache has it, by who has read it already.
+  void derive(const model::Uid& uid, const sched::Holdings* read = nullptr);
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
-  void reclaimAll(const model::Pod& pod, bool clean, Mono now);
+  void reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now);
   void assumeEnded(const model::Uid& uid, Mono now);
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
-  void use(const model::Pod& pod);
+  void use(const model::Pod& pod, const sched::Holdings& said);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
+  [[nodiscard]] bool agentLooks(const model::NodeName& node) const;
+  [[nodiscard]] std::int64_t unnamedOf(const model::NodeName& node, const model::Uid& pod) const;
+  void awaitLook(const model::PodPtr& before, const model::Pod* after, Mono now);
+  void awaitLooksOfLately(Mono now);
+  void seenWith(const model::Pod& pod);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
@@ -192,6 +211,8 @@ class Engine {
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
   AwaitedStatus awaited_;
+  AwaitedLooks looks_;
+  Uuids uuids_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <set>
 
-#include "base/mutant.h"
-
 namespace gs::engine {
 namespace {
 
@@ -38,18 +36,10 @@ bool isShared(const model::GpuClaim* claim) {
   return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
 }
 
-std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
-  if (uuid.empty() || GS_MUTANT(IgnoresUuids)) { return std::nullopt; }
-  const model::Device* device = deviceIn(&status, likely);
-  if (device != nullptr && device->uuid == uuid) { return likely; }
-  const auto it = std::find_if(status.devices.begin(), status.devices.end(),
-                               [&](const model::Device& d) { return d.uuid == uuid; });
-  return it == status.devices.end() ? std::nullopt : std::optional{it->id};
-}
-
-bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid) {
-  const model::Device* device = deviceIn(status, id);
-  if (device == nullptr) { return status != nullptr && idNow(*status, uuid, id).has_value(); }
+bool isAnother(const DeviceIndex* devices, int id, const std::string& uuid) {
+  if (devices == nullptr) { return false; }
+  const model::Device* device = devices->device(id);
+  if (device == nullptr) { return devices->idNow(uuid, id).has_value(); }
   return !uuid.empty() && !device->uuid.empty() && device->uuid != uuid;
 }
 
@@ -59,17 +49,17 @@ std::string uuidOf(const model::GpuNodeStatus* status, int id) {
 }
 
 std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
-                         const std::vector<std::string>& leased, const model::GpuNodeStatus& status) {
+                         const std::vector<std::string>& leased, const DeviceIndex& devices) {
   std::set<int> held;
   const bool told_uuids = !told.empty() && told.size() == given.size();
   for (std::size_t i = 0; told_uuids && i < told.size(); ++i) {
-    held.insert(idNow(status, told[i], given[i]).value_or(given[i]));
+    held.insert(devices.idNow(told[i], given[i]).value_or(given[i]));
   }
   if (told_uuids && agree(leased, told)) { return {held.begin(), held.end()}; }
   held.insert(given.begin(), given.end());
   for (std::size_t i = 0; i < leased.size(); ++i) {
     const int likely = i < given.size() ? given[i] : 0;
-    if (const auto id = idNow(status, leased[i], likely)) { held.insert(*id); }
+    if (const auto id = devices.idNow(leased[i], likely)) { held.insert(*id); }
   }
   return {held.begin(), held.end()};
 }
@@ -86,6 +76,16 @@ std::vector<int> changedHealth(const model::GpuNodeStatus* before, const model::
   for (const auto& device : after.devices) {
     const model::Device* known = deviceIn(before, device.id);
     if (known != nullptr && known->health != device.health) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
+std::vector<int> changedUse(const model::GpuNodeStatus* before, const model::GpuNodeStatus& after) {
+  std::vector<int> ids;
+  for (const auto& device : after.devices) {
+    const model::Device* known = deviceIn(before, device.id);
+    const bool same = known != nullptr ? known->in_use_by == device.in_use_by : device.in_use_by.empty();
+    if (!same) { ids.push_back(device.id); }
   }
   return ids;
 }

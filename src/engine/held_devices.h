@@ -14,19 +14,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/device_index.h"
 #include "model/claim.h"
 #include "model/node.h"
 
 namespace gs::engine {
 
-/// The device of this UUID; `likely` is looked at first. nullopt: it is not there, or `uuid` is "".
-[[nodiscard]] std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid,
-                                       int likely);
 /// False without a claim.
 [[nodiscard]] bool isShared(const model::GpuClaim* claim);
 /// The id does not mean the device of this UUID any more: another device has it, or that device has another
 /// id. False while id or UUID is not known.
-[[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
+[[nodiscard]] bool isAnother(const DeviceIndex* devices, int id, const std::string& uuid);
 /// "" when the node does not say.
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
 /// `told`: the UUIDs that the pod's containers were told, which counts where they are one for each that is
@@ -35,13 +33,15 @@ namespace gs::engine {
 /// One that was told ids has those ids, and the devices that were leased for them. Where the pod says other
 /// UUIDs than its leases, one of the two was edited, and nobody knows which: it holds all of them.
 [[nodiscard]] std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
-                                       const std::vector<std::string>& leased,
-                                       const model::GpuNodeStatus& status);
+                                       const std::vector<std::string>& leased, const DeviceIndex& devices);
 /// Some id has another UUID, or one of the two says nothing of it.
 [[nodiscard]] bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after);
 /// Devices that are listed before and after, with another health.
 [[nodiscard]] std::vector<int> changedHealth(const model::GpuNodeStatus* before,
                                              const model::GpuNodeStatus& after);
+/// Devices that are listed now and that other pods use than before.
+[[nodiscard]] std::vector<int> changedUse(const model::GpuNodeStatus* before,
+                                          const model::GpuNodeStatus& after);
 /// Pods that the agent sees use other devices than before. One of the two may be nullptr.
 [[nodiscard]] std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before,
                                                 const model::GpuNodeStatus* after);

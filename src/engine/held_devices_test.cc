@@ -37,7 +37,7 @@ TEST_P(HeldNow, FollowsTheUuid) {
   if (*c.told != 0) { pod.annotations[model::kVisibleDevicesKey] = c.told; }
   const auto status = statusOf(c.there);
   const Uuids told = sched::toldUuids(pod);
-  EXPECT_EQ(heldNow(told, c.given, c.leased, status), c.held);
+  EXPECT_EQ(heldNow(told, c.given, c.leased, DeviceIndex{status}), c.held);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, HeldNow,
@@ -68,11 +68,12 @@ TEST(HeldDevices, ARenumberingIsAnyOtherUuidUnderAnId) {
 
 TEST(HeldDevices, AnIdHasAnotherDeviceOnlyWhenBothAreKnown) {
   const auto status = statusOf({"A", ""});
-  EXPECT_TRUE(isAnother(&status, 0, "B"));
-  EXPECT_FALSE(isAnother(&status, 0, "A"));
-  EXPECT_FALSE(isAnother(&status, 0, ""));
-  EXPECT_FALSE(isAnother(&status, 1, "B"));
-  EXPECT_FALSE(isAnother(&status, 2, "B"));
+  const DeviceIndex devices{status};
+  EXPECT_TRUE(isAnother(&devices, 0, "B"));
+  EXPECT_FALSE(isAnother(&devices, 0, "A"));
+  EXPECT_FALSE(isAnother(&devices, 0, ""));
+  EXPECT_FALSE(isAnother(&devices, 1, "B"));
+  EXPECT_FALSE(isAnother(&devices, 2, "B"));
   EXPECT_FALSE(isAnother(nullptr, 0, "B"));
 }
 

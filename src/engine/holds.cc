@@ -47,29 +47,23 @@ sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
 
 }  // namespace
 
-/// A pod's annotation does not say how much it holds; its lease does, else its door or its claim.
-sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
-  for (const auto& key : cache_.leasesOf(pod.uid)) {
+/// What the pod's leases give it, by the device that each is for.
+Engine::Amounts Engine::leasedAmounts(const model::Uid& uid) const {
+  Amounts amounts;
+  for (const auto& key : cache_.leasesOf(uid)) {
     const model::Lease& lease = *cache_.lease(key);
-    const auto device = deviceOf(lease);
-    if (!device || device->first != node || device->second != id) { continue; }
-    return amountIn(lease, pod.uid);
+    if (const auto device = deviceOf(lease)) { amounts.try_emplace(*device, amountIn(lease, uid)); }
   }
-  if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
-  return {holdingsOf(pod).shared || isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
+  return amounts;
 }
 
 std::vector<int> Engine::seenInUse(const model::Pod& pod, const sched::Holdings& said) const {
   std::vector<int> ids;
-  const model::GpuNodeStatus* status = cache_.status(pod.node);
+  const DeviceIndex* devices = cache_.devices(pod.node);
   const bool asked =
       said.counted > 0 || said.ids.has_value() || said.shared || !sched::claimName(pod).empty();
-  if (status == nullptr || !asked) { return ids; }
-  for (const auto& device : status->devices) {
-    const auto& users = device.in_use_by;
-    if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }
-  }
-  return ids;
+  if (devices == nullptr || !asked) { return ids; }
+  return devices->usedBy(pod.uid);
 }
 
 /// Visits the pod's leases: those that are there, and the last versions of those that went while it lived.
@@ -94,8 +88,7 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
 
 /// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
 /// and what its agent sees, counts for the quota too.
-void Engine::use(const model::Pod& pod) {
-  sched::Holdings said = holdingsOf(pod);
+void Engine::use(const model::Pod& pod, const sched::Holdings& said) {
   const std::size_t given =
       std::max({said.ids ? said.ids->size() : 0, seenInUse(pod, said).size(), leasedCount(pod)});
   const auto whole = std::max<std::int64_t>(said.counted, static_cast<std::int64_t>(given));
@@ -103,7 +96,7 @@ void Engine::use(const model::Pod& pod) {
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, counted,
                  {pod.key.ns, whole * sched::kWholeMilli + said.milli});
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
-                      said.on_the_way ? std::move(said.shares) : sched::SharePicks{});
+                      said.on_the_way ? said.shares : sched::SharePicks{});
 }
 
 bool Engine::wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const {
@@ -123,8 +116,8 @@ std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given,
                                  const sched::Holdings& said) const {
   std::vector<const model::Lease*> leases;
-  const model::GpuNodeStatus* status = cache_.status(pod.node);
-  if (status == nullptr) {
+  const DeviceIndex* devices = cache_.devices(pod.node);
+  if (devices == nullptr) {
     // Nothing says where the GPUs of its leases are now: they are kept under these numbers. Of leases that
     // went a replica that starts now would not know.
     for (const auto& key : cache_.leasesOf(pod.uid)) { leases.push_back(cache_.lease(key)); }
@@ -135,7 +128,7 @@ std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& 
   eachLeaseOf(pod.uid, [&](const model::Lease& lease) { leases.push_back(&lease); });
   std::vector<std::string> uuids;
   for (const model::Lease* lease : leasesFor(pod, given, said, leases)) { uuids.push_back(lease->uuid); }
-  return heldNow(said.uuids, given, uuids, *status);
+  return heldNow(said.uuids, given, uuids, *devices);
 }
 
 void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
@@ -143,25 +136,32 @@ void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& 
   if (!device) { return; }
   const auto& [node, id] = *device;
   const sched::Amount amount = amountIn(lease, uid);
-  const model::GpuNodeStatus* status = cache_.status(node);
-  const bool moved = isAnother(status, id, lease.uuid);
+  const DeviceIndex* devices = cache_.devices(node);
+  const bool moved = isAnother(devices, id, lease.uuid);
   // The name of the lease is taken, so nobody can be given what has that id now, not to share it either.
   holds[{node, id, Source::Lease}] = moved ? sched::Amount{} : amount;
   if (!moved) { return; }
-  if (const auto now = idNow(*status, lease.uuid, id)) {
+  if (const auto now = devices->idNow(lease.uuid, id)) {
     holds.try_emplace({node, *now, Source::Lease}, amount);
   }
 }
 
-Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
+Engine::Holds Engine::holdsOf(const model::Uid& uid, const sched::Holdings* read) const {
   Holds holds;
   for (const auto& key : cache_.leasesOf(uid)) { holdLease(uid, *cache_.lease(key), holds); }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
-  const sched::Holdings said = holdingsOf(*pod);
+  const sched::Holdings own = read != nullptr ? sched::Holdings{} : holdingsOf(*pod);
+  const sched::Holdings& said = read != nullptr ? *read : own;
   if (said.ids) {
+    // A pod's annotation does not say how much it holds; its lease does, else its door or its claim.
+    const auto leased = leasedAmounts(uid);
+    const sched::Amount without{
+        shares(uid).value_or(said.shared || isShared(cache_.claim({pod->key.ns, sched::claimName(*pod)}))), 0,
+        0};
     for (const int id : heldIds(*pod, *said.ids, said)) {
-      holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id);
+      const auto lease = leased.find({pod->node, id});
+      holds[{pod->node, id, Source::BoundPod}] = lease == leased.end() ? without : lease->second;
     }
   }
   for (const int id : seenInUse(*pod, said)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
@@ -173,12 +173,14 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   return holds;
 }
 
-void Engine::derive(const model::Uid& uid) {
+void Engine::derive(const model::Uid& uid, const sched::Holdings* read) {
   ++work_.derived;
-  Holds want = holdsOf(uid);
+  Holds want = holdsOf(uid, read);
   const auto it = derived_.find(uid);
   if (it != derived_.end()) {
-    for (const auto& [hold, amount] : it->second) {
+    const Holds& had = it->second;  // from the last: the ledger keeps a node's devices in one list
+    for (auto at = had.rbegin(); at != had.rend(); ++at) {
+      const Hold& hold = at->first;
       if (!want.contains(hold)) { ledger_.release(hold.node, hold.id, uid, hold.source); }
     }
   }

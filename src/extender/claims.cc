@@ -32,8 +32,8 @@ model::NodeName claimedNode(const model::Pod& pod) {
 
 /// It says that it was given a node.
 bool Extender::claims(const model::Pod& pod) const {
-  return !pod.bound() && !pod.finished() && !pod.deleting && !isOwnSchedulers(pod) &&
-         sched::wantsVcuda(pod) && !claimedNode(pod).empty();
+  return !pod.bound() && !pod.finished() && !pod.deleting && !isOwnSchedulers(pod) && wants(pod) &&
+         !claimedNode(pod).empty();
 }
 
 /// Beside pods that are bound, and by itself: no gate holds it, its devices are there and have room for it,

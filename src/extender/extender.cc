@@ -19,12 +19,10 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::size_t kMostGangs = 4096;
-constexpr std::size_t kMostPreempted = 5000;  // nodes of one request
-constexpr std::size_t kMostObjects = 1000;    // of one request: each costs a look at a node of its own
+constexpr std::size_t kMostObjects = 1000;  // of one request: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kBindsAlready = "a Binding of this pod is under way";
-constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
 
@@ -47,8 +45,9 @@ model::NodeName nodeAt(const Candidates& c, std::size_t i) {
   return c.nodes[i] == NodeTable::kUnknown ? model::NodeName{} : model::NodeName{c.table->name(c.nodes[i])};
 }
 
-/// The tightest that fits.
-std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
+/// The tightest that fits, but for those of `left_out` (sorted).
+std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c,
+                                  const std::vector<model::NodeName>& left_out = {}) {
   std::optional<std::size_t> best;
   const auto isBefore = [&](std::size_t i, std::size_t j) {
     const auto free = [&](std::size_t k) {
@@ -59,9 +58,21 @@ std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
   };
   for (std::size_t i = 0; i < c.nodes.size(); ++i) {
     const sched::NodeStanding* standing = standingAt(a, c, i);
-    if (standing != nullptr && !standing->refused && (!best || isBefore(i, *best))) { best = i; }
+    if (standing == nullptr || standing->refused || (best && !isBefore(i, *best))) { continue; }
+    if (!std::binary_search(left_out.begin(), left_out.end(), nodeAt(c, i))) { best = i; }
   }
   return best;
+}
+
+bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self) {
+  return sched::fitShares(node, request, self).has_value();
+}
+
+/// A Binding that came to nothing, perhaps for its node: not for the pod's version, nor since it is gone, nor
+/// since the API server is busy.
+bool isOfTheNode(const kapi::Outcome& outcome) {
+  return outcome.result != kapi::CallResult::Applied && outcome.result != kapi::CallResult::NotSent &&
+         outcome.http != 404 && outcome.http != 409 && outcome.http != 429;
 }
 
 }  // namespace
@@ -74,7 +85,11 @@ const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std:
 }
 
 Extender::Extender(engine::Engine& engine, Config config, Rng rng)
-    : engine_{engine}, config_{std::move(config)}, rng_{rng}, board_{engine.ledger()} {
+    : engine_{engine},
+      config_{std::move(config)},
+      rng_{rng},
+      board_{engine.ledger()},
+      preemption_{engine, fitsShares} {
   engine_.noteShares();
 }
 
@@ -116,6 +131,9 @@ void Extender::standBy(std::string why) {
   gangs_.clear();
   slots_.clear();
   refusals_.reset();
+  (void)preemption_.drop();
+  for (const auto& [id, w] : std::exchange(preempting_, {})) { answer(w, Kind::Unavailable, why_not_); }
+  in_vain_.reset();
   taken_back_.clear();
 }
 
@@ -164,7 +182,7 @@ void Extender::ask(RequestId request_id, Request request, Now now) {
     case Verb::Allocate: place(std::move(w)); break;
     case Verb::Look: look(w); break;
     case Verb::Rank: rank(w); break;
-    case Verb::Preempt: preempt(w); break;
+    case Verb::Preempt: preempt(std::move(w)); break;
     case Verb::Bind: bind(std::move(w)); break;
     case Verb::Deallocate: break;
   }
@@ -198,9 +216,12 @@ model::PodPtr Extender::newest(const model::PodPtr& pod) const {
   if (it == engine_.cache().pods().end()) { return pod; }
   const model::Pod& known = *it->second;
   const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
-                    known.share_limits == pod->share_limits;
+                    known.share_limits == pod->share_limits &&
+                    known.init_share_limits == pod->init_share_limits;
   return known.revision >= pod->revision || !same ? it->second : pod;
 }
+
+bool Extender::wants(const model::Pod& pod) const { return sched::wantsVcuda(pod, config_.strict); }
 
 sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
   auto door = sched::vcudaDoor(pod, config_.strict);
@@ -221,7 +242,7 @@ bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
     answer(w, Kind::Failed, std::move(why));
     return true;
   };
-  if (!sched::wantsVcuda(pod)) {
+  if (!wants(pod)) {
     answer(w, Kind::Untouched);
     return true;
   }
@@ -260,7 +281,7 @@ void Extender::place(Caller w) {
   const auto position = positionOf(w.request.candidates, grant->note.node);
   const bool stands = !grant->write.isRemoving();
   if (stands && w.request.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
-  if (position && stands && holdsUp(*grant, *pod)) {
+  if (position && stands && holdsUp(*grant, *pod) && !isTriedElsewhere(*grant, w, *pod)) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
@@ -291,11 +312,44 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   return true;
 }
 
+/// Its scheduler was told the node that it has, and says that the pod is not scheduled, or asks again and
+/// again. Not of a gang: there the others may be what is waited for.
+void Extender::noteIfInVain(Grant& g, const model::Pod& pod) {
+  if (!gangOf(pod).empty() || !g.promises.inVain(pod.scheduled)) { return; }
+  (void)in_vain_.tried(g.uid, g.note.node, false, now_.mono);
+  g.promises = {};
+}
+
+/// Whether another candidate is to be tried, since nothing came of the node that it has, by that or by a
+/// Binding that was refused there.
+bool Extender::isTriedElsewhere(Grant& g, const Caller& w, const model::Pod& pod) {
+  if (w.request.verb != Verb::Filter || !g.write.isWritten()) { return false; }
+  noteIfInVain(g, pod);
+  const auto left_out = in_vain_.leftOut(g.uid, false, now_.mono);
+  if (!std::binary_search(left_out.begin(), left_out.end(), g.note.node)) { return false; }
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  if (request == nullptr) { return false; }
+  const Candidates& c = w.request.candidates;
+  const Aside own = setOwnAside(pod);
+  const auto best = bestInTurn(standingsFor(c, *request), c, g.uid);
+  return best && nodeAt(c, *best) != g.note.node;
+}
+
+/// Nodes where it was tried in vain are left out while another one will do, and else while their time lasts.
+std::optional<std::size_t> Extender::bestInTurn(const Answer& a, const Candidates& c, const model::Uid& uid) {
+  const auto best = bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
+  if (best || !in_vain_.contains(uid)) { return best; }
+  (void)in_vain_.nowhereElse(uid);
+  return bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
+}
+
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
   const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
   const auto object = c.objects.find(i);
-  const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
-  return object != c.objects.end() ? sched::withFacts(state, *object->second, engine_.doors()) : state;
+  sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
+  return object != c.objects.end() ? sched::withFacts(std::move(state), *object->second, engine_.doors())
+                                   : state;
 }
 
 Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
@@ -323,9 +377,11 @@ void Extender::choose(Caller w, const model::Pod& pod) {
   std::optional<std::size_t> best;
   if (request != nullptr) {
     a = standingsFor(c, *request);
-    best = bestOf(a, c);
+    best = bestInTurn(a, c, pod.uid);
+    if (!best) { best = bestOf(a, c); }  // its scheduler waits by itself
   } else {
     a.text = std::get<sched::Blocked>(door).text;
+    a.never = true;
   }
   if (best && engine_.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
     if (before != nullptr) { reserve(*before, pod); }
@@ -373,6 +429,7 @@ void Extender::look(const Caller& w) {
     a = standingsFor(w.request.candidates, *request);
   } else {
     a.text = std::get<sched::Blocked>(door).text;
+    a.never = true;
   }
   const auto best = request != nullptr ? bestOf(a, w.request.candidates) : std::nullopt;
   a.kind = best ? Kind::Chosen : Kind::Nowhere;
@@ -386,38 +443,6 @@ void Extender::rank(const Caller& w) {
   Answer a = standingsFor(w.request.candidates, nothing);
   a.kind = Kind::Ranked;
   answer(w, std::move(a));
-}
-
-/// Nodes where the pod would fit once the victims were gone. A kube-scheduler asks about a tenth of all.
-void Extender::preempt(const Caller& w) {
-  const model::PodPtr pod = newest(w.request.pod);
-  if (sched::wantsVcuda(*pod) &&
-      engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
-    return answer(w, Kind::Unavailable, kQuotaAwaited);
-  }
-  const Aside own = setOwnAside(*pod);
-  Answer a;
-  a.kind = Kind::Kept;
-  const auto door = readDoor(*pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  for (std::size_t i = 0; i < std::min(w.request.victims.size(), kMostPreempted); ++i) {
-    const Victims& victims = w.request.victims[i];
-    const NodeTable::Index node = w.request.candidates.nodes.at(i);
-    const bool fits = !sched::wantsVcuda(*pod) ||
-                      (request != nullptr && node != NodeTable::kUnknown &&
-                       fitsWithout({victims.uids.begin(), victims.uids.end()}, node, *pod, *request));
-    if (fits) { a.kept.push_back(i); }
-  }
-  answer(w, std::move(a));
-}
-
-/// Victims of its own namespace give back quota as well; all there are of the node's model.
-bool Extender::fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node, const model::Pod& pod,
-                           sched::PodRequest request) const {
-  const std::int64_t given_back = engine_.ledger().gpuUseOf(node, pod.key.ns, gone);
-  request.quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod) - given_back);
-  const auto state = sched::withoutPods(engine_.ledger().at(node), gone);
-  return sched::fitShares(state, request, pod.uid).has_value();
 }
 
 /// Volcano had no place for all of the group that this one is of.
@@ -460,7 +485,7 @@ void Extender::bind(Caller w) {
   const Grant* grant = grantOf(uid);
   const bool has_it =
       grant != nullptr && grant->write.isWritten() && !grant->adopted && grant->note.node == node;
-  if (sched::wantsVcuda(*pod) && !has_it) {
+  if (wants(*pod) && !has_it) {
     w.request.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has
   }
@@ -507,6 +532,9 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
   const bool done = outcome.result == kapi::CallResult::Applied;
+  if (pending.purpose == Purpose::Bind && isOfTheNode(outcome)) {
+    (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
+  }
   if (done) { engine_.learn(outcome.object, now_.mono); }
   const bool waits = now_.mono < w->until;  // else its caller may have asked for another node since
   const bool read =

@@ -31,8 +31,10 @@
 
 #include "base/random.h"
 #include "controller/event.h"
+#include "controller/nodes_in_vain.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
+#include "engine/preemption.h"
 #include "extender/grants/binding_callers.h"
 #include "extender/grants/config.h"
 #include "extender/grants/grant.h"
@@ -47,6 +49,9 @@
 #include "sched/doors/vcuda.h"
 
 namespace gs::extender {
+
+/// As the ancestor says it.
+inline constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 class Extender {
  public:
@@ -109,9 +114,11 @@ class Extender {
   void place(Caller w);
   void look(const Caller& w);
   void rank(const Caller& w);
-  void preempt(const Caller& w);
-  [[nodiscard]] bool fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node,
-                                 const model::Pod& pod, sched::PodRequest request) const;
+  // preempt.cc
+  void preempt(Caller w);
+  void preemptSome();
+  void tellPreemptions();
+  // extender.cc
   void deallocate(const Caller& w);
   void noteGang(const model::Uid& uid);
   void bind(Caller w);
@@ -125,8 +132,14 @@ class Extender {
   [[nodiscard]] bool isOwnSchedulers(const model::Pod& pod) const;
   [[nodiscard]] std::string ownSchedulersText(const model::Pod& pod) const;
   [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
+  /// It asks for shares.
+  [[nodiscard]] bool wants(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Caller& w, bool its_node);
+  void noteIfInVain(Grant& grant, const model::Pod& pod);
+  [[nodiscard]] bool isTriedElsewhere(Grant& grant, const Caller& w, const model::Pod& pod);
+  [[nodiscard]] std::optional<std::size_t> bestInTurn(const Answer& a, const Candidates& c,
+                                                      const model::Uid& uid);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
@@ -220,9 +233,12 @@ class Extender {
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
   WriteTroubles troubles_;
-  std::set<std::string> gangs_;  // groups of which a pod was given back unbound
+  controller::NodesInVain in_vain_;  // of pods that are known and unbound
+  std::set<std::string> gangs_;      // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
   Refusals refusals_{engine_};
+  engine::Preemption preemption_;
+  std::map<RequestId, Caller> preempting_;
   bool quotas_unread_ = false;   // when this one began to lead
   std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;

@@ -408,7 +408,6 @@ TEST_F(SessionTest, NobodyIsPreemptedBeforeQuotasAreRead) {
   engine.configureQuota(quota);
   lead();
   Request q = request(Verb::Preempt, create("p", {{50, 1}}), {"a"});
-  q.victims = {{}};
   extender.ask(++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
@@ -435,7 +434,6 @@ TEST_F(SessionTest, WhatAPodHasOfItsQuotaIsFreeForIt) {
   ASSERT_EQ(filter(pod, {"v"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(got(ask(Verb::Look, pod, {"w"}), {"w"}), "w");
   Request q = request(Verb::Preempt, pod, {"w"});
-  q.victims = {{}};
   extender.ask(++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));

@@ -38,16 +38,8 @@ TEST_F(ExtenderTest, TheAncestorsTableOfPlacements) {
 TEST_F(ExtenderTest, APodThatAsksForNoGpuIsLeftAlone) {
   addNode(gpuNode("a", 1));
   lead();
-  EXPECT_EQ(filter(create("p", {{99, 0}}), {"a"}).kind, AnswerKind::Untouched);
+  EXPECT_EQ(filter(create("p", {{0, 0}}), {"a"}).kind, AnswerKind::Untouched);
   EXPECT_EQ(server.writes, 0);
-}
-
-TEST_F(ExtenderTest, TwoContainersThatTogetherWantAGpuGetANodeAndNoDevice) {
-  addNode(gpuNode("a", 1));
-  lead();
-  EXPECT_EQ(filter(create("p", {{60, 0}, {60, 0}}), {"a"}).kind, AnswerKind::Chosen);
-  EXPECT_EQ(note("p", kNode), "a");
-  EXPECT_EQ(note("p", kIds0), "-");
 }
 
 TEST_F(ExtenderTest, NowhereSaysHowEachNodeStands) {
@@ -262,7 +254,7 @@ TEST_F(ExtenderTest, LookingGivesNothing) {
   EXPECT_EQ(extender.grants().written, 0U);
 }
 
-// ---- Bindings and preemption
+// ---- Bindings
 
 TEST_F(ExtenderTest, BindsWithTheAnnotations) {
   addNode(gpuNode("a", 1));
@@ -318,66 +310,6 @@ TEST_F(ExtenderTest, BindsWhatAsksForNoGpu) {
   run();
   EXPECT_EQ(answers[request_id].kind, AnswerKind::Done);
   EXPECT_EQ(server.pods["p"].node.text, "a");
-}
-
-TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
-  addNode(gpuNode("a", 1));
-  addNode(gpuNode("b", 1));
-  lead();
-  for (const char* name : {"a", "b"}) {
-    ASSERT_EQ(filter(create(std::string{"on-"} + name, {{80, 1}}), {name}).kind, AnswerKind::Chosen);
-    bindTo(std::string{"on-"} + name, name);
-  }
-  Request q = request(Verb::Preempt, create("p", {{100, 0}}), {"a", "b"});
-  q.victims = {{{model::Uid{"uid-on-a"}}}, {{model::Uid{"uid-x"}}}};
-  extender.ask(++last, q, now);
-  settle();
-  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
-}
-
-TEST_F(ExtenderTest, OfVeryManyNodesWithVictimsTheFirstAreLookedAt) {
-  addNode(gpuNode("a", 1));
-  lead();
-  Request q = request(Verb::Preempt, create("p", {{100, 0}}), std::vector<std::string>(5'001, "a"));
-  q.victims.resize(5'001);
-  extender.ask(++last, q, now);
-  settle();
-  EXPECT_EQ(answers[last].kept.size(), 5'000U);
-}
-
-TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
-  model::QuotaConfig quota;
-  quota.map = {"kube-system", "gpuquota"};
-  quota.labels = {"model", "pool"};
-  engine.configureQuota(quota);
-  const auto limits = [&](const std::string& ns) {
-    const model::Quotas quotas{{ns, {{{"V100", 1}}, {}}}};
-    engine.apply({kapi::kQuotaMap,
-                  quota.map,
-                  {},
-                  std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),
-                  ++server.revision},
-                 now.mono);
-  };
-  model::Node node = gpuNode("a", 2);
-  node.labels["model"] = "V100";
-  addNode(node);
-  lead();
-  limits("elsewhere");
-  ASSERT_EQ(filter(create("low", {{80, 1}}), {"a"}).kind, AnswerKind::Chosen);
-  bindTo("low", "a");
-  const model::Pod high = create("high", {{100, 0}});
-  limits(high.key.ns);
-  ASSERT_EQ(filter(high, {"a"}).kind, AnswerKind::Nowhere) << "20 of 100 are left of the quota";
-  Request q = request(Verb::Preempt, high, {"a"});
-  q.victims = {{{model::Uid{"uid-low"}}}};
-  extender.ask(++last, q, now);
-  settle();
-  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
-  q.victims = {{{model::Uid{"uid-of-another"}}}};
-  extender.ask(++last, q, now);
-  settle();
-  EXPECT_TRUE(answers[last].kept.empty()) << "nobody who goes had any of it";
 }
 
 // ---- Nodes that the caller knows better
@@ -503,6 +435,21 @@ class StrictExtenderTest : public ExtenderTest {
           return c;
         }()} {}
 };
+
+TEST_F(StrictExtenderTest, APodWithCoresAndNoMemoryIsLeftAlone) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{99, 0}}), {"a"}).kind, AnswerKind::Untouched);
+  EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(StrictExtenderTest, TwoContainersThatTogetherWantAGpuGetANodeAndNoDevice) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{60, 0}, {60, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(note("p", kIds0), "-");
+}
 
 TEST_F(StrictExtenderTest, APodThatHasAnnotationsHadBeenPredicated) {
   addNode(gpuNode("a", 2));

@@ -188,6 +188,55 @@ TEST_F(Refused, OneThatIsStoppingWakesNobodyAndWaitsForNone) {
   EXPECT_EQ(extender.nextDue(), std::nullopt);
 }
 
+/// Wakes of namespaces in which every write hangs are few, so others find room for theirs.
+TEST_F(Refused, NamespacesThatHangLeaveRoomForOthers) {
+  constexpr int kBad = 5;
+  addNode(gpuNode("b", 1));
+  isTaken("b");
+  const auto comes = [this](const std::string& name, const std::string& ns, const char* node) {
+    model::Pod pod = vcudaPod(name, {{50, 1}});
+    pod.key.ns = ns;
+    server.add(pod);
+    watchBrings(name);
+    isRefused(name, {node});
+  };
+  for (int i = 0; i < kBad * 60; ++i) {
+    comes("bad-" + std::to_string(i), "bad-" + std::to_string(i % kBad), "a");
+  }
+  comes("good", "good", "b");
+  isFreeAgain("a");
+  struct Hanging {
+    kapi::Call call;
+    Mono until;
+  };
+  std::deque<Hanging> hanging;
+  std::size_t most = 0;
+  const auto passHanging = [&](Duration time) {
+    for (Duration gone{}; gone < time; gone += 20ms) {
+      pass(20ms);
+      for (auto& call : std::exchange(calls, {})) { hanging.push_back({call, now.mono + call.timeout}); }
+      most = std::max(most, hanging.size());
+      while (!hanging.empty() && hanging.front().until <= now.mono) {
+        kapi::Outcome outcome;
+        outcome.token = hanging.front().call.token;
+        outcome.result = kapi::CallResult::Unknown;
+        hanging.pop_front();
+        give(outcome);
+      }
+    }
+  };
+  passHanging(20s);
+  EXPECT_GE(most, 6U) << "before it is known";
+  most = 0;
+  passHanging(10s);
+  EXPECT_LE(most, std::size_t{kBad}) << "one of each";
+  EXPECT_GE(most, 1U) << "to see whether one goes through";
+  isFreeAgain("b");
+  passHanging(200ms);
+  EXPECT_TRUE(std::any_of(hanging.begin(), hanging.end(),
+                          [](const Hanging& h) { return h.call.key.name == "good"; }));
+}
+
 TEST_F(Refused, OneThatCouldNotBeWrittenIsWokenLater) {
   isRefused("p", {"a"});
   passAndRun(1s);

@@ -88,6 +88,7 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   g.seen = w.request.pod;
   g.asked = now_.mono;
   g.turns.begin(now_.mono);
+  g.promises = {};
   g.given_up.reset();
   w.answer = chosen;
   await(g, std::move(w));
@@ -166,6 +167,7 @@ void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::Sha
 /// Its node fits.
 void Extender::tell(Grant& g, Caller w) {
   if (w.request.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
+  if (w.request.verb == Verb::Filter) { g.promises.made(w.request.pod->scheduled, now_.mono); }
   answer(w, std::move(w.answer));
 }
 
@@ -260,6 +262,7 @@ void Extender::review(const model::Uid& uid) {
     taken_back_.erase(uid);
     troubles_.forget(uid);
     refusals_.forget(uid);
+    in_vain_.forget(uid);
     log_.forget(uid);
   }
   if (g == nullptr) {
@@ -361,11 +364,13 @@ std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
   due = std::min(due, binding_.nextDue());
   if (taking_) { due = std::min(due, refusals_.nextDue().value_or(Mono::max())); }
+  if (preemption_.next() != nullptr) { due = std::min(due, now_.mono); }
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
 void Extender::tick(Grant& g) {
-  if (const model::Pod* pod = engine_.cache().pod(g.uid); pod != nullptr && pod->bound()) {
+  const model::Pod* pod = engine_.cache().pod(g.uid);
+  if (pod != nullptr && pod->bound()) {
     const model::Uid uid = g.uid;
     return review(uid);  // one that asks for no GPU had none
   }
@@ -374,6 +379,7 @@ void Extender::tick(Grant& g) {
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
   const bool over = g.write.isWritten() && (given_up || (g.contested && now_.mono >= *g.contested));
   const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
+  if (given_up && pod != nullptr) { noteIfInVain(g, *pod); }
   if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
   advance(g);
 }
@@ -389,6 +395,7 @@ void Extender::tick() {
     if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
   }
   while (auto w = binding_.takeDue(now_.mono)) { readForBind(*std::move(w)); }
+  preemptSome();
 }
 
 void Extender::settle(Now now) {

@@ -245,7 +245,8 @@ void Extender::wakeSomebody() {
   const auto may_be = [this](const model::Uid& uid) {
     return grantOf(uid) == nullptr && troubles_.isQuiet(uid, now_.mono);
   };
-  const auto uid = refusals_.next(now_.mono, may_be);
+  const auto is_stuck = [this](const std::string& ns) { return troubles_.stuckIn(ns) != nullptr; };
+  const auto uid = refusals_.next(now_.mono, may_be, is_stuck);
   const model::Pod* pod = uid ? engine_.cache().pod(*uid) : nullptr;
   if (pod == nullptr) { return; }
   call(kapi::wakePod(*pod, rng_.uuid()), Purpose::Wake, *uid);
@@ -263,6 +264,7 @@ void Extender::wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome)
   }
   refusals_.notWoken(uid, now_.mono);
   if (const model::Pod* known = engine_.cache().pod(uid)) {
+    if (outcome.http != 409) { troubles_.failedIn(known->key.ns, outcome); }  // it changed, no more
     (void)troubles_.refused(uid,
                             fmt::format("cannot annotate pod {}: {} {}; ask again", known->key.text(),
                                         outcome.http, outcome.message),

@@ -265,22 +265,37 @@ void readAnnotations(const View& annotations, const View& spec, model::Pod& pod)
   if (by_value && !pod.bound()) { pod.told_otherwise = toldOtherwise(spec, pod); }
 }
 
-/// Limits only, of ordinary containers only: what node agents look at.
+/// Limits only: what kubelets and their device plugins look at.
+model::ShareAmounts sharesOf(const View& container) {
+  const View limits = container["resources"]["limits"];
+  model::ShareAmounts amounts{};
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    amounts[i] = unitsOf(limits[model::kShareResources[i]]).value_or(0);
+  }
+  return amounts;
+}
+
 std::vector<model::ShareAmounts> shareLimits(const View& spec) {
   std::vector<model::ShareAmounts> out;
-  for (const View container : spec["containers"].items()) {
-    const View limits = container["resources"]["limits"];
-    model::ShareAmounts& amounts = out.emplace_back();
-    for (std::size_t i = 0; i < amounts.size(); ++i) {
-      amounts[i] = unitsOf(limits[model::kShareResources[i]]).value_or(0);
-    }
-  }
+  for (const View container : spec["containers"].items()) { out.push_back(sharesOf(container)); }
   return out;
 }
 
+std::vector<model::InitShares> initShareLimits(const View& spec) {
+  std::vector<model::InitShares> out;
+  for (const View container : spec["initContainers"].items()) {
+    out.push_back({sharesOf(container), container["restartPolicy"].str() == "Always"});
+  }
+  const bool any = std::any_of(out.begin(), out.end(), [](const model::InitShares& init) {
+    return init.amounts != model::ShareAmounts{} && !GS_MUTANT(ForgetsInitShares);
+  });
+  return any ? std::move(out) : std::vector<model::InitShares>{};
+}
+
+/// A negative amount asks too: it is refused (sched/doors/vcuda.cc).
 bool asksForShares(const model::Resources& requests) {
   return std::any_of(model::kShareResources.begin(), model::kShareResources.end(),
-                     [&](const char* name) { return requests.get(name) > 0; });
+                     [&](const char* name) { return requests.get(name) != 0; });
 }
 
 /// How a pod names its group: for Volcano, in two forms, and for the coscheduling plugin of kube-scheduler.
@@ -394,10 +409,12 @@ model::Pod decodePod(const View& v) {
   readAnnotations(meta["annotations"], spec, pod);
   const std::int64_t priority = spec["priority"].intOr(0);
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+  pod.preempts = spec["preemptionPolicy"].str() != "Never";
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);
+    pod.init_share_limits = initShareLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }

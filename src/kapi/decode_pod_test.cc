@@ -48,11 +48,21 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_TRUE(pod.ready);
   EXPECT_FALSE(pod.is_agent);
   EXPECT_EQ(pod.priority, 7);
+  EXPECT_TRUE(pod.preempts);
   EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
   EXPECT_EQ(pod.requests.cpu_milli, 2000);
   EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
   EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
   EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, ReadsWhetherItMayDisplaceOthers) {
+  const auto preempts = [](const char* spec) {
+    return decodePod(parsed(fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{}}})", spec))).preempts;
+  };
+  EXPECT_FALSE(preempts(R"({"preemptionPolicy":"Never"})"));
+  EXPECT_TRUE(preempts(R"({"preemptionPolicy":"PreemptLowerPriority"})"));
+  EXPECT_TRUE(preempts("{}"));
 }
 
 TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
@@ -487,6 +497,26 @@ INSTANTIATE_TEST_SUITE_P(
                        R"({"phase":"Failed","containerStatuses":[{"state":{},"started":true}]})", false,
                        false}),
     [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(DecodePod, LimitsOfSharesAreReadOfContainersAndInitContainers) {
+  const auto podWith = [](const std::string& lists) {
+    return decodePod(parsed(R"({"metadata":{"name":"p","uid":"u"},"spec":{)" + lists + "}}"));
+  };
+  constexpr const char* kShare =
+      R"("resources":{"limits":{"tencent.com/vcuda-core":"50","tencent.com/vcuda-memory":8}})";
+  const model::Pod both =
+      podWith(std::string{R"("initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always",)"} +
+              kShare + R"(}],"containers":[{"name":"c",)" + kShare + R"(},{"name":"d"}])");
+  EXPECT_EQ(both.share_limits, (std::vector<model::ShareAmounts>{{50, 8}, {0, 0}}));
+  EXPECT_EQ(both.init_share_limits, (std::vector<model::InitShares>{{{0, 0}, false}, {{50, 8}, true}}));
+  const model::Pod alone = podWith(std::string{R"("initContainers":[{"name":"i",)"} + kShare +
+                                   R"(}],"containers":[{"name":"c"}])");
+  EXPECT_EQ(alone.share_limits, (std::vector<model::ShareAmounts>{{0, 0}}));
+  EXPECT_EQ(alone.init_share_limits, (std::vector<model::InitShares>{{{50, 8}, false}}));
+  const model::Pod none = podWith(R"("initContainers":[{"name":"i"}],"containers":[{"name":"c"}])");
+  EXPECT_TRUE(none.share_limits.empty());
+  EXPECT_TRUE(none.init_share_limits.empty());
+}
 
 /// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin;
 /// of pods with shares.

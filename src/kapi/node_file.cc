@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/dns_name.h"
 #include "base/hash.h"
 #include "kapi/fields.h"
 #include "kapi/quantity.h"
@@ -27,7 +28,7 @@ constexpr std::int64_t kDefaultGbps = 64;  // PCIe 4.0 x16
 
 const std::map<std::string, std::string>& defaultAllocatable() {
   static const std::map<std::string, std::string> kDefaults{
-      {"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+      {"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}};
   return kDefaults;
 }
 
@@ -42,8 +43,8 @@ class NodeReader {
     SimNode node;
     only(v, "", {"name", "labels", "taints", "enforcement", "allocatable", "gpus"});
     node.name = model::NodeName{v["name"].str()};
-    if (!isName(node.name.text)) {
-      wrong("name", v["name"], "write a lower-case DNS name of at most 253 characters");
+    if (!isDnsSubdomain(node.name.text)) {
+      wrong("name", v["name"], fmt::format("write a lower-case DNS name: {}", kDnsSubdomainRule));
     } else {
       where_ = "node " + node.name.text;
     }
@@ -84,12 +85,6 @@ class NodeReader {
     const std::int64_t n = bounded(v, most, -1);
     if (n < 0) { wrong(field, v, fmt::format("write a whole number from 0 to {}", most)); }
     return std::max<std::int64_t>(n, 0);
-  }
-
-  static bool isName(std::string_view s) {
-    const auto word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !s.empty() && s.size() <= 253 && word(s.front()) && word(s.back()) &&
-           std::all_of(s.begin(), s.end(), [&](char c) { return word(c) || c == '-' || c == '.'; });
   }
 
   std::map<std::string, std::string> readLabels(const Value& v) {
@@ -285,8 +280,14 @@ Result<std::vector<SimNode>> readNodeFile(const Value& file) {
 
 std::vector<SimNode> defaultNodes() { return readNodeFile(json::parse(kDefaultFile).value()).value(); }
 
+std::string hostnameLabel(std::string_view node) {
+  constexpr std::size_t kMostOfALabel = 63;
+  const auto cut = node.substr(0, kMostOfALabel);
+  return std::string{cut.substr(0, cut.find_last_not_of("-.") + 1)};
+}
+
 Value encodeNode(const SimNode& node) {
-  std::map<std::string, std::string> labels{{"kubernetes.io/hostname", node.name.text},
+  std::map<std::string, std::string> labels{{"kubernetes.io/hostname", hostnameLabel(node.name.text)},
                                             {"kubernetes.io/os", "linux"},
                                             {"kubernetes.io/arch", "amd64"}};
   for (const auto& [key, value] : node.labels) { labels[key] = value; }

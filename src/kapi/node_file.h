@@ -5,7 +5,7 @@
 //     labels: {gpu-type: l40s}
 //     taints: [{key: k, value: v, effect: NoSchedule}]
 //     enforcement: devices           # or env, off: what its agent does; devices is the default
-//     allocatable: {cpu: "64", memory: 512Gi, pods: "110"}   # these are the defaults
+//     allocatable: {cpu: "64", memory: 512Gi, pods: "110", ephemeral-storage: 1Ti}   # these are the defaults
 //     gpus:
 //       count: 4
 //       model: NVIDIA-L40S
@@ -18,6 +18,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -41,6 +42,8 @@ struct SimNode {
 /// topology=nvlink).
 [[nodiscard]] std::vector<SimNode> defaultNodes();
 
+/// What its label kubernetes.io/hostname says: a label has 63 characters at most, a node's name 253.
+[[nodiscard]] std::string hostnameLabel(std::string_view node);
 /// Its Node. (What is said of its GPUs is the agent's: agent/simulated.h, agent/status.h.)
 [[nodiscard]] json::Value encodeNode(const SimNode& node);
 

@@ -31,7 +31,8 @@ TEST(NodeFile, ReadsEverything) {
   EXPECT_EQ(n.labels, (std::map<std::string, std::string>{{"gpu-type", "l40s"}}));
   EXPECT_EQ(n.taints, (std::vector<model::Taint>{{"k", "v", "NoSchedule"}}));
   EXPECT_EQ(n.allocatable,
-            (std::map<std::string, std::string>{{"cpu", "32"}, {"memory", "64Gi"}, {"pods", "110"}}));
+            (std::map<std::string, std::string>{
+                {"cpu", "32"}, {"memory", "64Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}}));
   ASSERT_EQ(n.devices.size(), 4U);
   EXPECT_EQ(n.devices[0].links, (std::vector<model::Link>{{1, 600}}));
   EXPECT_EQ(n.devices[1].links, (std::vector<model::Link>{{0, 600}}));
@@ -139,6 +140,17 @@ TEST(EncodeNode, DecodesToTheSameFacts) {
   EXPECT_EQ(node.allocatable.cpu_milli, 64'000);
   EXPECT_EQ(node.allocatable_pods, 110);
   EXPECT_EQ(node.allocatable.get(model::kNvidiaGpu), 7);
+}
+
+TEST(NodeFile, LongNamesHaveAHostnameThatIsALabel) {
+  const std::string name = "gpu-worker-0123456789.department-of-computing.cluster.internal.example.edu";
+  SimNode sim = defaultNodes().at(0);
+  sim.name = model::NodeName{name};
+  EXPECT_EQ(decodeNode(encodeNode(sim)).labels.at("kubernetes.io/hostname"), name.substr(0, 62))
+      << "no label ends with a dot";
+  EXPECT_EQ(hostnameLabel(std::string(62, 'a') + ".b"), std::string(62, 'a'));
+  EXPECT_EQ(hostnameLabel(std::string(60, 'a') + "-.-b"), std::string(60, 'a'));
+  EXPECT_EQ(hostnameLabel("node-a"), "node-a");
 }
 
 }  // namespace

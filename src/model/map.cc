@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/dns_name.h"
 #include "base/utf8.h"
 #include "model/ids.h"
 
@@ -126,10 +127,7 @@ std::optional<std::int64_t> ordinalOf(std::string_view name, std::string_view ge
 
 bool isLabelValue(std::string_view text) { return isName(text, "-_.", kMostLabelValue); }
 
-bool isNodeName(std::string_view text) {
-  return isName(text, "-.", kMostNodeName) &&
-         std::none_of(text.begin(), text.end(), [](char c) { return c != lowerAscii(c); });
-}
+bool isNodeName(std::string_view text) { return isDnsSubdomain(text); }
 
 Result<std::vector<int>> parseMapGpus(std::string_view gpus) {
   const auto wrong = [](std::string what) { return fail(Code::Invalid, std::move(what)); };

@@ -124,6 +124,7 @@ TEST(MapGrammar, ANodeIsCalledByALabelOrItsName) {
   EXPECT_FALSE(isNodeName(std::string(254, 'n')));
   EXPECT_FALSE(isNodeName("Node"));
   EXPECT_FALSE(isNodeName("a_b"));
+  EXPECT_FALSE(isNodeName("a..b")) << "as no API server takes it";
 }
 
 TEST(MapGpus, AreToldAsTheyStandOrAsTheSameSet) {

@@ -33,6 +33,13 @@ struct ScheduledCondition {
   friend bool operator==(const ScheduledCondition&, const ScheduledCondition&) = default;
 };
 
+/// What the limits of an init container say of kShareResources.
+struct InitShares {
+  ShareAmounts amounts{};
+  bool is_sidecar = false;  // restartPolicy Always: it runs on beside the containers
+  friend bool operator==(const InitShares&, const InitShares&) = default;
+};
+
 struct Pod {
   ObjectKey key;
   Uid uid;
@@ -52,7 +59,8 @@ struct Pod {
   bool is_agent = false;       // label app=gpu-scheduler-agent
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
-  Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
+  bool preempts = true;  // others of lower priority, says its preemptionPolicy
+  Wall bound_at{};       // PodScheduled=True lastTransitionTime, else zero
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
@@ -72,6 +80,8 @@ struct Pod {
   /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
   /// for none of them.
   std::vector<ShareAmounts> share_limits;
+  /// The same of its init containers, by index in spec.initContainers; empty: none of them has such a limit.
+  std::vector<InitShares> init_share_limits;
   /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's),
   /// "" for none.
   std::string gang;

@@ -84,10 +84,14 @@ VcudaNote withoutIds(const Annotations& annotations) {
 
 VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers) {
   VcudaNote note = withoutIds(annotations);
+  std::string key{kVcudaIdsKey};
+  const std::size_t prefix = key.size();
   for (std::size_t i = 0; i < containers; ++i) {
-    const auto* written = valueOf(annotations, (kVcudaIdsKey + std::to_string(i)).c_str());
-    auto ids = written != nullptr ? idsOf(*written) : std::nullopt;
-    if (ids) { note.ids[static_cast<int>(i)] = *std::move(ids); }
+    key.resize(prefix);
+    key += std::to_string(i);
+    const auto written = annotations.find(key);
+    auto ids = written == annotations.end() ? std::nullopt : idsOf(written->second);
+    if (ids) { note.ids.emplace_hint(note.ids.end(), static_cast<int>(i), *std::move(ids)); }
   }
   return note;
 }

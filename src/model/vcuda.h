@@ -42,6 +42,8 @@ struct VcudaLimits {
 
   /// A whole GPU or more, or a share of both cores and memory. Less is no GPU container.
   [[nodiscard]] bool wantsGpu() const { return cores >= kVcudaCoresPerGpu || (cores > 0 && memory > 0); }
+  /// It says something of either, be it nonsense.
+  [[nodiscard]] bool isGiven() const { return cores != 0 || memory != 0; }
   /// Whole GPUs, their memory with them whatever `memory` says; 0: a share of one.
   [[nodiscard]] std::int64_t wholeGpus() const { return cores / kVcudaCoresPerGpu; }
   friend auto operator<=>(const VcudaLimits&, const VcudaLimits&) = default;

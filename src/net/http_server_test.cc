@@ -1,11 +1,13 @@
 #include "net/http_server.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <cstring>
 #include <latch>
 #include <stdexcept>
 #include <thread>
@@ -404,6 +406,59 @@ TEST(ListenTcp, RefusesWhatIsNoAddressAndSaysWhatIsOne) {
     ASSERT_FALSE(fd.has_value()) << bad;
     EXPECT_EQ(fd.error().code, Code::Invalid);
     EXPECT_NE(fd.error().message.find(bad), std::string::npos);
+  }
+}
+
+/// A listening socket takes a connection to `address` of that family.
+bool takes(const Fd& listener, const char* address) {
+  const int family = std::strchr(address, ':') != nullptr ? AF_INET6 : AF_INET;
+  const Fd client{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  if (family == AF_INET6) {
+    sockaddr_in6 to{};
+    to.sin6_family = AF_INET6;
+    to.sin6_port = htons(localPort(listener.get()));
+    ::inet_pton(AF_INET6, address, &to.sin6_addr);
+    return ::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  }
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(localPort(listener.get()));
+  ::inet_pton(AF_INET, address, &to.sin_addr);
+  return ::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+}
+
+bool hasIpv6() { return listenTcp("[::1]:0").has_value(); }
+
+TEST(ListenTcp, EveryAddressIsThatOfBothFamilies) {
+  for (const char* any : {"0.0.0.0:0", ":0", "[::]:0", "[::ffff:0.0.0.0]:0", "0:0"}) {
+    const auto listener = listenTcp(any);
+    ASSERT_TRUE(listener.has_value()) << any << ": " << listener.error().message;
+    EXPECT_TRUE(takes(*listener, "127.0.0.1")) << any;
+    EXPECT_EQ(takes(*listener, "::1"), hasIpv6()) << any;
+  }
+}
+
+TEST(ListenTcp, OneAddressIsThatAddressOnly) {
+  const auto four = listenTcp("127.0.0.1:0");
+  ASSERT_TRUE(four.has_value());
+  EXPECT_TRUE(takes(*four, "127.0.0.1"));
+  EXPECT_FALSE(takes(*four, "::1"));
+  const auto six = listenTcp("[::1]:0");
+  if (!six) { GTEST_SKIP() << "no IPv6 here: " << six.error().message; }
+  EXPECT_TRUE(takes(*six, "::1"));
+  EXPECT_FALSE(takes(*six, "127.0.0.1"));
+}
+
+/// Half of what was asked for would look like all of it, until somebody of the other family asks.
+TEST(ListenTcp, APortThatIsTakenInOneFamilyIsTaken) {
+  for (const char* one : {"127.0.0.1:0", "[::1]:0"}) {
+    const auto first = listenTcp(one);
+    if (!first) { continue; }
+    for (const char* any : {"0.0.0.0:", ":", "[::]:"}) {
+      const auto second = listenTcp(any + std::to_string(localPort(first->get())));
+      ASSERT_FALSE(second.has_value()) << one << " and " << any;
+      EXPECT_EQ(second.error().code, Code::Unavailable);
+    }
   }
 }
 

@@ -48,21 +48,45 @@ Result<HostPort> splitAddress(const std::string& address) {
 }
 
 /// -1: errno says why.
-int listenOn(const addrinfo& where) {
-  const int fd =
-      ::socket(where.ai_family, where.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
+int listenOn(const sockaddr& where, socklen_t size) {
+  const int fd = ::socket(where.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) { return -1; }
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (where.ai_family == AF_INET6) {
+  if (where.sa_family == AF_INET6) {
     const int off = 0;
     ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   }
-  if (::bind(fd, where.ai_addr, where.ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) { return fd; }
+  if (::bind(fd, &where, size) == 0 && ::listen(fd, kBacklog) == 0) { return fd; }
   const int why = errno;
   ::close(fd);
   errno = why;
   return -1;
+}
+
+/// Of both families, on one IPv6 socket; where the kernel has no IPv6, of the other. -1: errno says why.
+int listenOnEvery(std::uint16_t port) {
+  sockaddr_in6 both{};  // "::"
+  both.sin6_family = AF_INET6;
+  both.sin6_port = htons(port);
+  const int fd = listenOn(reinterpret_cast<const sockaddr&>(both), sizeof both);
+  if (fd >= 0 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) { return fd; }
+  sockaddr_in four{};  // "0.0.0.0"
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  return listenOn(reinterpret_cast<const sockaddr&>(four), sizeof four);
+}
+
+/// "0.0.0.0", "::", however written: not one address, but every one. Go's net.Listen reads them so too.
+bool isEvery(const addrinfo& where) {
+  if (where.ai_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(*where.ai_addr).sin_addr.s_addr == INADDR_ANY;
+  }
+  if (where.ai_family != AF_INET6) { return false; }
+  const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(*where.ai_addr).sin6_addr;
+  static constexpr std::uint8_t kZero[4] = {};
+  return IN6_IS_ADDR_UNSPECIFIED(&address) ||
+         (IN6_IS_ADDR_V4MAPPED(&address) && std::equal(kZero, kZero + 4, address.s6_addr + 12));
 }
 
 bool wouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -99,17 +123,17 @@ Result<Fd> listenTcp(const std::string& address) {
     return fail(Code::Invalid, fmt::format("cannot listen on '{}': {}", address, ::gai_strerror(failed)));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned{found, ::freeaddrinfo};
-  // ":8080" means every address of both families: one IPv6 socket takes both, where there is IPv6.
-  std::string why = "no address";
-  for (const int family : {AF_INET6, AF_INET}) {
-    for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-      if (at->ai_family != family) { continue; }
-      if (const int fd = listenOn(*at); fd >= 0) { return Fd{fd}; }
-      why = std::strerror(errno);
+  int fd = -1;
+  if (isEvery(*found)) {
+    fd = listenOnEvery(static_cast<std::uint16_t>(std::stoi(split->port)));
+  } else {
+    for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
+      fd = listenOn(*at->ai_addr, at->ai_addrlen);
     }
   }
-  return fail(Code::Unavailable,
-              fmt::format("cannot listen on '{}': {}; choose another address or port", address, why));
+  if (fd >= 0) { return Fd{fd}; }
+  return fail(Code::Unavailable, fmt::format("cannot listen on '{}': {}; choose another address or port",
+                                             address, std::strerror(errno)));
 }
 
 std::uint16_t localPort(int fd) {

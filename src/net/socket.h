@@ -42,7 +42,8 @@ void ignoreBrokenPipes();
 
 /// Of the form that listenTcp() takes.
 [[nodiscard]] bool isListenAddress(const std::string& address);
-/// Listens on "127.0.0.1:8080", "[::1]:8080", ":8080" or "0.0.0.0:8080"; port 0: any free one.
+/// Listens on "127.0.0.1:8080" or "[::1]:8080"; on every address of both families by ":8080", "0.0.0.0:8080"
+/// or "[::]:8080", so that pods are reached in clusters of either. Port 0: any free one.
 /// Error Invalid: not such an address; Unavailable: the system refused (in use, no right).
 [[nodiscard]] Result<Fd> listenTcp(const std::string& address);
 [[nodiscard]] std::uint16_t localPort(int fd);

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "noderim/nvidia_bus.h"
 #include "noderim/nvml_calls.h"
 #include "noderim/nvml_gpu.h"
 
@@ -127,24 +128,40 @@ NvmlGpu Nvml::read(unsigned index) {
     out.facts.lost = answer == kNvmlLost;
     out.facts.needs_reset = answer == kNvmlResetRequired;
     out.facts.unreadable = fmt::format("the driver does not give it: {}", calls_->text(answer));
-    out.fabric_unread = out.links_unread = out.partitions_unread = true;
+    out.fabric_unread = out.links_unread = out.gpu.partitions_unread = true;
   }
   return out;
 }
 
-tl::expected<void, Fault> Nvml::remember(unsigned index, std::vector<NvmlGpu>& now) {
+void Nvml::remember(unsigned index, std::vector<NvmlGpu>& now) {
   NvmlGpu& one = now[index];
   if (const NvmlGpu* before = knownAs(index, now)) { fillIn(one, *before); }
-  const bool is_out = one.facts.lost || one.facts.needs_reset;  // CUDA counts without it, so it comes last
-  if (one.gpu.pci_bus_id.empty() && !is_out) {
-    return tl::unexpected(Fault{
-        Fault::Kind::Failing,
-        fmt::format(
-            "the GPU driver cannot tell where its GPU {} is on the bus, so that ids cannot be counted: {}",
-            index, one.facts.unreadable.empty() ? "it says nothing" : one.facts.unreadable)});
+  const bool has_place = !one.gpu.pci_bus_id.empty() || one.is_off_bus;
+  if (!one.gpu.uuid.empty() && has_place) { seen_[index] = one; }
+}
+
+void Nvml::place(std::vector<NvmlGpu>& gpus) const {
+  std::set<std::string> known;
+  bool is_in_order = true;
+  for (const NvmlGpu& one : gpus) {
+    const std::string& address = one.gpu.pci_bus_id;
+    is_in_order =
+        is_in_order && !one.is_off_bus && (address.empty() || known.empty() || *known.rbegin() < address);
+    if (!address.empty()) { known.insert(address); }
   }
-  if (!one.gpu.uuid.empty() && !one.gpu.pci_bus_id.empty()) { seen_[index] = one; }
-  return {};
+  std::vector<NvmlGpu*> lost;
+  std::string above;
+  for (NvmlGpu& one : gpus) {
+    if (!one.gpu.pci_bus_id.empty()) { above = one.gpu.pci_bus_id; }
+    if (!one.gpu.pci_bus_id.empty() || one.is_off_bus) { continue; }
+    if (is_in_order) { one.gpu.above = above; }
+    lost.push_back(&one);
+  }
+  if (lost.empty()) { return; }
+  std::vector<std::string> free = nvidiaGpusOnBus(options_.sysfs);
+  std::erase_if(free, [&](const std::string& address) { return known.contains(address); });
+  if (free.size() != lost.size()) { return; }
+  for (std::size_t i = 0; i < lost.size(); ++i) { lost[i]->gpu.pci_bus_id = free[i]; }
 }
 
 agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
@@ -152,10 +169,13 @@ agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
   out.links = linksOf(*calls_, gpus);
   for (NvmlGpu& one : gpus) {
     if (const auto xids = xids_.find(one.gpu.uuid); xids != xids_.end()) { one.facts.xids = xids->second; }
+    one.facts.split_unread = one.is_split && one.gpu.partitions.empty() && !one.facts.split_into_nothing;
     auto verdict = agent::healthOf(one.facts);
     one.gpu.health = verdict.health;
     one.gpu.reason = std::move(verdict.reason);
     one.gpu.is_cleared = one.facts.recovery == agent::Recovery::None;
+    const bool is_doubted = one.handle == nullptr || agent::isOut(one.facts);
+    one.gpu.counted = is_doubted ? agent::Counted::Maybe : agent::Counted::Yes;
     out.gpus.push_back(std::move(one.gpu));
   }
   std::array<char, 80> version{};
@@ -173,9 +193,8 @@ agent::Look Nvml::look() {
   }
   std::vector<NvmlGpu> gpus;
   for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) { gpus.push_back(read(index)); }
-  for (unsigned index = 0; index < gpus.size(); ++index) {
-    if (const auto known = remember(index, gpus); !known) { return tl::unexpected(known.error()); }
-  }
+  for (unsigned index = 0; index < gpus.size(); ++index) { remember(index, gpus); }
+  place(gpus);
   takeErrors();
   return hardwareOf(std::move(gpus));
 }

@@ -107,9 +107,9 @@ void readWhatItIs(const NvmlCalls& nvml, const std::string& sysfs, NvmlGpu& out)
     out.gpu.memory_mib = static_cast<std::int64_t>(older.total >> 20U);
   }
   NvmlPci pci{};
-  if (isFine(nvml, nvml.pci(out.handle, &pci), "place on the bus", out.facts)) {
-    out.gpu.pci_bus_id = busIdOf(pci);
-  }
+  const int place = nvml.pci(out.handle, &pci);
+  if (isFine(nvml, place, "place on the bus", out.facts)) { out.gpu.pci_bus_id = busIdOf(pci); }
+  out.is_off_bus = out.gpu.pci_bus_id.empty() && (place == kNvmlOk || isSilence(place));
   out.gpu.numa_node = numaOf(out.gpu.pci_bus_id, sysfs);
   unsigned numa = 0;
   if (out.gpu.numa_node < 0 && nvml.numa(out.handle, &numa) == kNvmlOk) {
@@ -223,7 +223,7 @@ agent::Partition partitionOf(const NvmlCalls& nvml, NvmlDevice handle, std::int6
 /// be" makes it unreadable.
 void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
   const auto gives_up = [&](int answer) {
-    out.partitions_unread = true;
+    out.gpu.partitions_unread = true;
     note(nvml, answer, "partitions (MIG)", out.facts);
   };
   unsigned mode = 0;
@@ -232,7 +232,8 @@ void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
   const int has_mode = nvml.mig_mode(out.handle, &mode, &pending);
   if (has_mode == kNvmlUnsupported || has_mode == kNvmlNoFunction) { return; }
   if (has_mode != kNvmlOk) { return gives_up(has_mode); }
-  if (mode != 1) { return; }
+  out.is_split = mode == 1;
+  if (!out.is_split) { return; }
   if (const int answer = nvml.max_mig(out.handle, &most); answer != kNvmlOk) { return gives_up(answer); }
   for (unsigned i = 0; i < std::min(most, kMostPartitions); ++i) {
     NvmlDevice handle = nullptr;
@@ -309,12 +310,12 @@ std::optional<agent::PairLink> linkOf(const NvmlCalls& nvml, const NvmlGpu& a, c
 NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sysfs) {
   NvmlGpu out;
   out.handle = handle;
-  out.fabric_unread = out.links_unread = out.partitions_unread = true;
+  out.fabric_unread = out.links_unread = out.gpu.partitions_unread = true;
   readWhatItIs(nvml, sysfs, out);
   if (out.facts.lost) { return out; }  // each call more may take seconds
   readHealth(nvml, out);
   if (out.facts.lost) { return out; }
-  out.fabric_unread = out.links_unread = out.partitions_unread = false;
+  out.fabric_unread = out.links_unread = out.gpu.partitions_unread = false;
   readFabric(nvml, out);
   readLinks(nvml, out);
   readPartitions(nvml, out);
@@ -332,7 +333,11 @@ void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
   text(gpu.gpu.pci_bus_id, before.gpu.pci_bus_id);
   text(gpu.gpu.compute, before.gpu.compute);
   if (gpu.gpu.memory_mib == 0) { gpu.gpu.memory_mib = before.gpu.memory_mib; }
-  if (gpu.partitions_unread) { gpu.gpu.partitions = before.gpu.partitions; }
+  if (gpu.gpu.partitions_unread) {
+    gpu.gpu.partitions = before.gpu.partitions;
+    gpu.is_split |= before.is_split;
+    gpu.gpu.partitions_unread = before.gpu.partitions_unread;
+  }
   for (agent::Partition& partition : gpu.gpu.partitions) {
     for (const agent::Partition& known : before.gpu.partitions) {
       if (known.uuid != partition.uuid) { continue; }

@@ -33,7 +33,8 @@ struct NvmlGpu {
   // What was not told, so that what was known of it goes on to count.
   bool fabric_unread = false;
   bool links_unread = false;
-  bool partitions_unread = false;
+  bool is_split = false;    // MIG is on, as far as is known
+  bool is_off_bus = false;  // it has no address: a Jetson's GPU is on no bus
 };
 
 /// Never fails: what cannot be asked is noted in the facts. `sysfs`: /sys.

@@ -194,13 +194,17 @@ INSTANTIATE_TEST_SUITE_P(
                    "cannot tell its partitions"},
         HealthCase{"MigModeForbidden", "", "fail nvmlDeviceGetMigMode 4\n", Health::Unknown,
                    "cannot tell its partitions"},
-        HealthCase{"MigCountUnreadable", "mig=1", "fail nvmlDeviceGetMaxMigDeviceCount 3\n", Health::Unknown,
-                   "cannot tell its partitions"},
+        HealthCase{"MigCountUnreadable", "mig=1", "fail nvmlDeviceGetMaxMigDeviceCount 3\n",
+                   Health::Unhealthy,
+                   "MIG is on, and its partitions cannot be read (the driver cannot tell its partitions"},
         HealthCase{"MigHandleUnreadable", "mig=1",
-                   "mig at=0 uuid=MIG-0\nfail nvmlDeviceGetMigDeviceHandleByIndex 2\n", Health::Unknown,
-                   "cannot tell its partitions"},
-        HealthCase{"MigOneWithoutAName", "mig=1", "mig at=0\n", Health::Unknown,
-                   "cannot tell its partitions"},
+                   "mig at=0 uuid=MIG-0\nfail nvmlDeviceGetMigDeviceHandleByIndex 2\n", Health::Unhealthy,
+                   "MIG is on, and its partitions cannot be read (the driver cannot tell its partitions"},
+        HealthCase{"MigOneWithoutAName", "mig=1", "mig at=0\n", Health::Unhealthy,
+                   "MIG is on, and its partitions cannot be read (the driver cannot tell its partitions"},
+        HealthCase{"MigHandleForbidden", "mig=1",
+                   "mig at=0 uuid=MIG-0\nfail nvmlDeviceGetMigDeviceHandleByIndex 4\n", Health::Unhealthy,
+                   "MIG is on, and its partitions cannot be read"},
         HealthCase{"LinksUnreadable", "links=2*switch@1", "fail nvmlDeviceGetNvLinkState 999\n",
                    Health::Unknown, "cannot tell its NVLinks"},
         HealthCase{"LostAtItsLinks", "links=2*switch@1", "fail nvmlDeviceGetNvLinkRemotePciInfo_v2 15\n",
@@ -216,18 +220,108 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"NoPermission", "", "fail nvmlDeviceGetTotalEccErrors 4\n", Health::Healthy, ""}),
     [](const auto& info) { return std::string{info.param.name}; });
 
-/// Nobody can say which ids the others have.
-TEST_F(NvmlTest, OneThatWasNeverSeenAndHasNoAddressIsAFaultOfTheLook) {
-  write(two("") + "fail nvmlDeviceGetHandleByIndex_v2 999\n");
-  EXPECT_EQ(fault(), (Fault{Fault::Kind::Failing,
-                            "the GPU driver cannot tell where its GPU 0 is on the bus, so that ids cannot be "
-                            "counted: the driver does not give it: Unknown Error (999)"}));
-  write(two(""));
+TEST_F(NvmlTest, OneThatTheDriverDoesNotGiveHidesNoOther) {
+  const std::string third = "gpu uuid=GPU-3 name=X mib=1 pci=00000000:03:00.0\n";
+  const std::string bad = "gpu uuid=GPU-2 name=X mib=1 pci=00000000:02:00.0 handle=999\n";
+  write(one("") + bad + third);
+  auto all = devices();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].gpu.health, Health::Healthy);
+  EXPECT_EQ(all[1].gpu.uuid, "GPU-3");
+  EXPECT_EQ(all[1].gpu.health, Health::Healthy);
+  EXPECT_EQ(all[2].gpu.uuid, "");
+  EXPECT_EQ(all[2].gpu.health, Health::Unknown);
+  EXPECT_EQ(all[2].gpu.reason, "the driver does not give it: Unknown Error (999)");
+  EXPECT_EQ(all[2].gpu.counted, agent::Counted::Maybe);
+  EXPECT_EQ(all[2].gpu.above, "00000000:01:00.0") << "the others come in the order of the bus";
+  write(two("") + third);
   (void)devices();
-  write(two("") + "fail nvmlDeviceGetHandleByIndex_v2 999\n");
-  const auto all = devices();
+  write(one("") + bad + third);
+  all = devices();
   EXPECT_EQ(all.at(1).gpu.uuid, "GPU-2");
   EXPECT_EQ(all.at(1).gpu.health, Health::Unknown);
+  EXPECT_EQ(all.at(1).gpu.counted, agent::Counted::Maybe);
+}
+
+TEST_F(NvmlTest, WhereTheDriverHasAnotherOrderNobodyKnowsAboveWhomItIs) {
+  write(
+      "driver 1\ngpu uuid=GPU-2 pci=00000000:02:00.0\ngpu lost=handle\ngpu uuid=GPU-1 "
+      "pci=00000000:01:00.0\n");
+  EXPECT_EQ(devices().at(2).gpu.above, "");
+}
+
+/// The kernel has what the driver cannot say.
+TEST_F(NvmlTest, OneThatWasNeverNamedIsWhereTheKernelKnowsOfOne) {
+  const auto on_bus = [&](const std::string& address, const char* vendor, const char* kind,
+                          const char* driver) {
+    const std::filesystem::path at = folder_.path("sys/bus/pci/devices/" + address);
+    std::filesystem::create_directories(at);
+    std::ofstream{at / "vendor"} << vendor << "\n";
+    std::ofstream{at / "class"} << kind << "\n";
+    if (driver != nullptr) { std::filesystem::create_symlink(driver, at / "driver"); }
+  };
+  const char* nvidia = "../../../../bus/pci/drivers/nvidia";
+  for (const char* address : {"0000:01:00.0", "0000:02:00.0", "0000:0a:00.0"}) {
+    on_bus(address, "0x10de", "0x030200", nvidia);
+  }
+  on_bus("0000:03:00.0", "0x10de", "0x030200", "../../../../bus/pci/drivers/vfio-pci");
+  on_bus("0000:04:00.0", "0x10de", "0x068000", nvidia);  // an NVSwitch
+  on_bus("0000:05:00.0", "0x1002", "0x030200", nvidia);
+  on_bus("0000:06:00.0", "0x10de", "0x030000", nullptr);
+  write("driver 1\ngpu lost=handle\n" + two("").substr(9));
+  auto all = devices();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[2].gpu.pci_bus_id, "00000000:0A:00.0");
+  EXPECT_EQ(all[2].gpu.health, Health::Unhealthy);
+  EXPECT_EQ(all[1].gpu.uuid, "GPU-2");
+  write("driver 1\ngpu lost=handle\ngpu lost=handle\n" + two("").substr(9));
+  EXPECT_EQ(devices().at(2).gpu.pci_bus_id, "") << "two are missing, and the kernel knows of one";
+}
+
+TEST_F(NvmlTest, OneThatIsOnNoBusIsAGpuAsAnyOther) {
+  for (const char* says : {"nopci=3", "nopci=13", "pci="}) {
+    write(std::string{"driver 1\ngpu uuid=GPU-orin name=Orin mib=1 "} + says + "\n");
+    const auto all = devices();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].gpu.uuid, "GPU-orin");
+    EXPECT_EQ(all[0].gpu.health, Health::Healthy) << all[0].gpu.reason;
+    EXPECT_EQ(all[0].gpu.counted, agent::Counted::Yes);
+  }
+}
+
+TEST_F(NvmlTest, OneWhosePlaceCannotBeReadSaysSo) {
+  write(one("") + "gpu uuid=GPU-2 name=X mib=1 nopci=999\n");
+  const auto all = devices();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].gpu.health, Health::Healthy);
+  EXPECT_EQ(all[1].gpu.reason, "the driver cannot tell its place on the bus: Unknown Error (999)");
+}
+
+TEST_F(NvmlTest, OneThatIsLostMayBeCountedOrNot) {
+  for (const char* how : {"lost=1", "lost=real", "lost=handle"}) {
+    write(two(""));
+    (void)devices();
+    write("driver 1\ngpu uuid=GPU-1 name=X mib=1 pci=00000000:01:00.0 " + std::string{how} +
+          "\ngpu uuid=GPU-2 name=X mib=1 pci=00000000:02:00.0\n");
+    const auto all = devices();
+    EXPECT_EQ(all.at(0).gpu.uuid, "GPU-1") << how;
+    EXPECT_EQ(all.at(0).gpu.counted, agent::Counted::Maybe) << how;
+    EXPECT_EQ(all.at(1).gpu.counted, agent::Counted::Yes) << how;
+  }
+  write(one("") + "xid 0 79\n");
+  EXPECT_EQ(devices().at(0).gpu.counted, agent::Counted::Maybe);
+  write(one("") + "fail nvmlDeviceGetTotalEccErrors 16\n");
+  EXPECT_EQ(devices().at(0).gpu.counted, agent::Counted::Maybe) << "it wants to be reset";
+}
+
+/// It was read once, and so it is known: whatever fails later.
+TEST_F(NvmlTest, OneThatIsKnownToBeSplitStaysSo) {
+  write(one("mig=1") + "mig at=0 uuid=MIG-0\nfail nvmlDeviceGetMigDeviceHandleByIndex 4\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+  write(one("mig=1") + "fail nvmlDeviceGetMigMode 999\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+  write(one("mig=1") + "mig at=0 uuid=MIG-0\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Healthy);
 }
 
 /// As drivers do it: a GPU that fell off the bus still has its name, and nothing else.

@@ -50,6 +50,12 @@ std::string nameOf(const std::string& said, const std::string& arch) {
   return is_name || arch.empty() ? said : "AMD " + arch;
 }
 
+/// Then it is known of one whose place is not.
+bool isOneArch(const std::vector<KfdGpu>& known) {
+  return !known.empty() && std::all_of(known.begin(), known.end(),
+                                       [&](const KfdGpu& gpu) { return gpu.arch == known.front().arch; });
+}
+
 }  // namespace
 
 Rocm::Rocm(Options options) : options_{std::move(options)} {}
@@ -77,19 +83,22 @@ tl::expected<void, Fault> Rocm::load() {
   return noAmdGpu(why + "; install ROCm's rocm_smi on the node, or name it by --rocm-library");
 }
 
-tl::expected<agent::Gpu, Fault> Rocm::read(std::uint32_t index, const std::vector<KfdGpu>& known) {
-  std::uint64_t packed = 0;
-  if (const int answer = calls_->pci_id(index, &packed); answer != kRocmOk) {
-    return amdDriverFails(fmt::format("AMD's driver cannot tell where its GPU {} is on the bus: {}", index,
-                                      calls_->text(answer)));
-  }
-  const Address address{packed};
+agent::Gpu Rocm::read(std::uint32_t index, const std::vector<KfdGpu>& known) {
   agent::Gpu out;
   out.vendor = agent::Vendor::Amd;
-  out.pci_bus_id = address.busId();
-  const auto kfd =
-      std::find_if(known.begin(), known.end(), [&](const KfdGpu& gpu) { return address.isAt(gpu); });
-  if (kfd != known.end()) { out.compute = kfd->arch; }
+  std::uint64_t packed = 0;
+  if (const int answer = calls_->pci_id(index, &packed); answer == kRocmOk) {
+    const Address address{packed};
+    out.pci_bus_id = address.busId();
+    const auto kfd =
+        std::find_if(known.begin(), known.end(), [&](const KfdGpu& gpu) { return address.isAt(gpu); });
+    if (kfd != known.end()) { out.compute = kfd->arch; }
+  } else {
+    out.health = model::Health::Unknown;
+    out.reason = fmt::format("AMD's driver cannot tell where its GPU {} is on the bus: {}", index,
+                             calls_->text(answer));
+    if (isOneArch(known)) { out.compute = known.front().arch; }
+  }
   std::array<char, 256> name{};
   const bool has_name = calls_->name(index, name.data(), name.size() - 1) == kRocmOk;
   out.model = nameOf(has_name ? textOf(name) : "", out.compute);
@@ -115,9 +124,7 @@ agent::Look Rocm::readAll(const std::vector<KfdGpu>& known) {
   }
   agent::Hardware out;
   for (std::uint32_t index = 0; index < std::min(count, kMostGpus); ++index) {
-    auto gpu = read(index, known);
-    if (!gpu) { return tl::unexpected(std::move(gpu).error()); }
-    out.gpus.push_back(*std::move(gpu));
+    out.gpus.push_back(read(index, known));
   }
   out.driver_version = driverVersion();
   return out;

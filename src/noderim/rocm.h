@@ -3,8 +3,8 @@
 //
 // What is called are functions that rocm_smi of ROCm 5 to 7 has
 // (https://rocm.docs.amd.com/projects/rocm_smi_lib); for which code a GPU is says the kernel.
-// Each look begins and leaves rocm_smi, which lists GPUs when it begins only. That it cannot tell where one
-// is on the bus is a Fault of the whole look; what else it cannot tell of a GPU is left unsaid.
+// Each look begins and leaves rocm_smi, which lists GPUs when it begins only. What it cannot tell of a GPU is
+// left unsaid; one that cannot say where it is on the bus is Unknown, and takes no other one away.
 // A GPU that is split into partitions is as many GPUs, at addresses that differ in their last digit.
 // Health, memory errors and links are not asked for: no GPU of AMD's is given to pods here.
 #pragma once
@@ -35,8 +35,7 @@ class Rocm final : public GpuSource {
  private:
   [[nodiscard]] tl::expected<void, agent::Fault> load();
   [[nodiscard]] agent::Look readAll(const std::vector<KfdGpu>& known);
-  [[nodiscard]] tl::expected<agent::Gpu, agent::Fault> read(std::uint32_t index,
-                                                            const std::vector<KfdGpu>& known);
+  [[nodiscard]] agent::Gpu read(std::uint32_t index, const std::vector<KfdGpu>& known);
   [[nodiscard]] std::string driverVersion() const;
 
   const Options options_;

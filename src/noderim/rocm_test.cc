@@ -172,15 +172,35 @@ TEST_P(RocmCallFails, IsAFaultOrLeavesUnsaid) {
   write(one());
   EXPECT_EQ(gpus().size(), 1U) << "and it goes on as before";
 }
-INSTANTIATE_TEST_SUITE_P(
-    Table, RocmCallFails,
-    ::testing::Values(
-        CallCase{"rsmi_init", "AMD's driver cannot be used: "},
-        CallCase{"rsmi_num_monitor_devices", "AMD's driver cannot tell how many GPUs there are: "},
-        CallCase{"rsmi_dev_pci_id_get", "AMD's driver cannot tell where its GPU 0 is on the bus: "},
-        CallCase{"rsmi_dev_unique_id_get", nullptr}, CallCase{"rsmi_dev_memory_total_get", nullptr},
-        CallCase{"rsmi_dev_name_get", nullptr}, CallCase{"rsmi_version_str_get", nullptr}),
-    [](const auto& info) { return std::string{info.param.call}; });
+INSTANTIATE_TEST_SUITE_P(Table, RocmCallFails,
+                         ::testing::Values(CallCase{"rsmi_init", "AMD's driver cannot be used: "},
+                                           CallCase{"rsmi_num_monitor_devices",
+                                                    "AMD's driver cannot tell how many GPUs there are: "},
+                                           CallCase{"rsmi_dev_unique_id_get", nullptr},
+                                           CallCase{"rsmi_dev_memory_total_get", nullptr},
+                                           CallCase{"rsmi_dev_name_get", nullptr},
+                                           CallCase{"rsmi_version_str_get", nullptr}),
+                         [](const auto& info) { return std::string{info.param.call}; });
+
+/// For each status of the call: the other one is as it was.
+TEST_F(RocmTest, OneThatCannotSayWhereItIsHidesNoOther) {
+  kernel(1, 90010, 0xC1);
+  kernel(2, 90010, 0xC2);
+  for (const unsigned code : kCodes) {
+    write(one() + "gpu pci=0000:c2:00.0 id=2 name=Y mib=1 nopci=" + std::to_string(code) + "\n");
+    const auto all = gpus();
+    ASSERT_EQ(all.size(), 2U) << code;
+    EXPECT_EQ(all[0].health, model::Health::Healthy) << code;
+    EXPECT_EQ(all[0].pci_bus_id, "00000000:C1:00.0") << code;
+    EXPECT_EQ(all[1].health, model::Health::Unknown) << code;
+    EXPECT_TRUE(all[1].reason.starts_with("AMD's driver cannot tell where its GPU 1 is on the bus: "))
+        << code;
+    EXPECT_EQ(all[1].pci_bus_id, "") << code;
+    EXPECT_EQ(all[1].compute, "gfx90a") << "all that the kernel lists are of it";
+  }
+  kernel(3, 90402, 0xC3);
+  EXPECT_EQ(gpus().at(1).compute, "") << "it may be either";
+}
 
 // ---- the driver as a whole
 

@@ -40,7 +40,8 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   c_.warnings.forget(uid);
   bound_leases_.forget(uid);
   device_health_.forget(uid);
-  extender_pods_.forget(uid);
+  asked_binds_.forget(uid);
+  contradictions_.forget(uid);
   nominator_.forget(uid);
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
@@ -63,6 +64,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   nominator_.forget(pod.uid);
   if (!binder_.bound(pod)) { return; }
   pending_.over(pod.uid, false);
+  contradictions_.see(pod);
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.
   if (GS_MUTANT(DropsOthersLeases)) {
@@ -94,11 +96,11 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (!c_.ours(pod) && !GS_MUTANT(DropsOthersLeases)) { return; }
   if (!c_.cache().leasesOf(pod.uid).empty()) {
     if (!pending_.mayTry(pod.uid)) { return; }
-    if (!c_.places(pod)) { return extender_pods_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
+    if (!c_.places(pod)) { return asked_binds_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
   } else if (pod.deleting || !leadership_.taking() || !isOurTurn(pod)) {
     pending_.dequeue(pod.uid);
-    extender_pods_.forget(pod.uid);
+    asked_binds_.forget(pod.uid);
   } else {
     placer_.enqueue(pod);
   }

@@ -16,8 +16,8 @@ using kapi::Kind;
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr int kSweepStep = 256;          // pods reconciled per event
 constexpr std::size_t kComplaints = 20;  // lines of a sweep about leases
-constexpr int kReconcilesPerTurn = 512;  // of those that something changed for
-constexpr int kDecisionsPerTurn = 256;
+constexpr int kReconcilesPerTurn = 256;  // of those that something changed for
+constexpr int kDecisionsPerTurn = 96;    // one is a lease to be written, and more
 
 std::vector<engine::Informers::Source> watched(const Config& config) {
   std::vector<engine::Informers::Source> sources{
@@ -52,10 +52,13 @@ Scheduler::Scheduler(Config config, Rng rng)
       leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
+      contradictions_{c_},
       claim_warnings_{c_},
-      nominator_{c_},
-      extender_pods_{c_,
-                     {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_, node_caches_}},
+      holds_{c_},
+      nominator_{c_, holds_},
+      asked_binds_{c_, {leadership_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
+      extender_pods_{c_, {pending_, binder_, nominator_, holds_, asked_binds_, node_caches_}},
+      extender_preemption_{c_, pending_},
       placer_{c_,
               {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
                nominator_}} {
@@ -163,6 +166,7 @@ void Scheduler::lose() {
 
 void Scheduler::dropUnderWay() {
   c_.parts.reset();
+  extender_preemption_.reset();
   slots_.reset();
   c_.engine.unblockDevices();  // whoever decides next finds them anew
   c_.warnings.reset();
@@ -222,6 +226,7 @@ void Scheduler::tick() {
   if (!leadership_.leads()) { return; }
   c_.reconciles.moveDue(c_.now.mono);
   c_.parts.tick(c_.now, c_.out);
+  extender_preemption_.tick();
   if (leadership_.taking() && next_sweep_ <= c_.now.mono && !c_.reconciles.sweeping()) {
     beginSweep();
     unschedulable_.refresh(true);
@@ -314,12 +319,14 @@ void Scheduler::work() {
     if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
   for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
+  asked_binds_.settle();
   extender_pods_.settle();
   unschedulable_.tellSome();
   blocked_.pump();
   for (const auto& claim : c_.engine.takeTouchedClaims()) { claimTouched(claim); }
   pending_.pump([this](const model::Uid& uid) { return podWriteOpen(uid); });
   claim_warnings_.pump();
+  contradictions_.pump();
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
   queue_sizes_.unschedulable += pending_.blocked();
@@ -335,13 +342,14 @@ void Scheduler::wakeAtNextDue() {
   sooner(leadership_.nextDue());
   if (leadership_.leads()) {
     sooner(c_.parts.nextDue());
+    sooner(extender_preemption_.nextDue());
     sooner(c_.reconciles.nextDue());
     if (leadership_.taking()) {
       sooner(placer_.nextDue());
       sooner(next_sweep_);  // equivalent: the record wakes it as often
     }
     const bool more = c_.reconciles.sweeping() || !c_.reconciles.empty() || unschedulable_.hasUntold() ||
-                      (leadership_.taking() && placer_.hasMore());
+                      contradictions_.hasMore() || (leadership_.taking() && placer_.hasMore());
     if (more) { sooner(c_.now.mono); }
   }
   if (due) { c_.out.emplace_back(kapi::Wake{std::max(*due, c_.now.mono)}); }
@@ -356,8 +364,9 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + nominator_.size() + extender_pods_.size() + bound_leases_.failing() +
-         device_health_.size();
+         probes_.size() + nominator_.size() + holds_.size() + asked_binds_.size() +
+         extender_preemption_.size() + bound_leases_.failing() + device_health_.size() +
+         contradictions_.size();
 }
 
 std::string Scheduler::answersNobodyBecause() const {
@@ -382,6 +391,10 @@ Readiness Scheduler::readiness() const {
   if (bound_leases_.failing() > 0) {  // others are placed all the same
     r.checks.emplace_back("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
                                                        bound_leases_.failing(), bound_leases_.oneFailure()));
+  }
+  if (const auto example = contradictions_.example(); !example.empty()) {  // nor does this keep others
+    r.checks.emplace_back("contradictions", fmt::format("{} facts about GPUs contradict others: {}",
+                                                        contradictions_.size(), example));
   }
   if (leadership_.recovering()) {
     if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {

@@ -28,6 +28,7 @@
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
 #include "scheduler/extender_pods.h"
+#include "scheduler/extender_preemption.h"
 #include "scheduler/leases/blocked_devices.h"
 #include "scheduler/leases/bound_leases.h"
 #include "scheduler/leases/gone_proofs.h"
@@ -35,11 +36,14 @@
 #include "scheduler/pending/pending_pods.h"
 #include "scheduler/pending/probes.h"
 #include "scheduler/pending/unschedulable.h"
+#include "scheduler/placing/asked_binds.h"
 #include "scheduler/placing/binder.h"
+#include "scheduler/placing/holds.h"
 #include "scheduler/placing/leftovers.h"
 #include "scheduler/placing/nominator.h"
 #include "scheduler/placing/placer.h"
 #include "scheduler/report/claim_warnings.h"
+#include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
 #include "scheduler/report/status_revision.h"
 #include "scheduler/term/leadership.h"
@@ -76,7 +80,13 @@ class Scheduler {
     c_.now = now;
     return extender_pods_;
   }
-  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
+  [[nodiscard]] ExtenderPreemption& extenderPreemption(Now now) {
+    c_.now = now;
+    return extender_preemption_;
+  }
+  /// For its answers.
+  [[nodiscard]] ExtenderPreemption& extenderPreemption() { return extender_preemption_; }
+  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return asked_binds_.takeAnswers(); }
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
@@ -101,6 +111,8 @@ class Scheduler {
   [[nodiscard]] std::size_t gated() const { return pending_.gated(); }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return bound_leases_.failing(); }
+  /// Facts about GPUs that contradict each other; none while it does not lead.
+  [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   /// How often leases or their ids were looked at, pods reconciled, and waiting pods told why: what they
   /// cost, without a clock.
   struct Work {
@@ -161,9 +173,13 @@ class Scheduler {
   Leftovers leftovers_;
   BlockedDevices blocked_;
   DeviceHealth device_health_;
+  Contradictions contradictions_;
   ClaimWarnings claim_warnings_;
+  Holds holds_;
   Nominator nominator_;
+  AskedBinds asked_binds_;
   ExtenderPods extender_pods_;
+  ExtenderPreemption extender_preemption_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

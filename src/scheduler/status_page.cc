@@ -18,7 +18,7 @@ constexpr std::size_t kHeld = 3;
 constexpr std::size_t kUnhealthy = 4;
 
 std::size_t stateOf(const sched::DeviceState& device) {
-  if (device.facts.health == model::Health::Unhealthy) { return kUnhealthy; }
+  if (device.twice || device.facts.health == model::Health::Unhealthy) { return kUnhealthy; }
   switch (device.use()) {
     case sched::DeviceUse::Free: return device.listed ? kFree : kGone;
     case sched::DeviceUse::Held: return kHeld;
@@ -45,6 +45,13 @@ std::string stateMetrics(const Scheduler& scheduler) {
                  "# HELP {0} Leases of running pods that are missing and cannot be written.\n# TYPE {0} "
                  "gauge\n{0} {1}\n",
                  kLeaseRepairsFailing, scheduler.leaseRepairsFailing());
+  fmt::format_to(add, "# HELP {0} Facts about GPUs that contradict each other, by kind.\n# TYPE {0} gauge\n",
+                 kContradictions);
+  const auto contradictions = scheduler.contradictions().counts();
+  for (std::size_t i = 0; i < contradictions.size(); ++i) {
+    fmt::format_to(add, "{}{{kind=\"{}\"}} {}\n", kContradictions,
+                   Contradictions::nameOf(static_cast<Contradictions::Kind>(i)), contradictions.at(i));
+  }
   fmt::format_to(add, "# HELP {0} GPUs by node and state.\n# TYPE {0} gauge\n", kDevices);
   const sched::Ledger& ledger = scheduler.engine().ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {

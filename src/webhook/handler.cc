@@ -22,12 +22,18 @@ bool isPod(const Review& review) {
 
 }  // namespace
 
-Verdict Handler::decide(bool mutates, const Review& review) const {
-  if (mutates && isPod(review)) {
-    const bool comes = review.operation == "CREATE" || review.operation.empty();  // env never changes later
-    return comes && review.subresource.empty() ? mutatePod(review.object, review.ns, rules_, limit_of_)
-                                               : Verdict{};
+/// The env of a container never changes later; containers may come later.
+Verdict Handler::decidePod(const Review& review) const {
+  if (review.subresource == "ephemeralcontainers" && review.operation == "UPDATE") {
+    return mutateLateContainers(review.object, review.old_object, rules_);
   }
+  const bool comes = review.operation == "CREATE" || review.operation.empty();
+  return comes && review.subresource.empty() ? mutatePod(review.object, review.ns, rules_, limit_of_)
+                                             : Verdict{};
+}
+
+Verdict Handler::decide(bool mutates, const Review& review) const {
+  if (mutates && isPod(review)) { return decidePod(review); }
   return !mutates && review.kind == "GpuClaim" && review.group == "gpu.scheduling" ? checkClaim(review)
                                                                                    : Verdict{};
 }

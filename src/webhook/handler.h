@@ -23,6 +23,7 @@ class Handler {
   [[nodiscard]] admission::Served answer(const net::Request& request) const;
 
  private:
+  [[nodiscard]] admission::Verdict decidePod(const admission::Review& review) const;
   [[nodiscard]] admission::Verdict decide(bool mutates, const admission::Review& review) const;
 
   PodRules rules_;

@@ -58,7 +58,7 @@ TEST(WebhookHandler, AnswersInTheVersionThatItIsAskedIn) {
 }
 
 TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
-  // The map scheduler's worked example, byte for byte.
+  // The map scheduler's worked example, but that what is added stands first.
   const std::string asked =
       R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"r-9",)"
       R"("object":{"metadata":)"
@@ -77,7 +77,7 @@ TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
   EXPECT_EQ(decodeBase64(response["patch"].str()),
             R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
             R"("value":"0,1,2"}]},)"
-            R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"({"op":"add","path":"/spec/containers/1/env/0","value":{"name":"CUDA_VISIBLE_DEVICES",)"
             R"("value":"0,1,2"}},)"
             R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
   const auto with = [&](const std::string& old, const std::string& text) {
@@ -153,6 +153,29 @@ TEST(WebhookHandler, OtherKindsAndOperationsAreAllowed) {
   EXPECT_TRUE(allowed("/validate", R"({"group":"gpu.scheduling","kind":"GpuClaim"})",
                       R"(,"operation":"UPDATE","subResource":"status")"));
   EXPECT_FALSE(allowed("/mutate", R"({"group":"","kind":"Pod"})", ""));
+}
+
+TEST(WebhookHandler, AContainerThatComesLaterIsTold) {
+  const auto review = [](const char* operation, const char* subresource) {
+    return post("/mutate",
+                R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)"
+                R"("kind":{"group":"","kind":"Pod"},"operation":")" +
+                    std::string{operation} + R"(","subResource":")" + subresource +
+                    R"(","object":{"metadata":{"annotations":{"gpu.scheduling/claim":"c"}},)"
+                    R"("spec":{"schedulerName":"gpu-scheduler","containers":[{}],)"
+                    R"("ephemeralContainers":[{"name":"a"},{"name":"b"}]}},"oldObject":{"spec":)"
+                    R"({"containers":[{}],"ephemeralContainers":[{"name":"a"}]}}}})");
+  };
+  const auto served = review("UPDATE", "ephemeralcontainers");
+  EXPECT_EQ(served.result, "patched");
+  const auto patch = decodeBase64(responseOf(served)["patch"].str());
+  ASSERT_TRUE(patch.has_value());
+  EXPECT_NE(patch->find("/spec/ephemeralContainers/1/env"), std::string::npos) << *patch;
+  EXPECT_EQ(patch->find("/spec/ephemeralContainers/0"), std::string::npos) << *patch;
+  EXPECT_EQ(patch->find("/spec/containers"), std::string::npos) << *patch;
+  EXPECT_EQ(review("DELETE", "ephemeralcontainers").result, "allowed");
+  EXPECT_EQ(review("UPDATE", "status").result, "allowed");
+  EXPECT_EQ(review("UPDATE", "").result, "allowed");
 }
 
 TEST(WebhookHandler, AClaimThatNobodyCouldBePlacedByIsDenied) {

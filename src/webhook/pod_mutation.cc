@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "admission/json_patch.h"
@@ -24,84 +25,176 @@ constexpr const char* kGpuPath = "nvidia.com~1gpu";  // as a JSON pointer writes
 
 constexpr std::size_t kMostContainers = 1'000;
 
-/// What the entry CUDA_VISIBLE_DEVICES is to be.
+/// Variables by which a container is shown some of its node's GPUs, which it then counts from 0.
+constexpr std::array kPickers{"NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                              "GPU_DEVICE_ORDINAL"};
+
+/// An entry of env as it is to be.
 class Entry {
  public:
-  [[nodiscard]] static Entry literal(std::string_view value) {
-    return Entry{Object{{"name", kVisible}, {"value", value}}, true};
+  [[nodiscard]] static Entry literal(const char* name, std::string_view value) {
+    return Entry{Object{{"name", name}, {"value", value}}};
   }
   [[nodiscard]] static Entry reference() {
     const std::string path = model::toldPath();
-    return Entry{Object{{"name", kVisible}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}}}},
-                 false};
+    return Entry{
+        Object{{"name", kVisible}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}}}}};
   }
   [[nodiscard]] const Value& value() const { return value_; }
-  /// Its value alone can take the place of the one that is there.
-  [[nodiscard]] bool fitsInto(const View& old) const {
-    return is_literal_ && old.find("value") && !old.find("valueFrom");
-  }
-  [[nodiscard]] bool is(const View& old) const {
-    if (is_literal_) {
+  [[nodiscard]] std::string_view name() const { return value_["name"].str(); }
+  /// It says the same, under whatever name.
+  [[nodiscard]] bool saysAs(const View& other) const {
+    if (!value_.find("valueFrom")) {
       // A server leaves an empty value out.
-      const bool has_value = old["value"].isString() || !old.find("value");
-      return has_value && old["value"].str() == value_["value"].str() && !old.find("valueFrom");
+      const bool has_value = other["value"].isString() || !other.find("value");
+      return has_value && other["value"].str() == value_["value"].str() && !other.find("valueFrom");
     }
     // A server adds apiVersion to a fieldRef.
-    return old["valueFrom"]["fieldRef"]["fieldPath"].str() ==
+    return other["valueFrom"]["fieldRef"]["fieldPath"].str() ==
                value_["valueFrom"]["fieldRef"]["fieldPath"].str() &&
-           !old.find("value");
+           !other.find("value");
   }
 
  private:
-  Entry(Object value, bool is_literal) : value_{std::move(value)}, is_literal_{is_literal} {}
+  explicit Entry(Object value) : value_{std::move(value)} {}
   Value value_;
-  bool is_literal_;
 };
+using Entries = std::vector<Entry>;
 
-Value orderEntry(const std::string& order) { return Object{{"name", kOrder}, {"value", order}}; }
+Entries entriesOf(Entry visible, const std::string& order) {
+  Entries out{std::move(visible)};
+  if (!order.empty()) { out.push_back(Entry::literal(kOrder, order)); }
+  return out;
+}
 
-void injectInto(JsonPatch& patch, const std::string& container_path, const View& container,
-                const Entry& entry, const std::string& order) {
-  const std::string env_path = container_path + "/env";
-  const View env = container["env"];
-  std::vector<std::size_t> visible;  // where it stands
-  bool has_order = order.empty();
+/// What stands at `path` under the name of `wanted` says what that says.
+void putRight(JsonPatch& patch, const std::string& path, const View& old, const Entry& wanted) {
+  if (wanted.saysAs(old)) { return; }
+  if (wanted.value().find("value") && old.find("value") && !old.find("valueFrom")) {
+    return patch.replace(path + "/value", wanted.value()["value"]);
+  }
+  patch.replace(path, wanted.value());
+}
+
+/// `first` become the first entries of the container's env, and the only ones of their names.
+void injectInto(JsonPatch& patch, const std::string& env_path, const View& env, const Entries& first) {
+  if (env.items().size() == 0) {
+    json::Array all;
+    for (const Entry& entry : first) { all.push_back(entry.value()); }
+    return patch.add(env_path, std::move(all));
+  }
+  std::size_t right = 0;           // of `first`, these stand as they should
+  std::vector<std::size_t> to_go;  // others of their names
   std::size_t at = 0;
   for (const View e : env.items()) {
     const std::string_view name = e["name"].str();
-    if (name == kVisible) { visible.push_back(at); }
-    has_order = has_order || name == kOrder;
+    if (at == right && right < first.size() && name == first[right].name()) {
+      putRight(patch, fmt::format("{}/{}", env_path, at), e, first[right++]);
+    } else if (std::any_of(first.begin(), first.end(), [&](const Entry& f) { return name == f.name(); })) {
+      to_go.push_back(at);
+    }
     ++at;
   }
-  if (at == 0) {
-    json::Array all{entry.value()};
-    if (!has_order) { all.push_back(orderEntry(order)); }
-    return patch.add(env_path, std::move(all));
+  for (auto i = to_go.rbegin(); i != to_go.rend(); ++i) { patch.remove(fmt::format("{}/{}", env_path, *i)); }
+  for (; right < first.size(); ++right) {
+    patch.add(fmt::format("{}/{}", env_path, right), first[right].value());
   }
-  if (visible.empty()) {
-    patch.add(env_path + "/-", entry.value());
-  } else if (const View old = env.at(visible.front()); !entry.is(old)) {
-    const std::string path = fmt::format("{}/{}", env_path, visible.front());
-    if (entry.fitsInto(old)) {
-      patch.replace(path + "/value", entry.value()["value"]);
-    } else {
-      patch.replace(path, entry.value());
-    }
-  }
-  for (std::size_t i = visible.size(); i > 1; --i) {
-    patch.remove(fmt::format("{}/{}", env_path, visible[i - 1]));
-  }
-  if (!has_order) { patch.add(env_path + "/-", orderEntry(order)); }
 }
 
-void injectIntoAll(JsonPatch& patch, const View& pod, const Entry& entry, const std::string& order) {
-  for (const char* list : {"initContainers", "containers"}) {
-    std::size_t i = 0;
-    for (const View container : pod["spec"][list].items()) {
-      injectInto(patch, fmt::format("/spec/{}/{}", list, i++), container, entry, order);
+/// Of several entries of a name the last counts; null: there is none.
+View lastOf(const View& env, std::string_view name) {
+  View out;
+  for (const View e : env.items()) {
+    if (e["name"].str() == name) { out = e; }
+  }
+  return out;
+}
+
+/// The API server cuts warnings off.
+std::string_view shown(std::string_view text) { return utf8Prefix(text, 63); }
+
+/// "container a", "container a and 2 more": the first of those that do something, and how many more.
+class Doers {
+ public:
+  void add(const View& container, std::string what) {
+    if (count_++ > 0) { return; }
+    first_ = shown(container["name"].str());
+    what_ = std::move(what);
+  }
+  [[nodiscard]] bool any() const { return count_ > 0; }
+  [[nodiscard]] std::string text() const {
+    const char* verb = count_ > 1 ? "set" : "sets";
+    const std::string more = count_ > 1 ? fmt::format(" and {} more", count_ - 1) : "";
+    return fmt::format("container {}{} {} {}", first_, more, verb, what_);
+  }
+
+ private:
+  std::string first_;
+  std::string what_;  // of the first
+  std::size_t count_ = 0;
+};
+
+/// `NAME="value"`, `NAME by valueFrom`
+std::string setting(const View& entry) {
+  const std::string_view name = entry["name"].str();
+  return entry.find("valueFrom") ? fmt::format("{} by valueFrom", name)
+                                 : fmt::format("{}=\"{}\"", name, utf8Prefix(entry["value"].str(), 16));
+}
+
+/// It may have the container see other GPUs than those that `told` names.
+bool picks(const View& entry, const Entry& told) {
+  if (!entry.isObject() || told.saysAs(entry)) { return false; }
+  if (entry.find("valueFrom")) { return true; }
+  const std::string_view value = entry["value"].str();
+  constexpr std::array kHarmless{"", "all", "none", "void", "$(CUDA_VISIBLE_DEVICES)"};
+  return std::find(kHarmless.begin(), kHarmless.end(), value) == kHarmless.end();
+}
+
+/// The containers of a pod are told their GPUs, one after the other.
+class Injection {
+ public:
+  Injection(Entry visible, const PodRules& rules)
+      : rules_{rules}, first_{entriesOf(std::move(visible), rules.device_order)} {}
+
+  void into(const char* list, std::size_t index, const View& container) {
+    const View env = container["env"];
+    injectInto(patch, fmt::format("/spec/{}/{}/env", list, index), env, first_);
+    const View order = lastOf(env, kOrder);
+    if (first_.size() > 1 && order.isObject() && !first_.back().saysAs(order)) {
+      orders_.add(container, setting(order));
+    }
+    for (const char* name : kPickers) {
+      if (picks(lastOf(env, name), first_.front())) {
+        pickers_.add(container, name);
+        break;
+      }
     }
   }
-}
+  [[nodiscard]] std::vector<std::string> warnings() const {
+    std::vector<std::string> out;
+    if (orders_.any()) {
+      out.push_back(
+          fmt::format("{}, replaced by \"{}\": ids in {} are of that order, and would mean other "
+                      "pods' GPUs; leave it out",
+                      orders_.text(), utf8Prefix(rules_.device_order, 16), kVisible));
+    }
+    if (pickers_.any()) {
+      out.push_back(
+          fmt::format("{}: the GPUs that it shows are counted from 0, so the ids in {} may mean "
+                      "other pods' GPUs; leave it out",
+                      pickers_.text(), kVisible));
+    }
+    return out;
+  }
+
+  JsonPatch patch;
+
+ private:
+  const PodRules& rules_;
+  Entries first_;
+  Doers orders_;
+  Doers pickers_;
+};
 
 bool asksForGpus(const View& pod) {
   for (const char* list : {"initContainers", "containers"}) {
@@ -130,9 +223,6 @@ void limitTo(JsonPatch& patch, const View& pod, std::int64_t count) {
   }
 }
 
-/// The API server cuts warnings off.
-std::string_view shown(std::string_view text) { return utf8Prefix(text, 63); }
-
 std::size_t containersOf(const View& pod) {
   return pod["spec"]["initContainers"].items().size() + pod["spec"]["containers"].items().size();
 }
@@ -151,15 +241,13 @@ std::optional<std::string> mappedGpus(const View& pod, std::string_view map) {
   return std::move(entry->gpus);
 }
 
-}  // namespace
-
-admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules,
-                             const LimitOf& limit_of) {
-  admission::Verdict out;
+/// What its containers are told; nullopt: they are left as they are, and `out` says why where nobody else
+/// does.
+std::optional<Entry> toldOf(const View& pod, const PodRules& rules, admission::Verdict& out) {
   const View annotations = pod["metadata"]["annotations"];
   const auto claim = annotations.find(model::kClaimKey);
   const auto map = annotations.find(model::kMapKey);
-  if (!claim && !map) { return out; }
+  if (!claim && !map) { return std::nullopt; }
   const std::string_view scheduler = pod["spec"]["schedulerName"].str();
   if (rules.schedulers.find(scheduler) == rules.schedulers.end()) {
     if (claim) {
@@ -168,36 +256,69 @@ admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRule
                       "has '{}', so it gets no GPUs by its claim",
                       model::kClaimKey, *rules.schedulers.begin(), shown(scheduler)));
     }
-    return out;
+    return std::nullopt;
   }
   if (claim && map) {
     out.warnings.push_back(
         fmt::format("the pod asks for GPUs by annotation {} and by annotation {}: it gets none; delete it "
                     "and create it again without one of them",
                     model::kClaimKey, model::kMapKey));
-    return out;
+    return std::nullopt;
   }
   const std::size_t containers = containersOf(pod);
   if (containers > kMostContainers) {
     out.warnings.push_back(tooMuch(fmt::format("{} containers, more than {}", containers, kMostContainers)));
-    return out;
+    return std::nullopt;
   }
-  JsonPatch patch;
-  if (claim) {
-    injectIntoAll(patch, pod, Entry::reference(), rules.device_order);
-    const auto count = limit_of ? limit_of(ns, claim->str()) : std::nullopt;
-    if (count) { limitTo(patch, pod, *count); }
-  } else {
-    const auto gpus = mappedGpus(pod, map->str());
-    if (!gpus) { return out; }  // why it waits, its scheduler says
-    injectIntoAll(patch, pod, Entry::literal(*gpus), rules.device_order);
-  }
-  if (patch.isTooLong()) {
+  if (claim) { return Entry::reference(); }
+  const auto gpus = mappedGpus(pod, map->str());
+  return gpus ? std::optional{Entry::literal(kVisible, *gpus)}
+              : std::nullopt;  // why it waits, its scheduler says
+}
+
+void finish(Injection&& injection, admission::Verdict& out) {
+  if (injection.patch.isTooLong()) {
     out.warnings.push_back(
         tooMuch(fmt::format("entries of env that take more than {} bytes to put right", JsonPatch::kMost)));
-    return out;
+    return;
   }
-  out.patch = std::move(patch).text();
+  out.warnings = injection.warnings();
+  out.patch = std::move(injection.patch).text();
+}
+
+}  // namespace
+
+admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules,
+                             const LimitOf& limit_of) {
+  admission::Verdict out;
+  auto told = toldOf(pod, rules, out);
+  if (!told) { return out; }
+  Injection injection{*std::move(told), rules};
+  for (const char* list : {"initContainers", "containers"}) {
+    std::size_t i = 0;
+    for (const View container : pod["spec"][list].items()) { injection.into(list, i++, container); }
+  }
+  const auto claim = pod["metadata"]["annotations"].find(model::kClaimKey);
+  const auto count = claim && limit_of ? limit_of(ns, claim->str()) : std::nullopt;
+  if (count) { limitTo(injection.patch, pod, *count); }
+  finish(std::move(injection), out);
+  return out;
+}
+
+admission::Verdict mutateLateContainers(const View& pod, const View& old, const PodRules& rules) {
+  admission::Verdict out;
+  auto told = toldOf(pod, rules, out);
+  if (!told) { return {}; }  // what is odd about the pod was said when it was created
+  constexpr const char* kList = "ephemeralContainers";
+  std::set<std::string_view> there;
+  for (const View container : old["spec"][kList].items()) { there.insert(container["name"].str()); }
+  Injection injection{*std::move(told), rules};
+  std::size_t i = 0;
+  for (const View container : pod["spec"][kList].items()) {
+    if (!there.contains(container["name"].str())) { injection.into(kList, i, container); }
+    ++i;
+  }
+  finish(std::move(injection), out);
   return out;
 }
 

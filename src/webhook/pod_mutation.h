@@ -6,11 +6,15 @@
 //                           starts the container
 //   gpu-scheduling-map      says itself which GPUs the pod gets: they are written as they stand there
 //
-// CUDA_DEVICE_ORDER is set besides, unless the user has set it: ids count GPUs by PCI address, and CUDA would
-// number the fastest first. A value of CUDA_VISIBLE_DEVICES that the user wrote is replaced, in its place;
-// later ones of the name are removed, for the last would count. All other entries stay in their order.
-// Containers, init containers and sidecars alike. What is right already is left alone: a second pass changes
-// nothing. Pods of other schedulers are not touched; one that has our annotation is warned.
+// CUDA_DEVICE_ORDER is set besides: ids count GPUs by PCI address, and CUDA would number the fastest first.
+//
+// Both stand first in env, in this order, so that the container's own variables may refer to them; those stay
+// in their order. Entries of the two names that stand elsewhere, or say something else, go. Of an order in
+// which the ids would mean other GPUs whoever creates the pod is warned, and of variables that have the
+// container see some GPUs only, which it then counts from 0: those are left as they are.
+// Containers, init containers and sidecars alike, and those that kubectl debug adds later. What is right
+// already is left alone: a second pass changes nothing. Pods of other schedulers are not touched; one that
+// has our annotation is warned.
 //
 // The patch grows with what is changed, up to 1 MiB, the work with the pod. A pod with more than 1,000
 // containers, or whose patch would be longer, is left as it is, with a warning; one whose map says nothing
@@ -36,7 +40,7 @@ inline constexpr std::array kAskedBy{model::kClaimKey, model::kMapKey};
 
 struct PodRules {
   std::set<std::string, std::less<>> schedulers{"gpu-scheduler"};  // whose pods are ours
-  std::string device_order = "PCI_BUS_ID";  // for CUDA_DEVICE_ORDER; "": it is left as it is
+  std::string device_order = "PCI_BUS_ID";  // CUDA_DEVICE_ORDER; "": it is left as it is
 };
 
 /// Of the claim that the pod names, where nvidia.com/gpu is to be added to its limits (--inject-limits):
@@ -46,5 +50,8 @@ using LimitOf = std::function<std::optional<std::int64_t>(std::string_view ns, s
 /// `ns`: of the request; the pod need not say it. `limit_of` may be empty.
 [[nodiscard]] admission::Verdict mutatePod(const json::View& pod, std::string_view ns, const PodRules& rules,
                                            const LimitOf& limit_of = {});
+/// Of a pod that is there: its ephemeral containers that `old` has not. The others cannot be changed.
+[[nodiscard]] admission::Verdict mutateLateContainers(const json::View& pod, const json::View& old,
+                                                      const PodRules& rules);
 
 }  // namespace gs::webhook

@@ -45,7 +45,7 @@ TEST(PodMutation, AMapPodGetsWhatItsMapSays) {
   EXPECT_EQ(patchOf(pod, kNoOrder),
             R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
             R"("value":"0,1,2"}]},)"
-            R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES",)"
+            R"({"op":"add","path":"/spec/containers/1/env/0","value":{"name":"CUDA_VISIBLE_DEVICES",)"
             R"("value":"0,1,2"}},)"
             R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
 }
@@ -56,7 +56,7 @@ TEST(PodMutation, AClaimPodReadsItsAnnotation) {
                       R"({"name":"c","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"9"},{"name":"X"}]}])");
   EXPECT_EQ(patchOf(pod, kNoOrder),
             R"([{"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE R"(]},)"
-            R"({"op":"add","path":"/spec/containers/1/env/-","value":)" REFERENCE R"(},)"
+            R"({"op":"add","path":"/spec/containers/1/env/0","value":)" REFERENCE R"(},)"
             R"({"op":"replace","path":"/spec/containers/2/env/0","value":)" REFERENCE R"(}])");
 }
 
@@ -66,40 +66,139 @@ struct EnvCase {
   const char* want;  // the patch's operations
 };
 
-TEST(PodMutation, OfTheEntriesOfAContainerOnlyOursChange) {
+#define ADD(AT, WHAT) R"({"op":"add","path":"/spec/containers/0/env/)" AT R"(","value":)" WHAT "}"
+#define REPLACE(AT, WHAT) R"({"op":"replace","path":"/spec/containers/0/env/)" AT R"(","value":)" WHAT "}"
+#define REMOVE(AT) R"({"op":"remove","path":"/spec/containers/0/env/)" AT R"("})"
+#define ADD_BOTH ADD("0", REFERENCE) "," ADD("1", ORDER)
+
+/// First, so that the container's own may refer to them; those keep their order among themselves.
+TEST(PodMutation, OursStandBeforeAllOtherEntriesOfAContainer) {
   const EnvCase cases[] = {
       {"none", "", R"({"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE "," ORDER "]}"},
       {"an empty list", "[]",
        R"({"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE "," ORDER "]}"},
       {"null", "null", R"({"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE "," ORDER "]}"},
-      {"the order is the user's", R"([{"name":"CUDA_DEVICE_ORDER","value":"FASTEST_FIRST"}])",
-       R"({"op":"add","path":"/spec/containers/0/env/-","value":)" REFERENCE "}"},
+      {"one that refers to ours", R"x([{"name":"A","value":"$(CUDA_VISIBLE_DEVICES)"}])x", ADD_BOTH},
+      {"the order that we would set", "[" ORDER "]", REMOVE("0") "," ADD_BOTH},
       {"a reference of the user's",
        R"([{"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}])",
-       R"({"op":"replace","path":"/spec/containers/0/env/0","value":)" REFERENCE
-       R"(},{"op":"add","path":"/spec/containers/0/env/-","value":)" ORDER "}"},
+       REPLACE("0", REFERENCE) "," ADD("1", ORDER)},
       {"three times",
        R"([{"name":"CUDA_VISIBLE_DEVICES","value":"0"},{"name":"A"},{"name":"CUDA_VISIBLE_DEVICES",)"
        R"("value":"1"},)"
        R"({"name":"B"},{"name":"CUDA_VISIBLE_DEVICES"},)" ORDER "]",
-       R"({"op":"replace","path":"/spec/containers/0/env/0","value":)" REFERENCE
-       R"(},{"op":"remove","path":"/spec/containers/0/env/4"},{"op":"remove",)"
-       R"("path":"/spec/containers/0/env/2"})"},
-      {"all there", "[" ORDER "," REFERENCE "]", ""},
+       REPLACE("0", REFERENCE) "," REMOVE("5") "," REMOVE("4") "," REMOVE("2") "," ADD("1", ORDER)},
+      {"all there", "[" REFERENCE "," ORDER R"(,{"name":"A"}])", ""},
+      {"all there, the other way round", "[" ORDER "," REFERENCE "]",
+       REMOVE("1") "," REMOVE("0") "," ADD_BOTH},
+      {"all there, behind another", R"([{"name":"A"},)" REFERENCE "," ORDER "]",
+       REMOVE("2") "," REMOVE("1") "," ADD_BOTH},
       {"all there, as a server writes it",
        R"([{"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"
        R"("fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}}},)" ORDER "]",
        ""},
+      {"the first is right", "[" REFERENCE R"(,{"name":"A"}])", ADD("1", ORDER)},
+      {"the second is behind another", "[" REFERENCE R"(,{"name":"A"},)" ORDER "]",
+       REMOVE("2") "," ADD("1", ORDER)},
+      {"both in their places, and wrong",
+       R"([{"name":"CUDA_VISIBLE_DEVICES","value":"0"},{"name":"CUDA_DEVICE_ORDER","valueFrom":{}}])",
+       REPLACE("0", REFERENCE) "," REPLACE("1", ORDER)},
       {"ours, and again behind it", "[" REFERENCE "," ORDER R"(,{"name":"CUDA_VISIBLE_DEVICES","value":""}])",
-       R"({"op":"remove","path":"/spec/containers/0/env/2"})"},
-      {"nonsense", R"([7,"x",{"name":5},{"name":"CUDA_DEVICE_ORDER"}])",
-       R"({"op":"add","path":"/spec/containers/0/env/-","value":)" REFERENCE "}"},
+       REMOVE("2")},
+      {"nonsense", R"([7,"x",{"name":5}])", ADD_BOTH},
   };
   for (const EnvCase& c : cases) {
     const std::string env = *c.env == '\0' ? "" : std::string{R"(,"env":)"} + c.env;
     const Value pod = podOf(kByClaim, R"("containers":[{"name":"a")" + env + "}]");
-    EXPECT_EQ(patchOf(pod), *c.want == '\0' ? "" : std::string{"["} + c.want + "]") << c.name;
+    EXPECT_EQ(mutatePod(pod, "", {}).patch, *c.want == '\0' ? "" : std::string{"["} + c.want + "]") << c.name;
   }
+}
+
+/// What the entry with that value or valueFrom gets, and what whoever creates the pod is told.
+admission::Verdict withOrder(const std::string& value, const char* how = kByClaim,
+                             const PodRules& rules = {}) {
+  return mutatePod(
+      podOf(how, R"("containers":[{"name":"a","env":[{"name":"CUDA_DEVICE_ORDER",)" + value + "}]}]"),
+      "default", rules);
+}
+
+/// The ids that are told count GPUs in one order; CUDA would count them in the user's.
+TEST(PodMutation, AnOrderInWhichIdsMeanOtherGpusIsReplacedAndSaid) {
+  const std::string want = std::string{"["} + REMOVE("0") + "," + ADD_BOTH + "]";
+  for (const char* value :
+       {R"("value":"FASTEST_FIRST")", R"("value":"pci_bus_id")", R"("value":"")", R"x("value":"$(ORDER)")x",
+        R"("x":1)", R"("valueFrom":{"configMapKeyRef":{"name":"c","key":"k"}})",
+        R"("value":"PCI_BUS_ID","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}})"}) {
+    const admission::Verdict verdict = withOrder(value);
+    EXPECT_EQ(verdict.patch, want) << value;
+    EXPECT_EQ(verdict.warnings.size(), 1U) << value;
+    EXPECT_EQ(withOrder(value, kByMap).warnings, verdict.warnings) << value;
+    EXPECT_TRUE(withOrder(value, kByClaim, kNoOrder).warnings.empty()) << "--device-order= leaves it alone";
+    EXPECT_EQ(withOrder(value, kByClaim, kNoOrder).patch, std::string{"["} + ADD("0", REFERENCE) + "]");
+  }
+  EXPECT_EQ(withOrder(R"("value":"FASTEST_FIRST")").warnings.at(0),
+            "container a sets CUDA_DEVICE_ORDER=\"FASTEST_FIRST\", replaced by \"PCI_BUS_ID\": ids in "
+            "CUDA_VISIBLE_DEVICES are of that order, and would mean other pods' GPUs; leave it out");
+  EXPECT_EQ(withOrder(R"("valueFrom":{})").warnings.at(0).substr(0, 66),
+            "container a sets CUDA_DEVICE_ORDER by valueFrom, replaced by \"PCI_");
+  EXPECT_TRUE(withOrder(R"("value":"PCI_BUS_ID")").warnings.empty());
+  EXPECT_TRUE(withOrder(R"("value":"FASTEST_FIRST")", kByClaim,
+                        {.schedulers = {"gpu-scheduler"}, .device_order = "FASTEST_FIRST"})
+                  .warnings.empty());
+}
+
+TEST(PodMutation, AllContainersWhoseOrderIsReplacedAreOneWarning) {
+  const std::string long_name(80, 'n');
+  const std::string fastest =
+      R"("env":[{"name":"CUDA_DEVICE_ORDER","value":")" + std::string(80, 'V') + "\"}]";
+  const std::string one = R"({"name":")" + long_name + "\"," + fastest + "}";
+  const Value pod = podOf(kByClaim, R"("initContainers":[{},)" + one + R"(],"containers":[)" + one + "," +
+                                        one + R"(,{"name":"b"}])");
+  const auto warnings =
+      mutatePod(pod, "default", {.schedulers = {"gpu-scheduler"}, .device_order = std::string(80, 'O')})
+          .warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_LE(warnings[0].size(), 256U);
+  EXPECT_NE(warnings[0].find(std::string(63, 'n') + " and 2 more"), std::string::npos) << warnings[0];
+}
+
+/// The last entry of a name is the one that counts.
+TEST(PodMutation, AnOrderThatALaterEntryPutsRightIsNotSaid) {
+  const auto warnings = [](const char* env) {
+    return mutatePod(podOf(kByClaim, R"("containers":[{"name":"a","env":)" + std::string{env} + "}]"), "", {})
+        .warnings.size();
+  };
+  EXPECT_EQ(warnings(R"([{"name":"CUDA_DEVICE_ORDER","value":"FASTEST_FIRST"},)" ORDER "]"), 0U);
+  EXPECT_EQ(warnings("[" ORDER R"(,{"name":"CUDA_DEVICE_ORDER","value":"FASTEST_FIRST"}])"), 1U);
+}
+
+/// Ids count all GPUs of the node; where a container is shown some of them, it counts those from 0.
+TEST(PodMutation, WhoPicksGpusItselfIsWarned) {
+  const auto warnings = [](const std::string& entry, const char* how = kByClaim) {
+    return mutatePod(podOf(how, R"("containers":[{"name":"a","env":[{)" + entry + "}]}]"), "", {}).warnings;
+  };
+  for (const char* name :
+       {"NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+    const std::string named = std::string{R"("name":")"} + name + "\",";
+    for (const char* value : {R"("value":"2")", R"("value":"GPU-1,GPU-2")", R"x("value":"$(MINE)")x",
+                              R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}})"}) {
+      const auto said = warnings(named + value);
+      ASSERT_EQ(said.size(), 1U) << name << value;
+      EXPECT_LE(said[0].size(), 256U);
+      EXPECT_NE(said[0].find(std::string{"container a sets "} + name), std::string::npos) << said[0];
+    }
+    for (
+        const char* value :
+        {R"("value":"all")", R"("value":"none")", R"("value":"void")", R"("value":"")", R"("x":1)",
+         R"x("value":"$(CUDA_VISIBLE_DEVICES)")x",
+         R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}})"}) {
+      EXPECT_TRUE(warnings(named + value).empty()) << name << value;
+    }
+    EXPECT_TRUE(warnings(named + R"("value":"0,1,2")", kByMap).empty()) << "what its map says";
+  }
+  EXPECT_EQ(warnings(R"("name":"NVIDIA_VISIBLE_DEVICES","value":"2")").at(0),
+            "container a sets NVIDIA_VISIBLE_DEVICES: the GPUs that it shows are counted from 0, so the ids "
+            "in CUDA_VISIBLE_DEVICES may mean other pods' GPUs; leave it out");
 }
 
 TEST(PodMutation, OfAMapOnlyAPlainValueIsReplacedInItsPlace) {
@@ -131,6 +230,28 @@ TEST(PodMutation, InitContainersAndSidecarsToo) {
   EXPECT_EQ(patchOf(pod, kNoOrder),
             R"([{"op":"add","path":"/spec/initContainers/0/env","value":[)" REFERENCE R"(]},)"
             R"({"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE R"(]}])");
+}
+
+/// kubectl debug adds one at a time; those that are there can no longer be changed.
+TEST(PodMutation, ContainersThatComeLaterAreToldToo) {
+  const Value old = podOf(kByClaim, R"("containers":[{"name":"a"}],"ephemeralContainers":[{"name":"d1"}])");
+  const Value pod = podOf(kByClaim, R"("containers":[{"name":"a"}],"ephemeralContainers":[{"name":"d1"},)"
+                                    R"({"name":"d2","env":[{"name":"CUDA_DEVICE_ORDER","value":"X"}]}])");
+  const admission::Verdict verdict = mutateLateContainers(pod, old, {});
+  EXPECT_EQ(verdict.patch, R"([{"op":"remove","path":"/spec/ephemeralContainers/1/env/0"},)"
+                           R"({"op":"add","path":"/spec/ephemeralContainers/1/env/0","value":)" REFERENCE
+                           R"(},{"op":"add","path":"/spec/ephemeralContainers/1/env/1","value":)" ORDER "}]");
+  ASSERT_EQ(verdict.warnings.size(), 1U);
+  EXPECT_EQ(verdict.warnings[0].substr(0, 17), "container d2 sets");
+  EXPECT_EQ(mutateLateContainers(pod, pod, {}).patch, "");
+  EXPECT_NE(mutateLateContainers(pod, Value{}, {}).patch.find("ephemeralContainers/0"), std::string::npos);
+  const Value mapped = podOf(kByMap, R"("ephemeralContainers":[{"name":"d"}])");
+  EXPECT_EQ(
+      mutateLateContainers(mapped, Value{}, kNoOrder).patch,
+      R"([{"op":"add","path":"/spec/ephemeralContainers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES",)"
+      R"("value":"0,1,2"}]}])");
+  EXPECT_EQ(mutateLateContainers(podOf("{}", R"("ephemeralContainers":[{"name":"d"}])"), Value{}, {}).patch,
+            "");
 }
 
 TEST(PodMutation, WhoAsksForNothingOfOursIsNotTouched) {
@@ -210,7 +331,7 @@ TEST(PodMutation, FiveHundredContainersAreOnePatch) {
   const auto operations = json::parse(patchOf(podOf(kByClaim, "\"containers\":[" + containers + "]")));
   ASSERT_TRUE(operations.has_value());
   EXPECT_EQ(operations->items().size(), 1000U);
-  EXPECT_EQ(operations->at(999)["path"].str(), "/spec/containers/499/env/-");
+  EXPECT_EQ(operations->at(999)["path"].str(), "/spec/containers/499/env/1");
 }
 
 std::string containersOf(int count, const char* each) {

@@ -2,6 +2,8 @@
 //                                                                    printed
 // conformance record KUBECONFIG                                     the table on one; its answers into
 //                                                                   recorded/
+// conformance drawn REAL-KUBECONFIG SANDBOX-KUBECONFIG [COUNT [SEED]]
+//                                                                   so many drawn objects, on both
 // conformance replay [CASE...]                                      the table on a sandbox in this process,
 //                                                                   against recorded/
 // Run in the repository's root. Exit status 1: they differ; 2: it could not be tried.
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "k8s/kubeconfig.h"
 #include "sandbox/serve/http_port.h"
 #include "sandbox/serve/live.h"
+#include "test/conformance/drawn.h"
 #include "test/conformance/play.h"
 
 namespace gs::conformance {
@@ -92,6 +96,23 @@ int compare(const Arguments& args) {
   return tally.report(args.size() == 2);
 }
 
+/// A number, or what there is without one.
+std::uint64_t numberOr(const Arguments& args, std::size_t at, std::uint64_t fallback) {
+  return args.size() > at ? std::strtoull(args[at].c_str(), nullptr, 10) : fallback;
+}
+
+int drawn(const Arguments& args) {
+  if (args.size() < 2) { return complain("drawn needs two kubeconfigs"); }
+  for (const auto& one : {args[0], args[1]}) {
+    if (const auto server = serverOf(one); !server) { return complain(server.error().message); }
+  }
+  DrawnOptions options;
+  options.count = numberOr(args, 2, options.count);
+  options.seed = numberOr(args, 3, options.seed);
+  return compareDrawn(
+      options, [&] { return *serverOf(args[0]); }, [&] { return *serverOf(args[1]); });
+}
+
 int record(const Arguments& args) {
   const auto server =
       args.empty() ? Result<Server>{fail(Code::Invalid, "record needs a kubeconfig")} : serverOf(args[0]);
@@ -134,9 +155,12 @@ int run(const Arguments& args) {
   const std::string what = args.empty() ? "" : args[0];
   const Arguments rest{args.begin() + (args.empty() ? 0 : 1), args.end()};
   if (what == "compare") { return compare(rest); }
+  if (what == "drawn") { return drawn(rest); }
   if (what == "record") { return record(rest); }
   if (what == "replay") { return replay(rest); }
-  return complain("conformance compare REAL SANDBOX [CASE...] | record KUBECONFIG | replay [CASE...]");
+  return complain(
+      "conformance compare REAL SANDBOX [CASE...] | drawn REAL SANDBOX [COUNT [SEED]] | record KUBECONFIG | "
+      "replay [CASE...]");
 }
 
 }  // namespace

@@ -173,6 +173,7 @@ GS_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   if (index >= script().gpus.size()) { return 2; }
   Gpu& gpu = script().gpus[index];
   if (gpu.text("lost") == "handle") { return 15; }
+  if (gpu.has("handle")) { return static_cast<int>(gpu.number("handle")); }
   *device = &gpu;
   return enter("nvmlDeviceGetHandleByIndex_v2");
 }
@@ -198,6 +199,7 @@ GS_EXPORT int nvmlDeviceGetMemoryInfo(Device device, std::uint64_t* memory) {
 }
 GS_EXPORT int nvmlDeviceGetPciInfo_v3(Device device, Pci* pci) {
   GS_NAME_CALL("nvmlDeviceGetPciInfo_v3");
+  if (of(device)->has("nopci")) { return static_cast<int>(of(device)->number("nopci")); }
   fill(pci, of(device)->text("pci"));
   return 0;
 }

@@ -99,6 +99,7 @@ GS_EXPORT unsigned rsmi_num_monitor_devices(std::uint32_t* count) {
 }
 GS_EXPORT unsigned rsmi_dev_pci_id_get(std::uint32_t index, std::uint64_t* id) {
   GS_GPU_CALL("rsmi_dev_pci_id_get")
+  if (script().gpus[index].has("nopci")) { return static_cast<unsigned>(script().gpus[index].number("nopci")); }
   *id = packed(script().gpus[index]);
   return 0;
 }

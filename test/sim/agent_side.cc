@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kapi/time.h"
 #include "test/sim/cluster.h"
@@ -24,6 +25,8 @@ constexpr Duration kUnsure = 3 * sandbox::Agents::kLookEvery + 1s;
 constexpr Duration kRecovers = 8s;
 /// So long after its node's GPUs got other numbers nobody decides by the old ones.
 constexpr Duration kSettles = 20s;
+/// So long after a change even who had to open his watch anew decides by what is so.
+constexpr Duration kKnownToAll = 45s;
 constexpr Duration kRateWindow = 60s;
 /// Every ten seconds while GPUs wait to be free, and what is found out after a start.
 constexpr std::size_t kMostCalmWrites = 9;
@@ -83,6 +86,7 @@ void AgentSide::carryOut(const Step& s) {
       return;
     case Op::AgentDies: world_.agents().crash(node); return;
     case Op::Plug: machines.plugDevices(node, gpus(s.x, s.y)); break;
+    case Op::Lose: lose(s); break;
     case Op::DriverFails:
       nodes_[node].ignorant_until = std::max(nodes_[node].ignorant_until, now + std::chrono::seconds{s.y});
       machines.setDriver(node, agent::Fault{agent::Fault::Kind::Hanging, "a call of the driver hangs"});
@@ -103,6 +107,37 @@ void AgentSide::carryOut(const Step& s) {
     default: return;
   }
   world_.touch();
+}
+
+void AgentSide::lose(const Step& s) {
+  Machines& machines = world_.machines();
+  const std::string name = nodeName(s.x);
+  Node& node = nodes_[name];
+  auto devices = machines.devicesOf(name);
+  const bool is_well = s.z == 5;
+  if (is_well) {
+    node.was_lost = false;
+    for (const auto& device : devices) { machines.setLost(name, device.uuid, std::nullopt, false); }
+    for (model::Device& back : std::exchange(node.gone, {})) {
+      const bool has_room = std::none_of(devices.begin(), devices.end(), [&](const auto& d) {
+        return d.id == back.id || d.uuid == back.uuid;
+      });
+      if (has_room) { devices.push_back(std::move(back)); }
+    }
+    std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return machines.plugDevices(name, std::move(devices));
+  }
+  if (devices.empty()) { return; }
+  node.was_lost = true;
+  const auto which = devices.begin() + s.y % static_cast<int>(devices.size());
+  if (s.z < 4) {
+    const auto how = s.z < 2 ? Machines::Loss::Called : Machines::Loss::Unnamed;
+    return machines.setLost(name, which->uuid, how, s.z % 2 == 1);
+  }
+  machines.setLost(name, which->uuid, std::nullopt, false);
+  node.gone.push_back(*which);
+  devices.erase(which);
+  machines.plugDevices(name, std::move(devices));
 }
 
 void AgentSide::calmDown() {
@@ -180,9 +215,14 @@ void AgentSide::look() {
 void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
   const bool shaken = node.shaken && *node.shaken + kSettles > now;
-  const Duration unsure = plan_.has(Feature::Agents) ? kUnsure : kSeen;
+  const bool has_lost = !world_.machines().all().at(name).lost.empty();
+  const bool goes_on = plan_.has(Feature::Agents) || plan_.has(Feature::Lost);
+  const Duration unsure = goes_on ? kUnsure : kSeen;
   for (const auto& running : world_.kubelet().running(name)) {
-    const Mono began = node.began.try_emplace(running.uid, now).first->second;
+    const auto [known, is_new] = node.began.try_emplace(running.uid, now);
+    const Mono began = known->second;
+    if (is_new) { judgeStart(name, node, running); }
+    if (is_new && has_lost) { unclear_.insert(running.uid); }
     if (shaken && began + unsure > now) { unclear_.insert(running.uid); }
   }
 }
@@ -208,11 +248,76 @@ bool AgentSide::isUnclear(const Machines::Machine& machine, const std::string& u
   return unclear_.contains(uid) || std::any_of(held.begin(), held.end(), is_gone);
 }
 
+Mono AgentSide::hinderedUntil(const Node& node) const {
+  return std::max({node.plain_from, node.blind_until + kRecovers, faults_until_ + kRecovers,
+                   slow_until_ + kRecovers, node.ignorant_until + kRecovers});
+}
+
+std::string AgentSide::misleads(const std::string& name, const Value& status) const {
+  if (plan_.has(Feature::Uuids)) { return ""; }
+  for (const Value& device : status["devices"].items()) {
+    if (device["health"].str() == "Unhealthy") { continue; }
+    const int id = static_cast<int>(device["id"].intOr(-1));
+    const auto reached = world_.machines().reachedBy(name, id);
+    const std::string uuid{device["uuid"].str()};
+    if (reached == std::set<std::string>{uuid}) { continue; }
+    return fmt::format("the status of {} offers {} as GPU {}, and who is told that number may get {}", name,
+                       uuid, id, fmt::join(reached, " or "));
+  }
+  return "";
+}
+
+/// Its lease says which GPU is meant, and was written when all could know how they are numbered.
+void AgentSide::judgeStart(const std::string& name, const Node& node,
+                           const sandbox::Kubelet::Running& running) {
+  const bool is_told_ids = !plan_.has(Feature::Uuids) && !plan_.has(Feature::LeaseEdits);
+  const Mono known = hinderedUntil(node) + kKnownToAll;
+  if (!is_told_ids || known > world_.now().mono || running.devices.empty()) { return; }
+  const auto [begin, end] = world_.api().store().range("/coordination.k8s.io/leases");
+  for (auto it = begin; it != end; ++it) {
+    const Value& lease = *it->second.object;
+    const Value& notes = lease["metadata"]["annotations"];
+    const bool is_its =
+        lease["spec"]["holderIdentity"].str() == running.uid && notes["gpu.scheduling/node"].str() == name;
+    const auto written = kapi::parseTime(lease["metadata"]["creationTimestamp"].str());
+    if (!is_its || !written || *written < world_.now().wall - (world_.now().mono - known)) { continue; }
+    const std::string number{notes["gpu.scheduling/gpu"].str()};
+    const auto reached = world_.machines().reachedBy(name, std::atoi(number.c_str()));
+    const std::string uuid{notes["gpu.scheduling/uuid"].str()};
+    if (reached == std::set<std::string>{uuid}) { continue; }
+    return wrong(fmt::format("pod {} starts on {} with number {} of {}, and may get {}", running.uid, name,
+                             number, uuid, fmt::join(reached, " or ")));
+  }
+}
+
+/// "" or which GPU has another number than in the status that stands there.
+std::string AgentSide::renumbers(const std::string& name, const Value& status) const {
+  const auto* stored = world_.api().store().find({"gpu.scheduling/gpunodestatuses", "", name});
+  if (stored == nullptr) { return ""; }
+  std::map<std::string, std::int64_t> before;
+  for (const Value& device : (*stored->object)["status"]["devices"].items()) {
+    before[std::string{device["uuid"].str()}] = device["id"].intOr(-1);
+  }
+  std::string moved;
+  for (const Value& device : status["devices"].items()) {
+    const auto was = before.find(std::string{device["uuid"].str()});
+    if (was == before.end()) { return ""; }  // it has come
+    const bool is_named = !was->first.empty();
+    if (is_named && was->second != device["id"].intOr(-1)) { moved = was->first; }
+  }
+  return moved.empty() ? "" : fmt::format("another agent of {} gives {} another number", name, moved);
+}
+
 void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   look();
   const Mono now = world_.now().mono;
   Node& node = nodes_[name];
   const Machines::Machine& machine = world_.machines().all().at(name);
+  const bool is_another =
+      std::exchange(node.spoke, world_.agents().starts(name)) != world_.agents().starts(name);
+  if (is_another && judges_users_ && !machine.boot.empty() && !plan_.has(Feature::LateStatuses)) {
+    if (std::string what = renumbers(name, status); !what.empty()) { return wrong(std::move(what)); }
+  }
   const Mono from = now - kSeen;
   Users says;
   std::set<std::string> listed;
@@ -221,10 +326,8 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
     listed.insert(uuid);
     for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
   }
-  const Mono hindered_until =
-      std::max({node.plain_from, node.blind_until + kRecovers, faults_until_ + kRecovers,
-                slow_until_ + kRecovers, node.ignorant_until + kRecovers});
-  if (hindered_until > now || !judges_users_) { return; }
+  if (hinderedUntil(node) > now || !judges_users_) { return; }
+  if (std::string what = misleads(name, status); !what.empty()) { return wrong(std::move(what)); }
   for (const auto& user : says) {
     if (!has(machine, user.first) || isUnclear(machine, user.second)) { continue; }
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
@@ -267,6 +370,12 @@ std::string AgentSide::settled() const {
   return "";
 }
 
+/// Its numbers may not be sure.
+bool AgentSide::mayKeepBack(const std::string& name) const {
+  const auto node = nodes_.find(name);
+  return !plan_.has(Feature::Uuids) && node != nodes_.end() && node->second.was_lost;
+}
+
 std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine& machine) const {
   const auto& store = world_.api().store();
   const auto* stored = store.find({"gpu.scheduling/gpunodestatuses", "", name});
@@ -294,12 +403,16 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
     listed[uuid] = &device;
     for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
   }
+  std::set<std::string> named;
+  for (const auto& [uuid, device] : listed) { named.insert(uuid); }
   for (const auto& device : machine.sim.devices) {
     const auto it = listed.find(device.uuid);
+    const bool is_lost = machine.lost.contains(device.uuid);
+    if (is_lost && it == listed.end()) { continue; }  // it cannot be named
     const std::string health{it == listed.end() ? "not there" : (*it->second)["health"].str()};
-    if (health != healthText(device.health)) {
-      return fmt::format("the status of {} says that {} is {}, it is {}", name, device.uuid, health,
-                         healthText(device.health));
+    const std::string want{is_lost ? "Unhealthy" : healthText(device.health)};
+    if (health != want && !(health == "Unhealthy" && mayKeepBack(name))) {
+      return fmt::format("the status of {} says that {} is {}, it is {}", name, device.uuid, health, want);
     }
     listed.erase(device.uuid);
   }
@@ -308,8 +421,10 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
     return fmt::format("the status of {} says that {} is {}, and it is not there", name, uuid,
                        (*device)["health"].str());
   }
+  if (std::string what = misleads(name, status); !what.empty()) { return what; }
   if (!judges_users_) { return ""; }
   for (const auto& [uuid, uid] : usersOn(machine)) {
+    if (machine.lost.contains(uuid) && !named.contains(uuid)) { continue; }
     if (has(machine, uuid) && says.erase({uuid, uid}) == 0 && !isUnclear(machine, uid)) {
       return fmt::format("the status of {} does not say that pod {} uses {}", name, uid, uuid);
     }

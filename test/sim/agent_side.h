@@ -4,6 +4,10 @@
 // more nor less than what was so within the last look, unless something hinders it; and no agent writes much
 // more often than something changed. Once everything is quiet each status tells its machine as it is: GPUs,
 // health, users, its owner, and a look that is not old.
+// Another process numbers GPUs as the one before did, within a boot of the machine, unless one has come.
+// Where containers are told numbers, no status offers a GPU by a number that may reach another one, in any
+// way in which programs may count GPUs that are lost; and a container that starts with the number of its
+// lease, 45 s after its node's GPUs changed, gets the GPU of that lease, however they count.
 // (Where annotations of pods are edited or forged, or a pod may be decided twice after a restore, users are
 // not judged: an agent believes what a pod's object says when it is first seen. Nor are they in large plays,
 // which would take too long.)
@@ -17,6 +21,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "sandbox/world/world.h"
@@ -53,6 +58,9 @@ class AgentSide {
     std::deque<Mono> writes{};  // that were carried out
     Users counted{};            // of the last change
     std::uint64_t hardware = 0;
+    std::vector<model::Device> gone{};  // GPUs that were pulled by Op::Lose
+    std::uint64_t spoke = 0;            // the process whose status left last
+    bool was_lost = false;              // by Op::Lose: others may be kept back for it
   };
 
   [[nodiscard]] sandbox::CallFault resultOf(sandbox::ReplicaId id, const kapi::Call& call);
@@ -62,7 +70,14 @@ class AgentSide {
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] bool isUnclear(const sandbox::Machines::Machine& machine, const std::string& uid) const;
+  void lose(const Step& step);
   void noteUnclear(const std::string& name, Node& node);
+  [[nodiscard]] Mono hinderedUntil(const Node& node) const;
+  /// "" or which GPU is offered there by a number that may reach another one.
+  [[nodiscard]] std::string misleads(const std::string& name, const json::Value& status) const;
+  [[nodiscard]] std::string renumbers(const std::string& name, const json::Value& status) const;
+  [[nodiscard]] bool mayKeepBack(const std::string& name) const;
+  void judgeStart(const std::string& name, const Node& node, const sandbox::Kubelet::Running& running);
   void noteUnpublished(const std::string& name);
   void wrong(std::string what);
 

@@ -71,6 +71,24 @@ Value podObject(int slot, int flavour) {
   }
 }
 
+Value withOwnVariables(Value pod, int which) {
+  if (!pod["metadata"]["annotations"].find("gpu.scheduling/claim")) { return pod; }
+  const Value refers = Object{{"name", kRefers}, {"value", "$(CUDA_VISIBLE_DEVICES)"}};
+  const Value fastest = Object{{"name", "CUDA_DEVICE_ORDER"}, {"value", "FASTEST_FIRST"}};
+  const Value from_name = Object{{"name", "CUDA_DEVICE_ORDER"},
+                                 {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "metadata.name"}}}}}};
+  const Value others = Object{{"name", "CUDA_VISIBLE_DEVICES"}, {"value", "9"}};
+  const json::Array kinds[] = {
+      {}, {refers}, {fastest, refers}, {refers, others, from_name}, {others, refers}};
+  const json::Array& env = kinds[which % 5];
+  if (env.empty()) { return pod; }
+  for (const char* list : {"initContainers", "containers"}) {
+    if (!pod["spec"][list].isArray()) { continue; }
+    for (Value& container : pod.child("spec").child(list).array()) { container.set("env", env); }
+  }
+  return pod;
+}
+
 std::vector<model::Device> gpus(int node, int count) {
   std::vector<model::Device> out;
   for (int i = 0; i < count; ++i) {

@@ -17,6 +17,12 @@ inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "l
 /// one, two, shared, near (Required topology), late (made by a step only).
 [[nodiscard]] json::Value claimObject(int which, const std::string& ns);
 [[nodiscard]] json::Value podObject(int slot, int flavour);
+/// A pod with a claim as its author might have written it: with variables that refer to what a container is
+/// told, that would tell it something else, or by which CUDA would count GPUs in another order; other pods
+/// are left as they are. `which`: any.
+[[nodiscard]] json::Value withOwnVariables(json::Value pod, int which);
+/// In env of those: what refers to the told variable.
+inline constexpr const char* kRefers = "SIM_TOLD";
 /// A pod with mapText().
 [[nodiscard]] json::Value mappedPodObject(int slot, int name, int which);
 /// One line for the pod of that slot, and some for others; for some `which` none for it, or a wrong one.

@@ -44,10 +44,12 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Webhook, "webhook", 15},
     {Feature::Ends, "ends", 15},
     {Feature::Caches, "caches", 10},
+    {Feature::OddShares, "odd-shares", 12},
+    {Feature::Lost, "lost", 10},
 }};
 
 /// Features that show what is not mended yet.
-const Features kHeldBack{};
+const Features kHeldBack{Feature::Lost};
 
 }  // namespace
 

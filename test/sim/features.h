@@ -44,8 +44,10 @@ enum class Feature : std::uint8_t {
   Webhook,        // admission asks our webhook, by which containers of claims' pods are told their GPUs
   Ends,           // kubelets report that one of our processes was killed; another takes over at once
   Caches,         // kernel caches: operators, agents and drivers of their own, and pods that mount them
+  OddShares,      // pods that ask for shares in ways that gpu-manager refuses, or serves uncounted
+  Lost,           // GPUs are lost, which programs count or not, vanish and come back, while agents restart
 };
-inline constexpr std::size_t kFeatures = 32;
+inline constexpr std::size_t kFeatures = 34;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

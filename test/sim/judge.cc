@@ -73,7 +73,8 @@ const std::string& Judge::watch(Mono now) {
     if (entry == nullptr) { continue; }  // the caller watches before it compacts
     read(*entry);
   }
-  if (stuck_until_ > now_ && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
+  const bool anything_fails = stuck_until_ > now_ || hangs_until_ > now_;
+  if (anything_fails && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
   return problem_;
 }
 
@@ -269,6 +270,7 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
   pods_[uid] = pod;
   if (pod.finished && !isSaidToWait(*entry.after)) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
+  if (bound_now && isUnnamed(pod)) { unnamed_since_.try_emplace(pod.node, now_); }
   const bool by_others = hand_;
   if (bound_now && pod.isGivenByUs() && !by_others) { bound(uid, pod, fence_before); }
 }
@@ -357,8 +359,7 @@ void Judge::leaseChanged(const apiserver::HistoryEntry& entry) {
     if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
-    const bool late =
-        of_lost_history || (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
+    const bool late = of_lost_history || (renumbers() && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));

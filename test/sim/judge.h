@@ -70,11 +70,15 @@ class Judge {
   /// Until then such writes fail all the time (Op::Stick); others are not to wait for them.
   void writesStick(int what, Mono until);
   void nothingSticks();
+  /// Until then kube-scheduler binds no pod of namespace b; others are not to wait for those.
+  void kubeHangs(Mono until) { hangs_until_ = until; }
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at
   /// most.
   void ledAnew(Duration how_long);
+  /// Something keeps, or kept, agents from seeing and saying what is so.
+  void agentsHindered() { agents_calm_ = false; }
   /// Pods whose Binding is always refused are not expected to be placed.
   void neverPlaced(const std::string& name) { never_placed_.insert(name); }
 
@@ -232,6 +236,9 @@ class Judge {
   /// What tells Bindings without devices apart.
   static std::string toNode(const std::string& node) { return "to " + node; }
 
+  /// GPUs may get other numbers in this play.
+  [[nodiscard]] bool renumbers() const { return plan_.has(Feature::Renumber) || plan_.has(Feature::Lost); }
+
   // judge_grant.cc
   void bound(const std::string& uid, const Pod& pod, const std::string& fence);
   [[nodiscard]] Mono decidedAt(const Pod& pod, const Sent& sent) const;
@@ -263,6 +270,11 @@ class Judge {
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
+  void besideUnnamed(const Pod& pod, const Device& device, Mono decided);
+  /// It has GPUs by their number, and nobody says which.
+  [[nodiscard]] static bool isUnnamed(const Pod& pod) {
+    return pod.live() && pod.ids.empty() && pod.named.empty() && pod.gpus > 0;
+  }
   /// Nobody here decided that it is bound, and who decides may not have seen it yet.
   [[nodiscard]] bool isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const;
   /// Its containers have it, though by another number than they were told, and its agent has not said so:
@@ -331,6 +343,7 @@ class Judge {
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] bool isMisread(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool isToldOther(const std::string& uid, const Pod& pod) const;
+  [[nodiscard]] std::string unsaid() const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
@@ -349,6 +362,7 @@ class Judge {
   const sandbox::Kubelet& kubelet_;
   const sandbox::Machines& machines_;
   bool agents_;
+  bool agents_calm_ = true;  // nothing has hindered any of them yet
   const Plan& plan_;
   bool hand_ = false;
   std::uint64_t position_ = 0;
@@ -362,6 +376,7 @@ class Judge {
   std::set<std::string> overtaken_;  // pods that a Binding of a history that is lost bound in this one
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
+  std::map<std::string, Mono> unnamed_since_;  // by node, when the first with GPUs by their number came
   std::map<Device, Lease> leases_;
   std::set<std::string> invented_;                   // UUIDs that somebody wrote into leases; no GPU has them
   std::set<std::string> misnamed_;                   // uids of pods whose leases those were
@@ -396,6 +411,7 @@ class Judge {
   Mono went_back_{};
   int stuck_ = 0;
   Mono stuck_until_{};
+  Mono hangs_until_{};
   Mono disturbed_until_{};
   Mono led_anew_{};
   Mono looked_{};

@@ -44,6 +44,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
+    besideUnnamed(pod, {pod.node, id}, decided_at);
   }
   asAsked(uid, pod, decided_at);
   countOn(uid, pod, sent->second, decided_at);
@@ -365,7 +366,7 @@ bool Judge::isFullFor(const Pod& pod, const std::string& node, Mono from) const 
 }
 
 bool Judge::hasLostOne(const std::string& node) const {
-  return plan_.has(Feature::Renumber) && std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+  return renumbers() && std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
            const Pod& pod = entry.second;
            if (!pod.live() || pod.node != node || pod.gpus == 0) { return false; }
            const auto& told = pod.toldUuids();
@@ -378,7 +379,7 @@ bool Judge::hasLostOne(const std::string& node) const {
 }
 
 bool Judge::isUntold(const std::string& node) const {
-  if (!plan_.has(Feature::Renumber)) { return false; }
+  if (!renumbers()) { return false; }
   const auto there = machines_.devicesOf(node);
   return std::any_of(there.begin(), there.end(), [&](const model::Device& device) {
     const auto gpu = gpus_.find({node, device.id});
@@ -387,7 +388,7 @@ bool Judge::isUntold(const std::string& node) const {
 }
 
 bool Judge::wereRenumberedSince(const std::string& node, Mono since) const {
-  return plan_.has(Feature::Renumber) && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
+  return renumbers() && std::any_of(uuids_.begin(), uuids_.end(), [&](const auto& entry) {
            const auto& past = entry.second;
            return entry.first.node == node &&
                   past.any(since, now_, [&](const std::string& uuid) { return uuid != past.now(); });
@@ -445,7 +446,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   }
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
-    if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
+    if (renumbers() && changedLately(device, decided)) { continue; }
     if (isUnseen(other_uid, other, device)) { continue; }
     if (isUnheardOf(other_uid, other, decided)) { continue; }
     if (wasToldByOthers(other_uid) && !holdsByName(other, device)) { continue; }  // of anybody's GPUs
@@ -459,14 +460,40 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   nothingRunsOn(uid, pod, device, lease->second, by, decided);
 }
 
+/// A pod there has it by its number. While its agent was to say so within seconds, nobody was to be given any
+/// GPU there. That is judged of the first such pods of a node, while nothing is in anybody's way.
+void Judge::besideUnnamed(const Pod& pod, const Device& device, Mono decided) {
+  constexpr Duration kHeardOf = std::chrono::seconds{2};
+  constexpr Duration kWaitedFor = std::chrono::seconds{12};
+  constexpr Duration kTogether = std::chrono::seconds{5};
+  if (!agents_ || !agents_calm_ || plan_.has(Feature::Renumber) || went_back_ != Mono{}) { return; }
+  const auto gpu = gpus_.find(device);
+  const auto status = has_status_.find(device.node);
+  if (gpu == gpus_.end() || status == has_status_.end()) { return; }
+  const auto first = unnamed_since_.find(device.node);
+  for (const auto& [uid, other] : pods_) {
+    if (!isUnnamed(other) || other.by_hand || other.node != device.node) { continue; }
+    if (!machines_.heldBy(uid).contains(gpu->second.uuid)) { continue; }
+    const bool is_first = first != unnamed_since_.end() && other.bound_at <= first->second + kTogether;
+    const bool was_due = other.bound_at + kHeardOf <= decided && decided < other.bound_at + kWaitedFor;
+    const bool calm = disturbed_until_ < other.bound_at && led_anew_ + kHeardOf < other.bound_at &&
+                      status->second.all(other.bound_at - kHeardOf, decided, kSo);
+    if (!is_first || !was_due || !calm) { continue; }
+    wrong(
+        fmt::format("{} was given {}, which {} has that came {} ms before: its agent was to say so",
+                    pod.text(), device.text(), other.text(),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(decided - other.bound_at).count()));
+  }
+}
+
 bool Judge::isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const {
   return (pod.comes_by_hand || overtaken_.contains(uid)) && pod.bound_at + kKnown >= decided;
 }
 
 bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device) const {
   const auto gpu = gpus_.find(device);
-  return plan_.has(Feature::Renumber) && agents_ && machines_.isAgentDown(device.node) &&
-         !holdsByName(pod, device) && gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
+  return renumbers() && agents_ && machines_.isAgentDown(device.node) && !holdsByName(pod, device) &&
+         gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
 }
 
 bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
@@ -533,8 +560,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 
 bool Judge::gotAnother(const std::string& uid, const Device& device) const {
   const auto leased = leased_uuids_.find(uid);
-  return plan_.has(Feature::Renumber) && leased != leased_uuids_.end() &&
-         !leased->second.contains(gpus_.at(device).uuid);
+  return renumbers() && leased != leased_uuids_.end() && !leased->second.contains(gpus_.at(device).uuid);
 }
 
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {

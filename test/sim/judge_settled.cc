@@ -195,8 +195,8 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
   // A number that meant another GPU when its containers came: whoever decides knows it from the agent, and
   // what that has to say is judged by AgentSide.
   const auto gpu = gpus_.find(device);
-  return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() &&
-         !gpu->second.uuid.empty() && !isUntold(pod.node) && (!agents_ || gpu->second.in_use.contains(uid)) &&
+  return renumbers() && !pod.ids.empty() && gpu != gpus_.end() && !gpu->second.uuid.empty() &&
+         !isUntold(pod.node) && (!agents_ || gpu->second.in_use.contains(uid)) &&
          machines_.heldBy(uid).contains(gpu->second.uuid);
 }
 
@@ -222,7 +222,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
   if (pod.isUnspoken()) { return false; }
   if (pod.node != device.node) { return false; }
-  if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
+  if (!renumbers()) { return pod.has(device); }
   const std::vector<std::string>& told = pod.toldUuids();
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
@@ -252,7 +252,7 @@ std::vector<Judge::Device> Judge::heldByName(const Pod& pod) const {
 }
 
 bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
-  const auto held = plan_.has(Feature::Renumber) ? heldByName(pod) : std::vector<Device>{};
+  const auto held = renumbers() ? heldByName(pod) : std::vector<Device>{};
   return std::any_of(held.begin(), held.end(), [&](const Device& device) {
     const auto lease = leases_.find(device);
     return lease != leases_.end() && !lease->second.holders.contains(uid);
@@ -260,7 +260,7 @@ bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const {
-  if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
+  if (!renumbers() || uuid.empty()) { return false; }
   if (agents_ && machines_.heldBy(uid).contains(uuid)) { return true; }
   // Without agents nobody knows when they started. A lease that went by hand is written again for what has
   // its id then.
@@ -341,15 +341,21 @@ bool Judge::isOfForged(const Lease& lease) const {
   });
 }
 
-/// Its containers see other GPUs than it has, though admission asked the webhook, which tells those of our
-/// schedulers' pods. What somebody edited, or a restore took back, they do not see.
+/// Its containers see other GPUs than it has, or count them in another order than the ids do, though
+/// admission asked the webhook, which tells those of our schedulers' pods. What somebody edited, or a restore
+/// took back, they do not see.
 bool Judge::isToldOther(const std::string& uid, const Pod& pod) const {
   const bool edited =
       pod.scheduler != kOurs || pod.retold || pod.misled || pod.renamed || went_back_ != Mono{};
   if (!plan_.has(Feature::Webhook) || pod.claim.empty() || edited) { return false; }
   const sandbox::Env* env = kubelet_.envOf(uid);
-  const auto told = env == nullptr ? sandbox::Env::const_iterator{} : env->find("CUDA_VISIBLE_DEVICES");
-  return env != nullptr && (told == env->end() || told->second != pod.visible);
+  if (env == nullptr) { return false; }
+  const auto is = [&](const char* name, const std::string& value) {
+    const auto at = env->find(name);
+    return at != env->end() && at->second == value;
+  };
+  const bool refers = !env->contains(kRefers) || is(kRefers, pod.visible);
+  return !is("CUDA_VISIBLE_DEVICES", pod.visible) || !refers || !is("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 }
 
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
@@ -371,7 +377,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
                           (invented_.contains(lease->second.uuid) || misnamed_.contains(uid));
     if (misnamed) { continue; }
     // leasesWrong() looks by whom.
-    const bool others = lease != leases_.end() && (plan_.has(Feature::Renumber) || overtaken_.contains(uid));
+    const bool others = lease != leases_.end() && (renumbers() || overtaken_.contains(uid));
     const bool taken = others || isMisread(uid, pod);
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());
@@ -408,7 +414,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
 std::set<std::string> Judge::knownToSome() const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
-    const bool renumbered = plan_.has(Feature::Renumber);
+    const bool renumbered = renumbers();
     if ((pod.forgotten && (pod.renamed || renumbered)) || (pod.renamed && renumbered)) { out.insert(uid); }
     // A restore brought it back as it was when it ended: who began later has not seen that its GPUs drained.
     if (pod.finished && went_back_ != Mono{}) { out.insert(uid); }
@@ -416,8 +422,37 @@ std::set<std::string> Judge::knownToSome() const {
   return out;
 }
 
+/// Two pods that run have one GPU, which its lease gives to one of them: both are told.
+std::string Judge::unsaid() const {
+  if (plan_.has(Feature::Renumber) || went_back_ != Mono{}) { return ""; }
+  std::set<std::string> told;  // uids
+  for (const auto& [key, stored] : api_.store().objects()) {
+    const Value& event = *stored.object;
+    if (event["reason"].str() == "GpuInUseByOther") { told.emplace(event["regarding"]["uid"].str()); }
+  }
+  const auto runs = [this](const std::string& uid, const Device& device) {
+    const auto pod = pods_.find(uid);
+    return pod != pods_.end() && pod->second.live() && pod->second.node == device.node;
+  };
+  for (const auto& [device, lease] : leases_) {
+    const auto gpu = gpus_.find(device);
+    if (gpu == gpus_.end() || (!lease.uuid.empty() && lease.uuid != gpu->second.uuid)) { continue; }
+    for (const auto& [user, since] : gpu->second.in_use) {
+      if (lease.holders.contains(user) || !runs(user, device) || since <= disturbed_until_) { continue; }
+      for (const auto& [holder, part] : lease.holders) {
+        if (!runs(holder, device) || lease.since.at(holder) <= disturbed_until_) { continue; }
+        if (told.contains(user) && told.contains(holder)) { continue; }
+        return fmt::format("{} is of pod {} by its lease, and pod {} uses it; they are not told",
+                           device.text(), holder, user);
+      }
+    }
+  }
+  return "";
+}
+
 std::string Judge::settled() const {
   if (std::string wrong = leasesWrong(); !wrong.empty()) { return wrong; }
+  if (std::string wrong = unsaid(); !wrong.empty()) { return wrong; }
   for (const auto& [uid, pod] : pods_) {
     if (!pod.isGivenByUs()) { continue; }
     if (std::string wrong = podWrong(uid, pod); !wrong.empty()) { return wrong; }

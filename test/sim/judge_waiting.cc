@@ -11,10 +11,14 @@ namespace {
 
 /// Long enough for a few decisions that are dropped and made anew.
 constexpr Duration kFair = std::chrono::seconds{20};
+/// Who is placed by kube-scheduler may have been woken in vain: then the next time is up to a minute later.
+constexpr Duration kFairToKubes = std::chrono::seconds{80};
 /// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a
 /// calm agent.
 constexpr Duration kLeased = std::chrono::seconds{60};
 constexpr Duration kTwoLooks = std::chrono::seconds{130};
+/// So long nothing is given by id beside a pod that came, at most.
+constexpr Duration kNamed = std::chrono::seconds{50};
 
 }  // namespace
 
@@ -38,9 +42,11 @@ void Judge::ledAnew(Duration how_long) {
   led_anew_ = now_;
 }
 
-/// None of its own writes fails.
+/// None of its own writes fails, and its kube-scheduler, if it has one, does not hang.
 bool Judge::isHealthy(const Pod& pod) const {
-  if (pod.scheduler != kOurs || pod.deleting || pod.finished || !pod.node.empty()) { return false; }
+  if (!pod.isGivenByUs() || pod.deleting || pod.finished || !pod.node.empty()) { return false; }
+  if (now_ < hangs_until_ && pod.ns != "a") { return false; }
+  if (now_ >= stuck_until_) { return true; }
   switch (stuck_) {
     case 0:
     case 1:
@@ -75,13 +81,16 @@ std::set<std::string> Judge::notUsable() const {
       if (wasCountedOn(uid, node)) { nodes.insert(node); }
     }
   }
+  for (const auto& [uid, pod] : pods_) {
+    if (agents_ && isUnnamed(pod) && now_ < pod.bound_at + kNamed) { nodes.insert(pod.node); }
+  }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.
     const auto past = past_nodes_.find(gone.node);  // with its Node the leases went
     const bool away = past == past_nodes_.end() ||
                       past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
     // Under numbers that were those of its GPUs in between too.
-    const bool renumbered = plan_.has(Feature::Renumber);
+    const bool renumbered = renumbers();
     const bool drains = now_ < gone.went_at + kTwoLooks &&
                         (away || gone.counted > 0 || !gone.unleased.empty() || renumbered || gone.renamed);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
@@ -89,7 +98,7 @@ std::set<std::string> Judge::notUsable() const {
   // What was given by number no lease names, and what ends while ids change may be held under several. Who
   // did not hear how its pod ended, or saw it fail with containers that wait, waits for two looks too.
   for (const auto& [node, times] : went_) {
-    const bool many = !enforced_.contains(node) || plan_.has(Feature::Renumber);
+    const bool many = !enforced_.contains(node) || renumbers();
     if (many && anyWentLately(node)) { nodes.insert(node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
@@ -135,10 +144,11 @@ void Judge::lookAtWaiting() {
   for (const auto& [uid, pod] : pods_) {
     // Whose Binding may have been carried out keeps its CPUs and memory until that is known.
     const bool fits = isHealthy(pod) && !pod.asksResources() && !never_placed_.contains(pod.name) &&
-                      !waitsForBackoff(uid) && shouldFit(pod, withSpoilt(uid, not_usable));
+                      (pod.isKubes() || !waitsForBackoff(uid)) && shouldFit(pod, withSpoilt(uid, not_usable));
+    const Duration fair = pod.isKubes() ? kFairToKubes : kFair;
     if (!fits) {
       fits_since_.erase(uid);
-    } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
+    } else if (fits_since_.try_emplace(uid, now_).first->second + fair < now_) {
       wrong(fmt::format("{} waits, and there is room, while writes of others fail; it is told: {}",
                         pod.text(), pod.told));
     }

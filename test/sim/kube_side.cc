@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,9 @@ using Kind = Answer::Kind;
 constexpr Duration kPatience = 5s;  // httpTimeout
 constexpr extender::RequestId kFirstRequest = extender::RequestId{1} << 40U;
 
+constexpr std::array<std::int64_t, 3> kPriorities{0, 5, 10};
+std::string className(std::int64_t priority) { return fmt::format("of-{}", priority); }
+
 bool isReady(const Value& node) {
   for (const Value& condition : node["status"]["conditions"].items()) {
     if (condition["type"].str() == "Ready") { return condition["status"].str() == "True"; }
@@ -35,7 +39,20 @@ KubeSide::KubeSide(sandbox::World& world, const Plan& plan)
       rng_{plan.seed ^ 0x6b75},
       nodes_{kNodes + (plan.has(Feature::Large) ? kLargeNodes : 0)},
       may_go_back_{plan.has(Feature::Restore)},
-      last_{kFirstRequest} {}
+      last_{kFirstRequest} {
+  for (const std::int64_t priority : kPriorities) {
+    world_.create(json::Object{{"apiVersion", "scheduling.k8s.io/v1"},
+                               {"kind", "PriorityClass"},
+                               {"metadata", json::Object{{"name", className(priority)}}},
+                               {"value", priority}});
+  }
+}
+
+void KubeSide::takeOver(Value& pod, int slot) {
+  pod.child("spec").set("schedulerName", kKubeName);
+  const auto which = static_cast<std::size_t>(slot) / 4 % kPriorities.size();
+  pod.child("spec").set("priorityClassName", className(kPriorities[which]));
+}
 
 bool KubeSide::takes(int slot, int flavour) {
   const bool is_filtered_there = flavour == 12 || flavour == 13 || flavour > 14;  // what we do not simulate
@@ -148,7 +165,6 @@ void KubeSide::ask(Verb verb, const std::string& uid, std::vector<std::string> n
     waiting_[uid].asked = pod["metadata"]["resourceVersion"].str();
     request.pod = std::make_shared<const model::Pod>(kapi::decodePod(pod));
   }
-  if (verb == Verb::Preempt) { request.victims.resize(nodes.size()); }
   const extender::RequestId id = ++last_;
   asked_[id] = {uid, verb, nodes};
   const auto any = static_cast<sandbox::ReplicaId>(rng_.below(static_cast<std::uint64_t>(kReplicas)));
@@ -171,6 +187,8 @@ bool KubeSide::answered(extender::RequestId request_id, const Answer& answer) {
     filtered(asked, answer);
   } else if (asked.verb == Verb::Rank) {
     ranked(asked, answer);
+  } else {
+    preemptionAnswered(asked, answer);
   }
   return true;
 }
@@ -184,6 +202,7 @@ void KubeSide::filtered(const Asked& asked, const Answer& answer) {
   const auto waiting = waiting_.find(asked.uid);
   if (fit.empty() && answer.kind == Kind::Offered && waiting != waiting_.end()) {
     waiting->second.unschedulable = true;
+    if (!calm_ && rng_.chance(40)) { ask(Verb::Preempt, asked.uid, asked.nodes, kPatience); }
     return considerLater(asked.uid, 300s);
   }
   if (fit.empty()) { return backOff(asked.uid); }
@@ -193,15 +212,53 @@ void KubeSide::filtered(const Asked& asked, const Answer& answer) {
 
 void KubeSide::ranked(const Asked& asked, const Answer& answer) {
   std::size_t best = rng_.below(asked.nodes.size());
-  if (answer.kind == Kind::Offered && rng_.chance(75)) {  // else its own scores say otherwise
+  if (answer.kind == Kind::Offered && (calm_ || rng_.chance(75))) {  // else its own scores say otherwise
     best = static_cast<std::size_t>(std::max_element(answer.scores.begin(), answer.scores.end()) -
                                     answer.scores.begin());
   }
   bindLater(asked.uid, asked.nodes[best]);
 }
 
+/// What it knows may be older than what is so: a victim may have gone meanwhile.
+void KubeSide::checkVictim(const std::string& uid, const std::string& victim, const std::string& node) {
+  const auto waiting = waiting_.find(uid);
+  const Value pod = waiting == waiting_.end() ? Value{} : objectOf(waiting->second);
+  if (pod["metadata"]["uid"].str() != uid) { return; }
+  for (const char* ns : kNamespaces) {
+    for (const auto& other : world_.get(fmt::format("/api/v1/namespaces/{}/pods", ns))["items"].items()) {
+      if (other["metadata"]["uid"].str() != victim) { continue; }
+      const bool is_lower = other["spec"]["priority"].intOr(0) < pod["spec"]["priority"].intOr(0);
+      const bool is_there = other["spec"]["nodeName"].str() == node;
+      if (!is_lower || (!is_there && !may_go_back_)) {
+        problem_ = fmt::format("for pod {} kube-scheduler is to evict {}/{} from {}, which {}",
+                               waiting->second.name, ns, other["metadata"]["name"].str(), node,
+                               is_lower ? "is not there" : "is as important");
+      }
+      if (is_lower && is_there && rng_.chance(50)) {
+        (void)world_.request(
+            "DELETE", fmt::format("/api/v1/namespaces/{}/pods/{}", ns, other["metadata"]["name"].str()),
+            json::Object{});
+      }
+      return;
+    }
+  }
+}
+
+void KubeSide::preemptionAnswered(const Asked& asked, const Answer& answer) {
+  if (answer.kind != Kind::Kept) { return; }
+  for (std::size_t k = 0; k < answer.victims.size(); ++k) {
+    if (answer.victims[k].empty()) { continue; }
+    for (const auto& victim : answer.victims[k]) {
+      checkVictim(asked.uid, victim.text, asked.nodes.at(answer.kept[k]));
+    }
+    return;  // one node is enough
+  }
+}
+
 /// Volumes are bound in between.
 void KubeSide::bindLater(const std::string& uid, const std::string& node) {
+  const auto hangs = waiting_.contains(uid) ? hanging_.find(waiting_[uid].ns) : hanging_.end();
+  if (hangs != hanging_.end() && world_.now().mono < hangs->second) { return backOff(uid); }
   const auto luck = calm_ ? 0 : rng_.below(100);
   const Duration by = luck < 60 ? upTo(50) : luck < 92 ? upTo(3'000) : upTo(20'000);
   considerLater(uid, by + kPatience + 1s);  // unless it is bound by then

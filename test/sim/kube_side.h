@@ -1,6 +1,7 @@
 // A simulated kube-scheduler, for pods of gpu-kube: it filters, ranks and binds through gpu-scheduler as its
 // extender, one pod after another or several at once. It is late, binds twice and elsewhere, gives up calls
-// that are answered later, and restarts, which forgets all of that.
+// that are answered later, and restarts, which forgets all of that. Where no node fits a pod of its it asks
+// what preemption would bring, and sometimes evicts whom it is told.
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 
@@ -21,6 +22,8 @@ class KubeSide {
   KubeSide(sandbox::World& world, const Plan& plan);
   /// A pod of that slot and flavour is its.
   [[nodiscard]] static bool takes(int slot, int flavour);
+  /// Then it is made so.
+  static void takeOver(json::Value& pod, int slot);
   /// A pod of its came.
   void comes(const std::string& ns, const std::string& name);
   void restart();
@@ -31,6 +34,8 @@ class KubeSide {
   bool answered(extender::RequestId request_id, const extender::Answer& answer);
   /// From now on it does what schedulers should.
   void calmDown() { calm_ = true; }
+  /// Until then it binds no pod of that namespace: their volumes are never bound, say.
+  void hang(const std::string& ns, Mono until) { hanging_[ns] = until; }
   /// "" or what it was told and is not so.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::size_t bound() const { return bound_; }
@@ -58,6 +63,8 @@ class KubeSide {
   void ask(extender::Verb verb, const std::string& uid, std::vector<std::string> nodes, Duration patience);
   void filtered(const Asked& asked, const extender::Answer& answer);
   void ranked(const Asked& asked, const extender::Answer& answer);
+  void preemptionAnswered(const Asked& asked, const extender::Answer& answer);
+  void checkVictim(const std::string& uid, const std::string& victim, const std::string& node);
   void bindLater(const std::string& uid, const std::string& node);
   void bind(const std::string& uid, const std::string& node);
   void bindAnswered(const Asked& asked, const extender::Answer& answer);
@@ -70,6 +77,7 @@ class KubeSide {
   const int nodes_;
   bool may_go_back_;  // what was bound may not be any more
   bool calm_ = false;
+  std::map<std::string, Mono> hanging_;  // by namespace
   Tries waiting_;
   std::map<extender::RequestId, Asked> asked_;
   std::uint64_t turns_ = 0;

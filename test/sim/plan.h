@@ -88,9 +88,12 @@ enum class Op : std::uint8_t {
   // and goes so much later
   FailUnstarted,
   KubeRestart,    // kube-scheduler forgets what it knew
+  KubeHangs,      // x namespace, y seconds: of its pods kube-scheduler binds none
+  KubeCalms,      // from now on kube-scheduler does what schedulers should
   GangComes,      // x gang, y flavour, z members: pods that ask for shares, and are bound together
   GangGoes,       // x gang, y 1: by force, z which member, from 1; 0: all
   GangEnds,       // x gang
+  OddShareComes,  // x slot, y what is odd: a pod of another scheduler whose limits gpu-manager does not serve
   MapPod,         // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
   NameNode,       // x node, y which name: its label gpu-node-name
   AgentFaults,    // y seconds, z permille: agents' calls are refused, lost, late, or their last ones
@@ -99,6 +102,7 @@ enum class Op : std::uint8_t {
   Plug,           // x node, y GPUs from now on, which its agent sees come and go
   DriverFails,    // x node, y seconds: a call of its driver hangs
   RuntimeSilent,  // x node, y seconds: its container runtime does not answer
+  Lose,  // x node, y GPU, z how: lost (0, 1: its driver names it; 1, 3: programs count it), gone, well
   // Of kernel caches (cache_side.h).
   CacheComes,        // x cache, y tag
   CacheChanges,      // x cache, y tag: its image from now on

@@ -37,6 +37,20 @@ class Scenes {
     }
   }
 
+  /// They come to a node just before pods that are given GPUs by their ids: the next look of its agent says
+  /// which they have.
+  void unnamed() {
+    const milliseconds at = milliseconds{7'000} + any(milliseconds{6'000});
+    const int node = below(kNodes);
+    const int slot = below(kSlots);
+    for (int i = 0; i < 2; ++i) {
+      add(at + any(milliseconds{400}), Op::ComesBound, (slot + i) % kSlots, node, 1 + below(2));
+    }
+    for (int i = 2; i < 8; ++i) {
+      add(at + milliseconds{2'500} + any(milliseconds{3'000}), Op::AddPod, (slot + i) % kSlots, 0);
+    }
+  }
+
   /// Nobody sees that they start: their agent is down. What they have is counted, and goes on when they are
   /// deleted by force.
   void foreign() {
@@ -294,6 +308,23 @@ class Scenes {
     }
   }
 
+  /// Among others of their schedulers, some of them bound whatever was answered.
+  void oddShares() {
+    if (!plan_.hasShares()) {
+      plan_.extenders = 1 + below(2);
+      shares(plan_.extenders);
+    }
+    for (int i = 3 + below(6); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      const int slot = below(kShareSlots);
+      add(at - milliseconds{200}, Op::ShareGoes, slot, 1);
+      add(at, Op::OddShareComes, slot, below(8));
+      add(at + any(milliseconds{2'000}), Op::ShareComes, below(kShareSlots), below(8));
+      if (rng_.chance(50)) { add(at + any(milliseconds{1'500}), Op::ShareAsked, slot, 1 + below(3)); }
+      if (rng_.chance(20)) { add(at + any(milliseconds{4'000}), Op::ShareElsewhere, slot, below(2)); }
+    }
+  }
+
   void latePatches() {
     for (int i = 1 + below(3); i > 0; --i) {
       const milliseconds at = any(kPlayTime);
@@ -324,6 +355,24 @@ class Scenes {
     }
   }
 
+  /// Pods come after a GPU was lost, and after another agent began. Some GPUs are well again at the end.
+  void lost() {
+    for (int scenes = 2 + below(2); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      const int node = below(kNodes);
+      const int gpu = below(4);
+      pods(at - milliseconds{6'000}, milliseconds{5'000}, 3);
+      add(at, Op::Lose, node, gpu, below(5));
+      if (rng_.chance(40)) { add(at + any(milliseconds{20'000}), Op::Lose, node, gpu, below(5)); }
+      for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{20'000}), Op::AgentDies, node); }
+      for (int i = below(4); i > 0; --i) { add(at + any(milliseconds{30'000}), Op::EndPod, below(kSlots)); }
+      pods(at + milliseconds{500}, milliseconds{75'000}, 10);
+      if (rng_.chance(60)) {
+        add(at + milliseconds{30'000} + any(milliseconds{20'000}), Op::Lose, node, gpu, 5);
+      }
+    }
+  }
+
   /// More pods that ask by number than the rest has.
   void unenforced() {
     for (int i = 4 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 7 + below(2)); }
@@ -344,6 +393,35 @@ class Scenes {
         add(at + milliseconds{3'000} + any(milliseconds{4'000}), Op::Start, replica);
       }
       for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{6'000}), Op::EndPod, below(kSlots)); }
+    }
+    if (rng_.chance(40)) { kubeHangs(); }
+  }
+
+  /// Volumes of namespace b are never bound, or writes fail, for so long that everybody else is to be placed.
+  void kubeHangs() {
+    const milliseconds at = milliseconds{2'000} + any(milliseconds{12'000});
+    const int lasts = 110 + below(30);
+    add(at, Op::KubeCalms);
+    if (plan_.has(Feature::Stuck)) {
+      sticksLonger(milliseconds{80'000});
+    } else if (rng_.chance(40) && !plan_.has(Feature::Forbidden)) {
+      add(at, Op::Stick, 4, lasts, below(2));
+      add(at + milliseconds{1'000} * lasts, Op::Stick, 4);
+    } else {
+      add(at, Op::KubeHangs, 1, lasts);
+      add(at + milliseconds{1'000} * lasts, Op::KubeHangs, 1);
+    }
+    for (int slot = 2; slot < kSlots; slot += 4) {  // those that it takes
+      add(at + any(milliseconds{3'000}), Op::AddPod, slot + 1, rng_.chance(60) ? 2 : 0);
+      const milliseconds comes = milliseconds{45'000} + any(milliseconds{15'000});
+      if (rng_.chance(50)) { add(comes - milliseconds{1'000}, Op::KillPod, slot); }
+      add(comes, Op::AddPod, slot, rng_.chance(70) ? 0 : 2);
+    }
+    for (int i = 0; i < 6; ++i) {
+      const int slot = 4 * below(kSlots / 4);
+      const milliseconds comes = milliseconds{45'000} + any(milliseconds{40'000});
+      add(comes - milliseconds{3'000}, Op::KillPod, slot);
+      add(comes, Op::AddPod, slot, rng_.chance(70) ? 0 : 2);
     }
   }
 
@@ -370,6 +448,13 @@ class Scenes {
   }
 
  private:
+  void sticksLonger(milliseconds by) {
+    for (Step& s : plan_.steps) {
+      if (s.op != Op::Stick || s.x > 4) { continue; }
+      if (s.y > 0) { s.y += static_cast<int>(by / milliseconds{1'000}); }
+      if (s.y == 0) { s.at += by; }
+    }
+  }
   void mapTrouble(milliseconds at) {
     if (rng_.chance(50)) { add(at + any(milliseconds{6'000}), Op::NameNode, below(kNodes), below(6)); }
     if (rng_.chance(30)) { add(at + any(milliseconds{5'000}), Op::Resize, below(kNodes), 1 + below(4)); }
@@ -421,7 +506,7 @@ class Scenes {
 void addScenes(Scenes& scenes, Feature feature) {
   switch (feature) {
     case Feature::Renumber: return scenes.renumber();
-    case Feature::Foreign: return scenes.foreign();
+    case Feature::Foreign: return scenes.unnamed(), scenes.foreign();
     case Feature::Sidecars: return scenes.sidecars();
     case Feature::Stuck: return scenes.stuck();
     case Feature::Forbidden: return scenes.forbidden();
@@ -445,6 +530,8 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Gangs: return scenes.gangs();
     case Feature::Maps: return scenes.maps();
     case Feature::Caches: return scenes.caches();
+    case Feature::OddShares: return scenes.oddShares();
+    case Feature::Lost: return scenes.lost();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -472,7 +559,8 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
         // Of a cache that the server has forgotten nobody can say whether pods have it mounted.
         (feature != Feature::Caches || (!plan.has(Feature::Restore) && !plan.has(Feature::Large))) &&
         (feature != Feature::LateStatuses || plan.has(Feature::Agents)) &&
-        (feature != Feature::Gangs || plan.hasShares() || !plan.has(Feature::KubeScheduler));
+        ((feature != Feature::Gangs && feature != Feature::OddShares) || plan.hasShares() ||
+         !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);
@@ -519,13 +607,19 @@ std::string featureText(const Step& s) {
     case Op::AgentDies: return fmt::format("the agent of node {} dies", s.x);
     case Op::Plug: return fmt::format("node {} has {} GPUs, which its agent sees", s.x, s.y);
     case Op::DriverFails: return fmt::format("the driver of node {} hangs for {} s", s.x, s.y);
+    case Op::Lose: return fmt::format("GPU {} of node {} is lost, how {}", s.y, s.x, s.z);
     case Op::RuntimeSilent: return fmt::format("the runtime of node {} is silent for {} s", s.x, s.y);
     case Op::KubeRestart: return "kube-scheduler restarts";
+    case Op::KubeHangs:
+      return fmt::format("kube-scheduler binds no pod of namespace {} for {} s", kNamespaces[s.x], s.y);
+    case Op::KubeCalms: return "kube-scheduler does what it should";
     case Op::GangComes: return fmt::format("gang {} comes, {} pods of flavour {}", s.x, s.z, s.y);
     case Op::GangGoes:
       return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,
                          s.z > 0 ? "is" : "are", s.y != 0 ? " by force" : "");
     case Op::GangEnds: return fmt::format("gang {} ends", s.x);
+    case Op::OddShareComes:
+      return fmt::format("pod s{} comes for shares that nobody serves, how {}", s.x, s.y);
     case Op::MapPod:
       return fmt::format("pod {} comes with map {}", slotOf(s.x), json::print(mapText(s.x, s.y, s.z)));
     case Op::NameNode: return fmt::format("node {} has the name {}", s.x, s.y);

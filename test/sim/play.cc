@@ -43,6 +43,7 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   sandbox::World::Options options;
   options.seed = plan.seed;
   options.agents = plan.agents;
+  options.told_uuids = plan.has(Feature::Uuids);
   options.webhook = plan.has(Feature::Webhook);
   options.own_pods = plan.has(Feature::Ends);
   options.nodes.clear();
@@ -122,7 +123,8 @@ class Play {
     if (tell_) { tellChanges(); }
     const std::string& of_ours = judge_.watch(world_.now().mono);
     const auto leader = world_.leader();
-    if (plan_.has(Feature::Stuck) && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
+    const bool asks_who_waits = plan_.has(Feature::Stuck) || plan_.has(Feature::KubeScheduler);
+    if (asks_who_waits && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
     leader_ = leader;
     extras_.look();
     if (kube_) { kube_->look(); }
@@ -320,6 +322,7 @@ class Play {
       judge_.disturbed(*how_long);
       extras_.hindered(*how_long);
     }
+    if (hindersAgents(s.op)) { judge_.agentsHindered(); }
     if (isAboutCaches(s.op)) { return caches_->carryOut(s); }
     switch (s.op) {
       case Op::AddPod: return addPod(s);
@@ -379,7 +382,8 @@ class Play {
       case Op::ShareDropped:
       case Op::GangComes:
       case Op::GangGoes:
-      case Op::GangEnds: shares_->carryOut(s); return;
+      case Op::GangEnds:
+      case Op::OddShareComes: shares_->carryOut(s); return;
       case Op::LastWord: last_words_.push_back(s); return;
       case Op::Unlucky: unlucky_[podPath(s.x)] = s; return;
       case Op::Slow:
@@ -392,9 +396,17 @@ class Play {
       case Op::Plug:
       case Op::DriverFails:
       case Op::RuntimeSilent:
+      case Op::Lose:
         if (agents_) { agents_->carryOut(s); }
         return;
       case Op::KubeRestart: return kube_->restart();
+      case Op::KubeCalms: return kube_->calmDown();
+      case Op::KubeHangs: {
+        const Mono until = world_.now().mono + std::chrono::seconds{s.y};
+        kube_->hang(kNamespaces[s.x], until);
+        judge_.kubeHangs(until);
+        return;
+      }
       case Op::Restore:
         extras_.carryOut(s);
         if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/promises.md)
@@ -406,7 +418,8 @@ class Play {
   void addPod(const Step& s) {
     Value pod = podObject(s.x, s.y);
     const bool is_kubes = kube_ && KubeSide::takes(s.x, s.y);
-    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    if (plan_.has(Feature::Webhook) && !is_kubes) { pod = withOwnVariables(std::move(pod), s.x + s.y); }
+    if (is_kubes) { KubeSide::takeOver(pod, s.x); }
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
@@ -415,11 +428,30 @@ class Play {
   void addMapped(const Step& s) {
     Value pod = mappedPodObject(s.x, s.y, s.z);
     const bool is_kubes = kube_ && s.x / 2 % 3 == 0;
-    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    if (is_kubes) { KubeSide::takeOver(pod, s.x); }
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
   static Value nameLabel(int which) { return which < 5 ? Value{logicalName(which)} : Value{nullptr}; }
+
+  /// From seeing and saying what is so.
+  static bool hindersAgents(Op op) {
+    switch (op) {
+      case Op::AgentDown:
+      case Op::AgentDies:
+      case Op::AgentFaults:
+      case Op::AgentSlow:
+      case Op::Plug:
+      case Op::DriverFails:
+      case Op::RuntimeSilent:
+      case Op::NodeGone:
+      case Op::NodeBack:
+      case Op::NodeReady:
+      case Op::ApiAway:
+      case Op::Restore: return true;
+      default: return false;
+    }
+  }
 
   /// How long the live ledger may be behind because of it.
   static std::optional<Duration> troubleOf(const Step& s) {

@@ -76,6 +76,7 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
     if (pod.gang.empty()) { pod.gang = textOf(notes[key]); }
   }
+  pod.odd = oddityOf(object["spec"]);
   pod.note = pod.named;
   for (const Value& c : object["spec"]["containers"].items()) {
     const Value& limits = c["resources"]["limits"];
@@ -86,6 +87,24 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
                               numbersOf(ids)});
   }
   return pod;
+}
+
+/// By what its allocator does (sandbox/node/gpu_manager.h).
+std::string ShareJudge::oddityOf(const Value& spec) {
+  const auto limitsOf = [](const Value& container) {
+    const Value& limits = container["resources"]["limits"];
+    return std::pair{std::max(0, numberOf(limits["tencent.com/vcuda-core"].str())),
+                     std::max(0, numberOf(limits["tencent.com/vcuda-memory"].str()))};
+  };
+  for (const Value& c : spec["initContainers"].items()) {
+    if (limitsOf(c) != std::pair{0, 0}) { return "initContainers"; }
+  }
+  for (const Value& c : spec["containers"].items()) {
+    const auto [cores, memory] = limitsOf(c);
+    if (cores > kWhole && cores % kWhole != 0) { return "multiple of 100"; }
+    if (cores < kWhole && (cores == 0) != (memory == 0)) { return "without tencent.com/vcuda-"; }
+  }
+  return "";
 }
 
 void ShareJudge::nodeChanged(const apiserver::HistoryEntry& entry) {
@@ -104,8 +123,8 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
     return;
   }
   Pod pod = podOf(*entry.after);
-  const bool ours = std::any_of(pod.containers.begin(), pod.containers.end(),
-                                [](const Container& c) { return c.wantsGpu(); });
+  const bool ours = !pod.odd.empty() || std::any_of(pod.containers.begin(), pod.containers.end(),
+                                                    [](const Container& c) { return c.wantsGpu(); });
   if (!ours) { return; }
   const std::string uid = textOf((*entry.after)["metadata"]["uid"]);
   const auto known = pods_.find(uid);
@@ -151,6 +170,17 @@ std::string ShareJudge::noteOf(const std::string& uid) const {
 }
 
 void ShareJudge::binding(const std::string& uid, bool fair) { bindings_[uid] = fair; }
+
+void ShareJudge::answered(const std::string& uid, bool is_taken, const std::string& text) {
+  const auto at = pods_.find(uid);
+  if (at == pods_.end() || at->second.odd.empty() || !at->second.node.empty()) { return; }
+  const Pod& pod = at->second;
+  if (is_taken) {
+    wrong(fmt::format("pod {} was given a node, which refuses it: {}", pod.name, pod.odd));
+  } else if (text.find("spec.") != std::string::npos && text.find(pod.odd) == std::string::npos) {
+    wrong(fmt::format("pod {} is told '{}', and not: {}", pod.name, text, pod.odd));
+  }
+}
 
 void ShareJudge::chosen(const std::string& uid, const std::string& node, Mono since) {
   const auto pod = pods_.find(uid);
@@ -290,7 +320,7 @@ int ShareJudge::roomFor(const Container& wants, const Node& node, const Use& use
 }
 
 bool ShareJudge::hasRoom(const Pod& pod) const {
-  if (pod.containers.size() != 1) { return false; }  // more is more than counting
+  if (!pod.odd.empty() || pod.containers.size() != 1) { return false; }  // more is more than counting
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
     return !isUnclear(name, "") && roomFor(pod.containers[0], node, useOf(name, true)) > 0;

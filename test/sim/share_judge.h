@@ -7,6 +7,8 @@
 //   - shares by the device that the annotations name;
 //   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way
 //     to one that it took so will be refused by it, and may have been chosen before anybody knew.
+// A pod that gpu-manager would refuse whatever the node, or not serve in full, is told so before a node is
+// found for it.
 // gpu-manager comes to the annotated device of each, but for members of a gang (R56), and where a late one is
 // on the node, or somebody left it since the pod came, or shortly before.
 // Reads the store's history from where it was; the caller watches before history is compacted. One thread.
@@ -33,6 +35,8 @@ class ShareJudge {
 
   /// Where a pod is to run and on which devices, as its annotations say it: "m-0 0:1 1:0,2", "" nothing.
   [[nodiscard]] std::string noteOf(const std::string& uid) const;
+  /// A replica answered about the pod; `is_taken`: its node, or any, will do.
+  void answered(const std::string& uid, bool is_taken, const std::string& text);
   /// A replica answered that the pod gets this node; it knew how it was at some time since `since`.
   void chosen(const std::string& uid, const std::string& node, Mono since);
   /// A Binding is about to be carried out for this pod.
@@ -48,6 +52,7 @@ class ShareJudge {
   struct Pod {
     std::string name, node, named, time, note, told;
     std::string gang;  // "": it is in none
+    std::string odd;   // why gpu-manager would refuse it, or not count all of it; "": it would not
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
     bool leaves = false;   // or has ended
@@ -90,6 +95,7 @@ class ShareJudge {
     int unknown = 0;                 // whole devices of which it is not known which
   };
   static Pod podOf(const json::Value& object);
+  static std::string oddityOf(const json::Value& spec);
   void podChanged(const apiserver::HistoryEntry& entry);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool isLeftFor(const Pod& pod, bool beside_late) const;

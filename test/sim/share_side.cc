@@ -42,6 +42,34 @@ std::vector<test::Vcuda> limitsOf(int flavour) {
   }
 }
 
+struct Odd {
+  std::vector<test::Vcuda> limits;
+  test::Vcuda init{};  // of an init container, if any
+  bool is_sidecar = false;
+};
+Odd oddOf(int how) {
+  switch (how) {
+    case 0: return {{{50, 0}}};
+    case 1: return {{{0, 8}}};
+    case 2: return {{{150, 8}}};
+    case 3: return {{{30, 4}, {20, 0}}};
+    case 4: return {{{60, 0}, {60, 0}}};
+    case 5: return {{{0, 0}}, {30, 4}};
+    case 6: return {{{40, 4}}, {40, 4}, true};
+    default: return {{{100, 0}}, {0, 8}, true};
+  }
+}
+/// As test::vcudaPod() makes it, and what it leaves out.
+Value oddPod(const std::string& name, const Odd& odd) {
+  Value pod = test::vcudaPod(name, odd.limits, "a");
+  if (odd.init.cores == 0 && odd.init.memory == 0) { return pod; }
+  Value init = test::vcudaPod(name, {odd.init}, "a")["spec"]["containers"].at(0);
+  init.set("name", "init");
+  if (odd.is_sidecar) { init.set("restartPolicy", "Always"); }
+  pod.child("spec").set("initContainers", json::Array{std::move(init)});
+  return pod;
+}
+
 }  // namespace
 
 ShareSide::ShareSide(sandbox::World& world, const Plan& plan)
@@ -80,7 +108,8 @@ const std::string& ShareSide::watch() {
 void ShareSide::carryOut(const Step& s) {
   const std::string pod = nameOf(s.x);
   switch (s.op) {
-    case Op::ShareComes: comes(s.x, s.y); return;
+    case Op::ShareComes: comes(s.x, test::vcudaPod(pod, limitsOf(s.y), "a")); return;
+    case Op::OddShareComes: comes(s.x, oddPod(pod, oddOf(s.y))); return;
     case Op::ShareEnds:
       world_.kubelet().finish("a", pod);
       world_.touch();
@@ -106,10 +135,9 @@ void ShareSide::carryOut(const Step& s) {
   }
 }
 
-void ShareSide::comes(int slot, int flavour) {
+void ShareSide::comes(int slot, const Value& object) {
   const std::string pod = nameOf(slot);
-  const auto answer =
-      world_.request("POST", "/api/v1/namespaces/a/pods", test::vcudaPod(pod, limitsOf(flavour), "a"));
+  const auto answer = world_.request("POST", "/api/v1/namespaces/a/pods", object);
   if (answer.code != 201) { return; }
   const std::string uid{answer.body["metadata"]["uid"].str()};
   const std::uint64_t turn = mine_[pod].turn;
@@ -217,6 +245,8 @@ void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
   (void)watch();
   if (answer.kind == Answer::Kind::Done && asked.verb == Verb::Bind) { ++bindings_[1]; }
   const bool is_chosen = answer.kind == Answer::Kind::Chosen;
+  const bool is_taken = is_chosen || answer.kind == Answer::Kind::Untouched;
+  judge_.answered(asked.uid, is_taken, answer.text);
   if (is_chosen) {
     judge_.chosen(asked.uid, asked.nodes.at(answer.chosen), world_.now().mono - kAnswerTakes);
   }

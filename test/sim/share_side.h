@@ -77,7 +77,7 @@ class ShareSide {
     json::Value seen{};  // as its scheduler, whose watch may be late, last saw it
   };
 
-  void comes(int slot, int flavour);
+  void comes(int slot, const json::Value& object);
   void consider(const std::string& pod, const std::string& uid);
   void considerLater(const std::string& pod, const std::string& uid, Duration by);
   void ask(const std::string& pod, const std::string& uid, Duration patience);

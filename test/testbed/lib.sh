@@ -56,6 +56,19 @@ foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus
 # What is ours has no version: its sources' hash is one.
 sources_version() { cat "$TESTBED/modules/$1"/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
 
+# until_served FILE KUBECTL...: objects of the CRDs in FILE can be made. By this and not by `kubectl wait`, which fails on a
+# CRD that has no conditions yet ("accessor error").
+until_served() {
+  local file=$1 tries all
+  shift
+  all=$("$@" get -f "$file" -o name | sed 's/.*/True/' | xargs)
+  for ((tries = 0; tries < 300; tries++)); do
+    if [[ $("$@" get -f "$file" -o 'jsonpath={.items[*].status.conditions[?(@.type=="Established")].status}') == "$all" ]]; then return; fi
+    sleep 0.1
+  done
+  die "the CRDs of $file are not served after 30 s"
+}
+
 # A testbed is a folder DIR (absolute), and each component of it is three files there:
 #   NAME.args  its command line, one argument a line, the program first
 #   NAME.pid   the process, as seen in the namespace where it was started

@@ -43,7 +43,8 @@ TEST_F(NodeFilePage, ItsExampleIsANodeFile) {
   EXPECT_EQ(dgx.labels.at("gpu-type"), "h100");
   EXPECT_EQ(dgx.taints, (std::vector<model::Taint>{{"dedicated", "training", "NoSchedule"}}));
   EXPECT_EQ(dgx.allocatable,
-            (std::map<std::string, std::string>{{"cpu", "128"}, {"memory", "1Ti"}, {"pods", "110"}}));
+            (std::map<std::string, std::string>{
+                {"cpu", "128"}, {"memory", "1Ti"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}}));
   ASSERT_EQ(dgx.devices.size(), 8U);
   EXPECT_EQ(dgx.devices[4].island, "1");
   EXPECT_EQ(dgx.devices[4].links, (std::vector<model::Link>{{3, 64}}));
@@ -54,7 +55,8 @@ TEST_F(NodeFilePage, ItsExampleIsANodeFile) {
   EXPECT_EQ(small.devices[0].memory_mib, 46068);
   EXPECT_EQ(small.devices[0].bandwidth_gbps, 64);
   EXPECT_EQ(small.allocatable,
-            (std::map<std::string, std::string>{{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}}));
+            (std::map<std::string, std::string>{
+                {"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}}));
   EXPECT_TRUE(nodes->at(2).devices.empty());
 }
 

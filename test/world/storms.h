@@ -25,7 +25,7 @@ namespace gs::test {
 /// A scheduler whose calls are counted, and answered as the test says.
 class Storms : public Cluster {
  protected:
-  explicit Storms(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
+  explicit Storms(sandbox::World::Options options = {}, bool start = true) : Cluster{std::move(options)} {
     world.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) {
       const std::string name{call.body["metadata"]["name"].str()};  // of what is created
       ++calls_[{call.kind, call.key.name.empty() ? model::ObjectKey{call.key.ns, name} : call.key}];
@@ -33,7 +33,7 @@ class Storms : public Cluster {
       if (!http) { return sandbox::CallFault{}; }
       return sandbox::CallFault{.how = sandbox::CallFault::How::Refused, .http = *http};
     });
-    startOne();
+    if (start) { startOne(); }
   }
   /// nullopt: carried out.
   void answerWith(std::function<std::optional<int>(const kapi::Call&)> answer) {

@@ -70,6 +70,60 @@ TEST(Turns, VeryManyAreToldOtherWordsAFewThousandAtATime) {
   EXPECT_GE(drive.scheduler().workForTest().told - quiet, std::uint64_t{kPods});
 }
 
+/// 1,024 GPUs, each its own island, and so many pods with a claim of their own for two of one island.
+void putWide(bench::SchedulerDrive::Listed& listed, const std::string& name) {
+  put(listed, kapi::kNode, testing::makeNode(name));
+  put(listed, kapi::kGpuNodeStatus, testing::makeStatus(name, 1'024, 1));
+}
+constexpr std::uint64_t kLooksAtWide = 1'024 * sched::kStepsPerDevice / sched::kStepsPerLook;  // at least
+/// For pods that wait and for ready ones, and one look more of each, perhaps to find out why not.
+constexpr std::uint64_t kMostOfATurn = 2 * (scheduler::Unschedulable::kLooksPerTurn + 8 * kLooksAtWide);
+
+TEST(Turns, AWideNodeIsLookedAtByWhatThatCosts) {
+  bench::SchedulerDrive::Listed listed;
+  putWide(listed, "wide");
+  constexpr int kPods = 300;
+  for (int i = 0; i < kPods; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    model::GpuClaim claim = testing::makeClaim(name, 2);
+    claim.topology = model::TopologyMode::Required;
+    claim.min_bandwidth_gbps = 100 + i;
+    put(listed, kapi::kGpuClaim, std::move(claim));
+    put(listed, kapi::kPod, testing::PodBuilder(name).claim(name.c_str()).value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::minutes{2});
+  ASSERT_EQ(drive.scheduler().pending().unschedulable, std::size_t{kPods});
+  (void)drive.takeMostLooks();
+  const auto before = drive.scheduler().engine().decider().looks();
+  (void)drive.tellLine(kapi::kNode,
+                       R"({"type":"MODIFIED","object":{"metadata":{"name":"wide","uid":"uid-wide",
+      "resourceVersion":"9001","labels":{"any":"other"}},"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"110"},
+      "conditions":[{"type":"Ready","status":"True"}]}}})");
+  drive.run(std::chrono::milliseconds{1});
+  EXPECT_GE(drive.scheduler().engine().decider().looks() - before, kPods * kLooksAtWide)
+      << "everybody, and at once";
+  EXPECT_LE(drive.takeMostLooks(), kMostOfATurn);
+}
+
+/// To find the best node for one pod all of these have to be looked at.
+TEST(Turns, OneDecisionAmongManyWideNodesIsSpreadOverEvents) {
+  bench::SchedulerDrive::Listed listed;
+  constexpr int kNodes = 300;
+  for (int i = 0; i < kNodes; ++i) { putWide(listed, "wide-" + std::to_string(i)); }
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c2", 2));
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::minutes{1});
+  (void)drive.takeMostLooks();
+  const auto before = drive.scheduler().engine().decider().looks();
+  (void)drive.tellLine(kapi::kPod, R"({"type":"ADDED","object":{"metadata":{"name":"p","namespace":"default",
+      "uid":"p","resourceVersion":"9000","annotations":{"gpu.scheduling/claim":"c2"}},"spec":{"schedulerName":"gpu-scheduler"}}})");
+  drive.run(std::chrono::milliseconds{1});
+  EXPECT_GE(drive.scheduler().engine().decider().looks() - before, kNodes * kLooksAtWide);
+  EXPECT_LE(drive.takeMostLooks(), kMostOfATurn);
+  EXPECT_EQ(drive.calls(kapi::kLease, kapi::Verb::Create), 2);
+}
+
 /// However many kinds of pods wait: when a node changes, each of them looks at that node, and at no other.
 TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
   constexpr int kNodes = 40;

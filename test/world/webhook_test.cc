@@ -1,5 +1,6 @@
 // The shipped webhook in front of a cluster: what containers are told, from apply to the running pod.
 #include "apiserver/patch/patch.h"
+#include "sandbox/node/pod_env.h"
 #include "test/world/cluster.h"
 #include "webhook/pod_mutation.h"
 
@@ -46,6 +47,34 @@ TEST_F(WebhookWorld, AValueOfTheUsersGivesWay) {
   world.create(p);
   const std::string seen = seenBy("p", "CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(seen, allocated("p").substr(allocated("p").find(':') + 1));
+}
+
+Value withEnv(Value pod, Array env) {
+  pod.child("spec").child("containers").array().at(0).set("env", std::move(env));
+  return pod;
+}
+
+TEST_F(WebhookWorld, AVariableOfTheUsersMayReferToWhatIsTold) {
+  world.create(claim("one", 1));
+  const Object own{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "$(CUDA_VISIBLE_DEVICES)"}};
+  world.create(withEnv(pod("p", "one"), Array{own}));
+  world.create(withEnv(mappedPod("m-0", "0=node-a:1"), Array{own}));
+  const std::string seen = seenBy("p", "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(seen, allocated("p").substr(allocated("p").find(':') + 1));
+  EXPECT_EQ(seenBy("m-0", "NVIDIA_VISIBLE_DEVICES"), "1");
+}
+
+TEST_F(WebhookWorld, AnOrderInWhichIdsMeanOtherGpusGivesWay) {
+  world.create(claim("one", 1));
+  const Object from{{"fieldRef", Object{{"fieldPath", "metadata.name"}}}};
+  world.create(
+      withEnv(pod("p", "one"), Array{Object{{"name", "CUDA_DEVICE_ORDER"}, {"value", "FASTEST_FIRST"}},
+                                     Object{{"name", "MINE"}, {"value", "$(CUDA_DEVICE_ORDER)"}}}));
+  world.create(withEnv(mappedPod("m-0", "0=node-a:1"),
+                       Array{Object{{"name", "CUDA_DEVICE_ORDER"}, {"valueFrom", from}}}));
+  EXPECT_EQ(seenBy("p", "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+  EXPECT_EQ(seenBy("p", "MINE"), "PCI_BUS_ID");
+  EXPECT_EQ(seenBy("m-0", "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
 }
 
 TEST_F(WebhookWorld, AClaimThatNobodyCouldBePlacedByIsRefusedAtOnce) {
@@ -171,60 +200,95 @@ TEST_F(UntoldWhereItIsEnforced, NobodyIsWarned) {
   EXPECT_FALSE(warned("GpuEnvMissing"));
 }
 
-/// Any pod: what is patched is a pod whose containers have each name of ours once and as it should be, with
-/// all other entries as they were; and a second pass has nothing to do.
+Value someEntry(Rng& rng) {
+  const char* names[] = {"A", "B", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES"};
+  const char* values[] = {"0",   "1", "PCI_BUS_ID", "FASTEST_FIRST", "$(CUDA_VISIBLE_DEVICES)",
+                          "all", "",  "0,1"};
+  Object entry{{"name", names[rng.below(5)]}};
+  if (rng.chance(70)) { entry.set("value", values[rng.below(8)]); }
+  if (rng.chance(25)) {
+    const char* path =
+        rng.chance(50) ? "metadata.annotations['gpu.scheduling/visible-devices']" : "metadata.name";
+    entry.set("valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}});
+  }
+  return entry;
+}
+
+bool isOurs(const Value& entry) {
+  return entry["name"].str() == "CUDA_VISIBLE_DEVICES" || entry["name"].str() == "CUDA_DEVICE_ORDER";
+}
+
+/// What the container's own code goes by: of several entries of a name the last counts.
+bool ordersOtherwise(const Value& container) {
+  const Value* last = nullptr;
+  for (const Value& e : container["env"].items()) {
+    if (e["name"].str() == "CUDA_DEVICE_ORDER") { last = &e; }
+  }
+  return last != nullptr && ((*last)["value"].str() != "PCI_BUS_ID" || (*last)["valueFrom"].isObject());
+}
+
+/// Any pod: what is patched is a pod whose containers have each name of ours once, before all others, which
+/// stay as they were; as the kubelet resolves it, whatever refers to ours is the GPUs that the pod has; who
+/// had another order is warned; and a second pass has nothing to do.
 TEST(WebhookProperty, ASecondPassChangesNothing) {
   Rng rng{7};
-  const auto someEntry = [&]() -> Value {
-    const char* names[] = {"A", "B", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
-    Object entry{{"name", names[rng.below(4)]}};
-    if (rng.chance(60)) { entry.set("value", std::to_string(rng.below(3))); }
-    if (rng.chance(30)) {
-      const char* path =
-          rng.chance(50) ? "metadata.annotations['gpu.scheduling/visible-devices']" : "metadata.name";
-      entry.set("valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}});
-    }
-    return entry;
-  };
-  const auto others = [](const Value& container) {
-    std::vector<Value> out;
-    for (const Value& e : container["env"].items()) {
-      if (!e["name"].str().starts_with("CUDA_")) { out.push_back(e); }
-    }
-    return out;
-  };
-  const auto count = [](const Value& container, const char* name) {
-    const Array& env = container["env"].items();
-    return std::count_if(env.begin(), env.end(), [&](const Value& e) { return e["name"].str() == name; });
-  };
   for (int round = 0; round < 2000; ++round) {
     const bool by_map = rng.chance(50);
-    Value pod = Object{{"metadata", Object{{"name", "p-1"},
-                                           {"annotations", by_map ? Object{{"gpu-scheduling-map", "1=n:0,1"}}
-                                                                  : Object{{"gpu.scheduling/claim", "c"}}}}},
-                       {"spec", Object{{"schedulerName", "gpu-scheduler"}}}};
-    for (const char* list : {"containers", "initContainers"}) {
+    Value pod = Object{
+        {"metadata", Object{{"name", "p-1"},
+                            {"annotations", by_map ? Object{{"gpu-scheduling-map", "1=n:0,1"}}
+                                                   : Object{{"gpu.scheduling/claim", "c"},
+                                                            {"gpu.scheduling/visible-devices", "0,1"}}}}},
+        {"spec", Object{{"schedulerName", "gpu-scheduler"}}}};
+    const bool comes_late = rng.chance(20);
+    const std::vector<const char*> lists =
+        comes_late ? std::vector{"ephemeralContainers"} : std::vector{"containers", "initContainers"};
+    for (const char* list : lists) {
       for (std::uint64_t i = rng.below(3); i > 0; --i) {
         Object container{{"name", "c"}};
-        for (std::uint64_t e = rng.below(5); e > 0; --e) { container["env"].array().push_back(someEntry()); }
+        for (std::uint64_t e = rng.below(5); e > 0; --e) {
+          container["env"].array().push_back(someEntry(rng));
+        }
         pod.child("spec").child(list).array().emplace_back(std::move(container));
       }
     }
-    const auto rules = webhook::PodRules{};
-    const std::string patch = webhook::mutatePod(pod, "default", rules).patch;
+    const auto mutate = [&](const Value& of) {
+      return comes_late ? webhook::mutateLateContainers(of, Value{}, {})
+                        : webhook::mutatePod(of, "default", {});
+    };
+    const admission::Verdict verdict = mutate(pod);
     Value after = pod;
-    if (!patch.empty()) {
-      ASSERT_TRUE(apiserver::applyJsonPatch(after, *json::parse(patch)).has_value()) << patch;
+    if (!verdict.patch.empty()) {
+      ASSERT_TRUE(apiserver::applyJsonPatch(after, *json::parse(verdict.patch)).has_value()) << verdict.patch;
     }
-    EXPECT_EQ(webhook::mutatePod(after, "default", rules).patch, "") << json::print(after);
-    for (const char* list : {"containers", "initContainers"}) {
+    EXPECT_EQ(mutate(after).patch, "") << json::print(after);
+    bool orders_otherwise = false;
+    for (const char* list : lists) {
       for (std::size_t i = 0; i < after["spec"][list].items().size(); ++i) {
         const Value& container = after["spec"][list].at(i);
-        EXPECT_EQ(count(container, "CUDA_VISIBLE_DEVICES"), 1) << json::print(container);
-        EXPECT_GE(count(container, "CUDA_DEVICE_ORDER"), 1);
-        EXPECT_EQ(others(container), others(pod["spec"][list].at(i)));
+        const Array& env = container["env"].items();
+        ASSERT_GE(env.size(), 2U);
+        EXPECT_EQ(env[0]["name"].str(), "CUDA_VISIBLE_DEVICES") << json::print(container);
+        EXPECT_EQ(env[1]["name"].str(), "CUDA_DEVICE_ORDER") << json::print(container);
+        Array others;
+        for (const Value& e : pod["spec"][list].at(i)["env"].items()) {
+          if (!isOurs(e)) { others.push_back(e); }
+        }
+        EXPECT_EQ((Array{env.begin() + 2, env.end()}), others) << json::print(container);
+        const sandbox::Env resolved = sandbox::resolveEnv(after, container);
+        EXPECT_EQ(resolved.at("CUDA_VISIBLE_DEVICES"), "0,1");
+        EXPECT_EQ(resolved.at("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+        for (const auto& [name, value] : resolved) {
+          EXPECT_EQ(value.find("$("), std::string::npos) << name << " of " << json::print(container);
+        }
+        orders_otherwise = orders_otherwise || ordersOtherwise(pod["spec"][list].at(i));
       }
     }
+    const auto& warnings = verdict.warnings;
+    EXPECT_EQ(std::any_of(warnings.begin(), warnings.end(),
+                          [](const std::string& w) { return w.find("DEVICE_ORDER") != std::string::npos; }),
+              orders_otherwise)
+        << json::print(pod);
   }
 }
 

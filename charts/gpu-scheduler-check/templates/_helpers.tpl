@@ -73,12 +73,15 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .Values.tolerations }}
 tolerations: {{- toYaml . | nindent 0 }}
 {{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- end }}
 
 {{/* Their container, but for its name and command. */}}
 {{- define "gpu-scheduler-check.container" -}}
-image: {{ printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) | quote }}
+image: {{ printf "%s:%s%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) (empty .Values.image.digest | ternary "" (printf "@%s" .Values.image.digest)) | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 resources: {{- toYaml .Values.resources | nindent 2 }}
 securityContext: {{- toYaml .Values.securityContext | nindent 2 }}

@@ -17,9 +17,9 @@ dot, which a release may have in its name and a Service may not. */}}
 
 {{- define "gpu-scheduler.serviceAccount" -}}
 {{- if .Values.serviceAccount.create }}
-{{- default (include "gpu-scheduler.fullname" .) .Values.serviceAccount.name }}
+{{- .Values.serviceAccount.name | default .Values.serviceAccountName | default (include "gpu-scheduler.fullname" .) }}
 {{- else }}
-{{- required "serviceAccount.name is needed with serviceAccount.create=false" .Values.serviceAccount.name }}
+{{- required "serviceAccount.name is needed with serviceAccount.create=false" (.Values.serviceAccount.name | default .Values.serviceAccountName) }}
 {{- end }}
 {{- end }}
 
@@ -48,11 +48,22 @@ app.kubernetes.io/part-of: gpu-scheduler
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* dict "root" $ "image" .Values.webhook.image: a component's image; what it does not say is that of `image`. */}}
+{{/* Of pods: those, and what the user adds (values.schema.json keeps theirs apart from ours). */}}
+{{- define "gpu-scheduler.podLabels" -}}
+{{ include "gpu-scheduler.labels" . }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* dict "root" $ "image" .Values.webhook.image: a component's image; what it does not say is that of `image`. A digest is of
+one repository and tag: with one of its own it has none of `image`. */}}
 {{- define "gpu-scheduler.image" -}}
 {{- $own := .image | default dict }}
 {{- $common := .root.Values.image }}
+{{- $digest := $own.digest | default (ternary $common.digest "" (and (empty $own.repository) (empty $own.tag))) }}
 {{- printf "%s:%s" ($own.repository | default $common.repository) ($own.tag | default $common.tag | default .root.Chart.AppVersion) }}
+{{- with $digest }}@{{ . }}{{ end }}
 {{- end }}
 {{- define "gpu-scheduler.pullPolicy" -}}
 {{- ((.image | default dict).pullPolicy) | default .root.Values.image.pullPolicy }}
@@ -91,7 +102,7 @@ podAntiAffinity:
 {{- end }}
 {{- end }}
 
-{{/* What every Deployment's pods say of where they run. */}}
+{{/* What every Deployment's pods say of where they run: dict "root" $ "component" ..., "nodeSelector" of its own, if any. */}}
 {{- define "gpu-scheduler.placement" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 0 }}
@@ -100,7 +111,7 @@ imagePullSecrets: {{- toYaml . | nindent 0 }}
 priorityClassName: {{ . }}
 {{- end }}
 affinity: {{- include "gpu-scheduler.affinity" . | nindent 2 }}
-{{- with .root.Values.nodeSelector }}
+{{- with .nodeSelector | default .root.Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .root.Values.tolerations }}
@@ -109,16 +120,15 @@ tolerations: {{- toYaml . | nindent 0 }}
 securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- end }}
 
-{{/* httpGet probes of a port: dict "live" path "ready" path "port" name */}}
+{{/* httpGet probes of a port: dict "live" path "ready" path "port" name; "liveness" and "readiness" of the user's, if any: what
+they say counts, and one that asks in another way has nothing of ours. */}}
 {{- define "gpu-scheduler.probes" -}}
-livenessProbe:
-  httpGet: {path: {{ .live }}, port: {{ .port }}}
-  initialDelaySeconds: 10
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 3
-readinessProbe:
-  httpGet: {path: {{ .ready }}, port: {{ .port }}}
-  periodSeconds: 5
-  timeoutSeconds: 5
+{{- $live := dict "httpGet" (dict "path" .live "port" .port) "initialDelaySeconds" 10 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 3 }}
+{{- $ready := dict "httpGet" (dict "path" .ready "port" .port) "periodSeconds" 5 "timeoutSeconds" 5 }}
+livenessProbe: {{- include "gpu-scheduler.probe" (dict "ours" $live "theirs" (.liveness | default dict)) | nindent 2 }}
+readinessProbe: {{- include "gpu-scheduler.probe" (dict "ours" $ready "theirs" (.readiness | default dict)) | nindent 2 }}
+{{- end }}
+{{- define "gpu-scheduler.probe" -}}
+{{- $asks := or (hasKey .theirs "httpGet") (hasKey .theirs "tcpSocket") (hasKey .theirs "grpc") (hasKey .theirs "exec") }}
+{{- toYaml (mergeOverwrite (ternary (omit .ours "httpGet") .ours $asks) (deepCopy .theirs)) }}
 {{- end }}

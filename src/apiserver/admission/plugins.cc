@@ -100,22 +100,40 @@ class Priority final : public AdmissionPlugin {
     } else if (stored != nullptr) {
       priority = (*stored->object)["value"].intOr(0);
     } else if (!wanted.empty()) {
-      return refusedWith(forbidden(request.resource.subject(), request.name,
-                                   fmt::format("no PriorityClass with name {} was found", wanted)));
+      return forbid(request, pod, fmt::format("no PriorityClass with name {} was found", wanted));
     }
     const Value& given = pod["spec"]["priority"];
     if (given.isInt() && given.intOr(0) != priority) {
-      return refusedWith(forbidden(
-          request.resource.subject(), request.name,
-          fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
-                      "admission controller computed {} from the given PriorityClass name",
-                      given.intOr(0), priority)));
+      return forbid(request, pod,
+                    fmt::format("the integer value of priority ({}) must not be provided in pod spec; "
+                                "priority admission controller computed {} from the given PriorityClass name",
+                                given.intOr(0), priority));
+    }
+    const Value of_class = stored == nullptr ? Value{} : (*stored->object)["preemptionPolicy"];
+    const Value policy = of_class.isString() ? of_class : Value{"PreemptLowerPriority"};
+    const Value& asked = pod["spec"]["preemptionPolicy"];
+    if (!asked.isNull() && asked != policy) {
+      return forbid(request, pod,
+                    fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; "
+                                "priority admission controller computed {} from the given PriorityClass name",
+                                asked.str(), policy.str()));
     }
     Value& spec = pod.child("spec");
     spec.set("priority", priority);
-    const Value policy = stored == nullptr ? Value{} : (*stored->object)["preemptionPolicy"];
-    setWhereNull(spec, "preemptionPolicy", policy.isString() ? policy : Value{"PreemptLowerPriority"});
+    spec.set("preemptionPolicy", policy);
     return allowed();
+  }
+
+  /// By the name that it has so far.
+  static Said forbid(const AdmissionRequest& request, const Value& pod, const std::string& why) {
+    const Value& meta = pod["metadata"];
+    const auto name = meta["name"].str();
+    const auto generate = meta["generateName"].str();
+    return refusedWith(forbidden(request.resource.subject(),
+                                 !name.empty()       ? name
+                                 : !generate.empty() ? generate
+                                                     : "Unknown",
+                                 why));
   }
 
   /// They were given once.
@@ -149,8 +167,7 @@ class DefaultTolerationSeconds final : public AdmissionPlugin {
   static bool tolerates(const Value& tolerations, std::string_view key) {
     return std::any_of(tolerations.items().begin(), tolerations.items().end(), [&](const Value& t) {
       const auto effect = t["effect"].str();
-      return (t["key"].str() == key || (t["key"].str().empty() && t["operator"].str() == "Exists")) &&
-             (effect.empty() || effect == "NoExecute");
+      return (t["key"].str() == key || t["key"].str().empty()) && (effect.empty() || effect == "NoExecute");
     });
   }
 };

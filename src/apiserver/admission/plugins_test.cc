@@ -76,7 +76,9 @@ TEST_F(PluginsTest, PriorityIsGivenOnce) {
   EXPECT_EQ(given({{"priorityClassName", "high"}}), "1000Never");
   EXPECT_EQ(given({{"priorityClassName", "high"}, {"priority", 1000}}), "1000Never");
   EXPECT_EQ(given({{"priorityClassName", "system-node-critical"}}), "2000001000PreemptLowerPriority");
-  EXPECT_EQ(given({{"preemptionPolicy", "Never"}}), "0Never");
+  EXPECT_EQ(given({{"priorityClassName", "high"}, {"preemptionPolicy", "Never"}}), "1000Never");
+  Value by_itself = pod({{"preemptionPolicy", "Never"}});
+  EXPECT_EQ(codeOf(*plugin, create, by_itself), "403") << "only a class says so";
   Value nameless = pod({{"priorityClassName", "nope"}});
   EXPECT_EQ(codeOf(*plugin, create, nameless), "403");
   Value other = pod({{"priorityClassName", "high"}, {"priority", 7}});

@@ -160,6 +160,9 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
   if (r.isWebhooks()) {
     for (auto& warning : webhookWarnings(object, old)) { call.warnings.push_back(std::move(warning)); }
   }
+  if (r.isAdmissionPolicy()) {
+    for (auto& warning : policyWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
+  }
   if (r.custom) {
     for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {
       call.warnings.push_back(std::move(warning));

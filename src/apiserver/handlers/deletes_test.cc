@@ -258,8 +258,8 @@ TEST_F(RemoveTest, WhatBeginsWithoutItsOwnerGoes) {
 TEST_F(RemoveTest, WhoseOwnerIsOfAKindThatIsNotServedStays) {
   Value meta = ownedBy(Object{{"name", "web"}, {"uid", "9d6c8b1e-0000-4000-8000-000000000000"}});
   Value& owner = meta.child("ownerReferences").array().at(0);
-  owner.set("apiVersion", "apps/v1");
-  owner.set("kind", "DaemonSet");
+  owner.set("apiVersion", "example.com/v1");
+  owner.set("kind", "Web");
   (void)send("POST", kMaps, named("m", std::move(meta)));
   EXPECT_EQ(names(kMaps), "m ");
 }

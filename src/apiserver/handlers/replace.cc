@@ -6,6 +6,7 @@
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/writes.h"
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/kind_checks.h"
 
 namespace gs::apiserver {
 namespace {
@@ -89,6 +90,7 @@ Handled Writes::replace(Call& call, const StoredObject& there, json::Value next,
     return invalidKind(r.kind, r.storeGroup(), call.route.name, errors);
   }
   keepOtherPart(r, call.route.subresource, old, next);
+  if (isSpec(call.route.subresource)) { keepKind(r, old, next); }
   if (r.counted() && isSpec(call.route.subresource) && specPart(r, next) != specPart(r, old)) {
     next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
   }

@@ -125,7 +125,7 @@ Refused invalidKind(std::string_view kind, std::string_view group, std::string_v
   std::vector<std::string> texts;
   for (const FieldError& e : errors) {
     json::Value cause = json::Object{};
-    cause.set("reason", "FieldValue" + e.reason);
+    cause.set("reason", e.reason == "InternalError" ? e.reason : "FieldValue" + e.reason);
     cause.set("message", e.message);
     cause.set("field", e.field);
     causes.array().push_back(std::move(cause));

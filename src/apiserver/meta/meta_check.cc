@@ -63,9 +63,8 @@ std::vector<std::string> nameErrors(std::string_view name, NameRule rule) {
 }
 
 void checkName(const json::Value& meta, NameRule rule, FieldErrors& errors) {
-  if (std::string generate{meta["generateName"].str()}; !generate.empty()) {
-    if (generate.size() > 1 && generate.back() == '-') { generate.back() = 'a'; }
-    addInvalid(errors, "metadata.generateName", meta["generateName"], nameErrors(generate, rule));
+  if (const auto generate = meta["generateName"].str(); !generate.empty()) {
+    addInvalid(errors, "metadata.generateName", meta["generateName"], nameErrors(asPrefix(generate), rule));
   }
   if (meta["name"].str().empty()) {
     errors.push_back(fieldRequired("metadata.name", "name or generateName is required"));
@@ -108,12 +107,25 @@ void checkFinalizers(const json::Value& finalizers, FinalizerRule rule, FieldErr
     const std::string field = fmt::format("metadata.finalizers[{}]", i);
     const auto findings = qualifiedNameErrors(name);
     addInvalid(errors, "metadata.finalizers", finalizers.at(i), findings);
-    if (rule == FinalizerRule::Core && findings.empty() && !isStandardFinalizer(name) &&
+    if (rule == FinalizerRule::Core && !isStandardFinalizer(name) &&
         name.find('/') == std::string_view::npos) {
       errors.push_back(fieldInvalid(field, finalizers.at(i),
                                     "name is neither a standard finalizer name nor is it fully qualified"));
     }
   }
+}
+
+/// Who is deleted cannot both keep and delete what it owns.
+void checkBothOrders(const json::Value& finalizers, FieldErrors& errors) {
+  const auto has = [&](std::string_view wanted) {
+    const auto& all = finalizers.items();
+    return std::any_of(all.begin(), all.end(), [&](const json::Value& f) { return f.str() == wanted; });
+  };
+  if (!has("orphan") || !has("foregroundDeletion")) { return; }
+  std::string shown;
+  for (const json::Value& f : finalizers.items()) { shown += (shown.empty() ? "" : ", ") + goQuote(f.str()); }
+  errors.push_back(fieldInvalid("metadata.finalizers", fmt::format("[]string{{{}}}", shown),
+                                "finalizer orphan and foregroundDeletion cannot be both set"));
 }
 
 void checkFinalizersAdded(const json::Value& meta, const json::Value& old, FieldErrors& errors) {
@@ -133,6 +145,11 @@ void checkFinalizersAdded(const json::Value& meta, const json::Value& old, Field
 }
 
 }  // namespace
+
+std::string asPrefix(std::string_view name) {
+  if (name.size() < 2 || name.back() != '-') { return std::string{name}; }
+  return std::string{name.substr(0, name.size() - 2)} + "a";
+}
 
 std::vector<std::string> dnsSubdomainErrors(std::string_view name) {
   std::vector<std::string> out;
@@ -234,6 +251,7 @@ FieldErrors checkMeta(const json::Value& meta, NameRule name_rule, FinalizerRule
   errors.insert(errors.end(), notes.begin(), notes.end());
   checkOwners(meta["ownerReferences"], errors);
   checkFinalizers(meta["finalizers"], finalizer_rule, errors);
+  checkBothOrders(meta["finalizers"], errors);
   return errors;
 }
 

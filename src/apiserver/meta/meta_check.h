@@ -11,6 +11,8 @@
 
 namespace gs::apiserver {
 
+/// A name that something is put behind, as the one that is looked at: its dash at the end is none.
+[[nodiscard]] std::string asPrefix(std::string_view name);
 // What is wrong with a name; empty when nothing.
 [[nodiscard]] std::vector<std::string> dnsSubdomainErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> dnsLabelErrors(std::string_view name);

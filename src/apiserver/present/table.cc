@@ -135,6 +135,11 @@ json::Array columnsOf(const Resource& r) {
     return columns({{"Type", "Cluster-IP", "External-IP", "Port(s)", "Age"}, {"Selector"}});
   }
   if (r.plural == "endpointslices") { return columns({{"AddressType", "Ports", "Endpoints", "Age"}, {}}); }
+  if (r.plural == "networkpolicies") { return columns({{"Pod-Selector", "Age"}, {}}); }
+  if (r.is(kPoliciesId)) {
+    return {nameColumn(), column("Validations", 0, "integer"), column("ParamKind"), column("Age")};
+  }
+  if (r.is(kPolicyBindingsId)) { return columns({{"PolicyName", "ParamRef", "Age"}, {}}); }
   if (r.isWebhooks()) { return {nameColumn(), column("Webhooks", 0, "integer"), column("Age")}; }
   if (auto made = workloadColumns(r)) { return *std::move(made); }
   return {nameColumn(), column("Created At", 0, "date")};

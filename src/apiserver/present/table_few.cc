@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/meta/label_selector.h"
 #include "apiserver/present/table.h"
 
 namespace gs::apiserver {
@@ -112,6 +113,26 @@ std::optional<FewCells> fewCells(const std::string& plural, const json::Value& o
   if (plural == "endpointslices") { return endpointCells(object); }
   if (plural.ends_with("webhookconfigurations")) {
     return FewCells{{Value{object["webhooks"].items().size()}}, {}};
+  }
+  if (plural == "networkpolicies") {
+    std::string pods = selectorText(object["spec"]["podSelector"]);
+    return FewCells{{Value{pods.empty() ? "<none>" : std::move(pods)}}, {}};
+  }
+  if (plural == "validatingadmissionpolicies") {
+    const Value& kind = object["spec"]["paramKind"];
+    return FewCells{
+        {Value{object["spec"]["validations"].items().size()},
+         Value{kind.isNull() ? "<unset>"
+                             : fmt::format("{}/{}", kind["apiVersion"].str(), kind["kind"].str())}},
+        {}};
+  }
+  if (plural == "validatingadmissionpolicybindings") {
+    const Value& ref = object["spec"]["paramRef"];
+    const auto ns = ref["namespace"].str();
+    const auto name = ref["name"].str();
+    return FewCells{{object["spec"]["policyName"],
+                     Value{name.empty() ? "<unset>" : fmt::format("{}/{}", ns.empty() ? "*" : ns, name)}},
+                    {}};
   }
   return std::nullopt;
 }

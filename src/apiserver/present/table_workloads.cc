@@ -31,6 +31,18 @@ Value selectorOf(const Value& object) {
   return Value{text.empty() ? "<none>" : std::move(text)};
 }
 
+Value nodeSelectorOf(const Value& object) {
+  std::map<std::string, std::string> sorted;
+  for (const auto& [key, value] : object["spec"]["template"]["spec"]["nodeSelector"].members()) {
+    sorted[key] = value.str();
+  }
+  std::string out;
+  for (const auto& [key, value] : sorted) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value);
+  }
+  return Value{out.empty() ? "<none>" : out};
+}
+
 Value count(const Value& part, const char* member) { return Value{part[member].intOr(0)}; }
 
 bool holdsNow(const Value& object, std::string_view type) {
@@ -115,6 +127,11 @@ std::optional<json::Array> workloadColumns(const Resource& r) {
   if (r.plural == "deployments") { return withTemplate(texts({"Ready", "Up-to-date", "Available"}), true); }
   if (r.plural == "replicasets") { return withTemplate(integers({"Desired", "Current", "Ready"}), true); }
   if (r.plural == "statefulsets") { return withTemplate(texts({"Ready"}), false); }
+  if (r.plural == "daemonsets") {
+    Array out = integers({"Desired", "Current", "Ready", "Up-to-date", "Available"});
+    out.push_back(column("Node Selector"));
+    return withTemplate(std::move(out), true);
+  }
   if (r.plural == "jobs") { return withTemplate(texts({"Status", "Completions", "Duration"}), true); }
   if (r.plural == "controllerrevisions") { return texts({"Controller", "Revision", "Age"}); }
   if (r.plural != "scales") { return std::nullopt; }
@@ -138,6 +155,13 @@ std::optional<json::Array> workloadCells(const Resource& r, const json::Value& o
         true);
   }
   if (r.plural == "statefulsets") { return cellsWithTemplate({Value{ready(object)}}, object, age, false); }
+  if (r.plural == "daemonsets") {
+    return cellsWithTemplate(
+        {count(status, "desiredNumberScheduled"), count(status, "currentNumberScheduled"),
+         count(status, "numberReady"), count(status, "updatedNumberScheduled"),
+         count(status, "numberAvailable"), nodeSelectorOf(object)},
+        object, age, true);
+  }
   if (r.plural == "jobs") {
     return cellsWithTemplate(
         {Value{jobState(object)}, Value{completions(object)}, Value{duration(status, now)}}, object, age,

@@ -82,38 +82,6 @@ FieldErrors checkEventUpdate(const Value& event, const Value& old) {
   return errors;
 }
 
-FieldErrors checkTaints(const Value& taints) {
-  FieldErrors errors;
-  for (std::size_t i = 0; i < taints.items().size(); ++i) {
-    const Value& taint = taints.items()[i];
-    const std::string field = fmt::format("metadata.taints[{}]", i);
-    for (const std::string& why : qualifiedNameErrors(taint["key"].str())) {
-      errors.push_back(fieldInvalid(field + ".key", Value{taint["key"].str()}, why));
-    }
-    for (const std::string& why : labelValueErrors(taint["value"].str())) {
-      errors.push_back(fieldInvalid(field + ".value", taint["value"], why));
-    }
-    const auto effect = taint["effect"].str();
-    if (effect.empty()) {
-      errors.push_back(fieldRequired(field + ".effect"));
-    } else if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
-      errors.push_back(fieldNotSupported(field + ".effect", taint["effect"],
-                                         {"NoSchedule", "PreferNoSchedule", "NoExecute"}));
-    }
-  }
-  return errors;
-}
-
-FieldErrors checkNode(const Value& node, const Value& old) {
-  FieldErrors errors = checkTaints(node["spec"]["taints"]);
-  const auto had = old["spec"]["providerID"].str();
-  if (!had.empty() && had != node["spec"]["providerID"].str()) {
-    errors.push_back(fieldForbidden("spec.providerID",
-                                    "node updates may not change providerID except from \"\" to valid"));
-  }
-  return errors;
-}
-
 FieldErrors checkBudget(const Value& budget) {
   FieldErrors errors;
   const Value& spec = budget["spec"];
@@ -140,6 +108,8 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "ControllerRevision") { return checkRevision(object, old); }
   if (r.isWorkload()) { return checkWorkload(r, object, old); }
   if (r.isWebhooks()) { return checkWebhooks(object); }
+  if (r.isAdmissionPolicy()) { return checkAdmissionPolicy(r, object); }
+  if (r.kind == "NetworkPolicy") { return checkNetworkPolicy(object); }
   if (r.kind == "Secret") { return checkSecret(object, old); }
   if (r.kind == "Service") { return checkService(object); }
   if (r.kind == "EndpointSlice") { return checkEndpoints(object, old); }
@@ -151,6 +121,9 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.kind == "Pod") { defaultPod(object); }
   if (r.isWorkload()) { defaultWorkload(r, object); }
   if (r.isWebhooks()) { defaultWebhooks(r, object); }
+  if (r.isAdmissionPolicy()) { defaultAdmissionPolicy(r, object); }
+  if (r.kind == "NetworkPolicy") { defaultNetworkPolicy(object); }
+  if (r.kind == "Node") { defaultNode(object); }
   if (r.kind == "Secret") { defaultSecret(object); }
   if (r.kind == "Service") { defaultService(object); }
   if (r.kind == "EndpointSlice") { defaultEndpoints(object); }
@@ -164,15 +137,10 @@ void defaultKind(const Resource& r, json::Value& object) {
         .child("labels")
         .set("kubernetes.io/metadata.name", object["metadata"]["name"].str());
   }
-  if (r.kind == "Node" && object["spec"]["podCIDR"].isString() && object["spec"]["podCIDRs"].isNull()) {
-    Value cidr = object["spec"]["podCIDR"];
-    object.child("spec").set("podCIDRs", json::Array{std::move(cidr)});
-  }
-  if (r.kind == "Node" && object["status"]["capacity"].isObject() &&
-      object["status"]["allocatable"].isNull()) {
-    Value capacity = object["status"]["capacity"];
-    object.child("status").set("allocatable", std::move(capacity));
-  }
+}
+
+void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
+  if (!r.custom && r.isWorkload()) { keepWorkload(r, old, next); }
 }
 
 void beginKind(const Resource& r, json::Value& object, Now now) {

@@ -18,13 +18,19 @@ namespace gs::apiserver {
 /// The defaults of a built-in kind: for new objects and for what a write makes of old ones,
 /// before it is decoded.
 void defaultKind(const Resource& resource, json::Value& object);
+/// What the server itself counts in an object that becomes another one.
+void keepKind(const Resource& resource, const json::Value& old, json::Value& next);
 /// What a new object begins with beside its defaults: its first status.
 void beginKind(const Resource& resource, json::Value& object, Now now);
 
-// Pods (pod_checks.cc, pod_defaults.cc).
+// Pods (pod_checks.cc and the parts of pod_parts.h, pod_update_checks.cc, pod_defaults.cc).
 [[nodiscard]] FieldErrors checkPod(const json::Value& pod);
-/// The spec of a pod, or of the template of one, which is `field` ("spec.template.spec").
+/// The template of a pod, whose spec is `field` ("spec.template.spec").
 [[nodiscard]] FieldErrors checkPodSpec(const json::Value& spec, const std::string& field);
+/// The spec of a pod, new or not.
+[[nodiscard]] FieldErrors checkPodContent(const json::Value& pod);
+/// Annotations that the API server itself reads.
+[[nodiscard]] FieldErrors checkPodNotes(const json::Value& pod);
 [[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
 void defaultPod(json::Value& pod);
 /// What templates get too.
@@ -33,8 +39,8 @@ void beginPod(json::Value& pod, Now now);
 /// Guaranteed, Burstable or BestEffort.
 [[nodiscard]] const char* qosClass(const json::Value& pod);
 
-// What has a pod template: Deployments, ReplicaSets, StatefulSets, Jobs; and ControllerRevisions and Scales
-// (workload_checks.cc, job_checks.cc, workload_defaults.cc).
+// What has a pod template: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs; and ControllerRevisions
+// and Scales (workload_checks.cc, job_checks.cc, workload_defaults.cc).
 [[nodiscard]] FieldErrors checkWorkload(const Resource& resource, const json::Value& object,
                                         const json::Value& old);
 [[nodiscard]] FieldErrors checkJob(const json::Value& job, const json::Value& old);
@@ -42,15 +48,31 @@ void beginPod(json::Value& pod, Now now);
 [[nodiscard]] FieldErrors checkScale(const json::Value& scale);
 void defaultWorkload(const Resource& resource, json::Value& object);
 void beginWorkload(const Resource& resource, json::Value& object);
+/// A DaemonSet's template has a number, which goes up as it changes.
+void keepWorkload(const Resource& resource, const json::Value& old, json::Value& next);
 /// What users are warned of in a new one.
 [[nodiscard]] std::vector<std::string> workloadWarnings(const Resource& resource, const json::Value& object);
 
 // MutatingWebhookConfigurations and ValidatingWebhookConfigurations (webhook_checks.cc).
 [[nodiscard]] FieldErrors checkWebhooks(const json::Value& configuration);
+/// One rule of a webhook or a policy: operations, groups, versions, resources.
+void checkAdmissionRule(const json::Value& rule, const std::string& at, FieldErrors& errors);
 void defaultWebhooks(const Resource& resource, json::Value& configuration);
 /// What is new in it and not followed by admission (webhooks/hooks.h). `old` null: all is.
 [[nodiscard]] std::vector<std::string> webhookWarnings(const json::Value& configuration,
                                                        const json::Value& old);
+
+// ValidatingAdmissionPolicies and their bindings (policy_checks.cc), NetworkPolicies (network_checks.cc),
+// Nodes (node_checks.cc).
+[[nodiscard]] FieldErrors checkAdmissionPolicy(const Resource& resource, const json::Value& object);
+void defaultAdmissionPolicy(const Resource& resource, json::Value& object);
+[[nodiscard]] std::vector<std::string> policyWarnings(const Resource& resource, const json::Value& object);
+[[nodiscard]] FieldErrors checkNetworkPolicy(const json::Value& policy);
+void defaultNetworkPolicy(json::Value& policy);
+[[nodiscard]] FieldErrors checkNode(const json::Value& node, const json::Value& old);
+void defaultNode(json::Value& node);
+/// Amounts are kept in thousandths, rounded up.
+void defaultAmounts(json::Value& owner, const char* part);
 
 // Where webhooks are found, and whom to trust: Secrets, Services, EndpointSlices (service_checks.cc).
 [[nodiscard]] FieldErrors checkSecret(const json::Value& secret, const json::Value& old);

@@ -1,5 +1,10 @@
 // What the API server adds to a pod: defaults, a first status.
 // More comes from admission (admission/plugins.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apiserver/registry/fill_in.h"
 #include "apiserver/registry/kind_checks.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
@@ -11,9 +16,7 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-void setDefault(Value& object, const char* key, Value value) {
-  if (object[key].isNull()) { object.set(key, std::move(value)); }
-}
+constexpr std::int64_t kReadableByAll = 0644;
 
 /// The tag is "latest", or there is neither tag nor digest.
 bool isLatest(std::string_view image) {
@@ -24,17 +27,66 @@ bool isLatest(std::string_view image) {
   return !tagged || image.substr(colon + 1) == "latest";
 }
 
-void defaultProbe(Value& container, const char* name) {
-  if (!container[name].isObject()) { return; }
-  Value& probe = container.child(name);
-  setDefault(probe, "timeoutSeconds", 1);
-  setDefault(probe, "periodSeconds", 10);
-  setDefault(probe, "successThreshold", 1);
-  setDefault(probe, "failureThreshold", 3);
-  if (probe["httpGet"].isObject()) {
-    setDefault(probe.child("httpGet"), "path", "/");
-    setDefault(probe.child("httpGet"), "scheme", "HTTP");
+/// Rounded up to thousandths, in the form in which it was written.
+Value inMilli(const Value& amount) {
+  const auto text = kapi::canonicalQuantity(amount.isString() ? amount.str() : json::print(amount));
+  if (!text) { return amount; }  // refused when it is decoded
+  const bool exponent = text->ends_with("e-9") || text->ends_with("e-6");
+  if (!exponent && !text->ends_with('n') && !text->ends_with('u')) { return amount; }
+  const auto milli = kapi::quantityMilli(*text);
+  if (!milli) { return amount; }
+  const auto rounded = kapi::canonicalQuantity(fmt::format("{}{}", *milli, exponent ? "e-3" : "m"));
+  return rounded ? Value{*rounded} : amount;
+}
+
+}  // namespace
+
+void defaultAmounts(json::Value& owner, const char* part) {
+  if (!owner[part].isObject()) { return; }
+  for (auto& [name, amount] : owner.child(part).object()) { amount = inMilli(amount); }
+}
+
+namespace {
+
+// ---- containers
+
+void defaultHttpGet(Value& get) {
+  fillIn(get, "path", "/");
+  fillIn(get, "scheme", "HTTP");
+}
+
+void defaultProbe(Value& probe) {
+  fillIn(probe, "timeoutSeconds", 1);
+  fillIn(probe, "periodSeconds", 10);
+  fillIn(probe, "successThreshold", 1);
+  fillIn(probe, "failureThreshold", 3);
+  ifObject(probe, "httpGet", defaultHttpGet);
+  ifObject(probe, "grpc", [](Value& grpc) { fillInMissing(grpc, "service", ""); });
+}
+
+void defaultFieldRef(Value& ref) { fillIn(ref, "apiVersion", "v1"); }
+
+void defaultContainer(Value& container) {
+  fillIn(container, "imagePullPolicy", isLatest(container["image"].str()) ? "Always" : "IfNotPresent");
+  fillIn(container, "terminationMessagePath", "/dev/termination-log");
+  fillIn(container, "terminationMessagePolicy", "File");
+  fillInMissing(container, "resources", Object{});
+  for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    ifObject(container, probe, defaultProbe);
   }
+  ifObject(container, "lifecycle", [](Value& lifecycle) {
+    for (const char* when : {"postStart", "preStop"}) {
+      ifObject(lifecycle, when, [](Value& handler) { ifObject(handler, "httpGet", defaultHttpGet); });
+    }
+  });
+  ifObject(container, "resources", [](Value& resources) {
+    defaultAmounts(resources, "limits");
+    defaultAmounts(resources, "requests");
+  });
+  eachObject(container, "ports", [](Value& port) { fillIn(port, "protocol", "TCP"); });
+  eachObject(container, "env", [](Value& variable) {
+    ifObject(variable, "valueFrom", [](Value& from) { ifObject(from, "fieldRef", defaultFieldRef); });
+  });
 }
 
 /// Limits are requests, where none are given.
@@ -51,33 +103,48 @@ void defaultRequests(Value& container) {
   }
 }
 
-void defaultContainer(Value& container) {
-  setDefault(container, "imagePullPolicy", isLatest(container["image"].str()) ? "Always" : "IfNotPresent");
-  setDefault(container, "terminationMessagePath", "/dev/termination-log");
-  setDefault(container, "terminationMessagePolicy", "File");
-  setDefault(container, "resources", Object{});
-  for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
-    defaultProbe(container, probe);
-  }
-  if (container["ports"].isArray()) {
-    for (Value& port : container.child("ports").array()) {
-      if (port.isObject()) { setDefault(port, "protocol", "TCP"); }
-    }
-  }
-  if (!container["env"].isArray()) { return; }
-  for (Value& variable : container.child("env").array()) {
-    if (!variable["valueFrom"]["fieldRef"].isObject()) { continue; }
-    setDefault(variable.child("valueFrom").child("fieldRef"), "apiVersion", "v1");
-  }
+/// On the node's network a port of the container is one of the node.
+void defaultHostPorts(Value& container) {
+  eachObject(container, "ports", [](Value& port) {
+    if (port["containerPort"].isInt()) { fillIn(port, "hostPort", port["containerPort"]); }
+  });
 }
 
 void eachContainer(Value& spec, void (*change)(Value&)) {
-  for (const char* part : {"containers", "initContainers"}) {
-    if (!spec[part].isArray()) { continue; }
-    for (Value& container : spec.child(part).array()) {
-      if (container.isObject()) { change(container); }
-    }
+  for (const char* part : {"containers", "initContainers"}) { eachObject(spec, part, change); }
+}
+
+// ---- volumes
+
+void defaultFiles(Value& source) {
+  eachObject(source, "items", [](Value& file) { ifObject(file, "fieldRef", defaultFieldRef); });
+}
+
+void defaultMode(Value& source) { fillInMissing(source, "defaultMode", kReadableByAll); }
+
+void defaultProjection(Value& source) {
+  ifObject(source, "downwardAPI", defaultFiles);
+  ifObject(source, "serviceAccountToken",
+           [](Value& token) { fillInMissing(token, "expirationSeconds", 3600); });
+}
+
+void defaultVolume(Value& volume) {
+  const auto& members = volume.members();
+  const bool is_something = std::any_of(members.begin(), members.end(), [](const auto& member) {
+    return member.first != "name" && !member.second.isNull();
+  });
+  if (!is_something) { volume.set("emptyDir", Object{}); }
+  for (const char* kind : {"secret", "configMap", "downwardAPI", "projected"}) {
+    ifObject(volume, kind, defaultMode);
   }
+  ifObject(volume, "hostPath", [](Value& path) { fillInMissing(path, "type", ""); });
+  ifObject(volume, "downwardAPI", defaultFiles);
+  ifObject(volume, "projected", [](Value& all) { eachObject(all, "sources", defaultProjection); });
+  ifObject(volume, "ephemeral", [](Value& ephemeral) {
+    ifObject(ephemeral, "volumeClaimTemplate", [](Value& claim) {
+      ifObject(claim, "spec", [](Value& spec) { fillInMissing(spec, "volumeMode", "Filesystem"); });
+    });
+  });
 }
 
 /// One address stands in two fields.
@@ -88,6 +155,67 @@ void defaultIps(Value& pod) {
     pod.child("status").set("podIPs", Array{Value{Object{{"ip", ip}}}});
   } else if (ip.isNull() && !first.str().empty()) {
     pod.child("status").set("podIP", first);
+  }
+}
+
+// ---- a new pod
+
+/// Requirements that say the same as the keys: "as my own label".
+void addLabelKeys(Value& term, const char* keys, const char* op, const Value& labels) {
+  for (const Value& key : term[keys].items()) {
+    const Value* value = labels.find(key.str());
+    if (value == nullptr) { continue; }
+    term.child("labelSelector")
+        .child("matchExpressions")
+        .array()
+        .emplace_back(Object{{"key", key}, {"operator", op}, {"values", Array{*value}}});
+  }
+}
+
+void applyLabelKeys(Value& term, const Value& labels) {
+  if (!term["labelSelector"].isObject()) { return; }
+  const Value keys = term;  // its lists of keys are read while it changes
+  for (const auto& [list, op] :
+       {std::pair{"matchLabelKeys", "In"}, std::pair{"mismatchLabelKeys", "NotIn"}}) {
+    if (!keys[list].items().empty()) { addLabelKeys(term, list, op, labels); }
+  }
+}
+
+void applyAllLabelKeys(Value& pod) {
+  if (!pod["spec"]["affinity"].isObject()) { return; }
+  const Value labels = pod["metadata"]["labels"];
+  Value& affinity = pod.child("spec").child("affinity");
+  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
+    ifObject(affinity, kind, [&](Value& terms) {
+      eachObject(terms, "requiredDuringSchedulingIgnoredDuringExecution",
+                 [&](Value& term) { applyLabelKeys(term, labels); });
+      eachObject(terms, "preferredDuringSchedulingIgnoredDuringExecution", [&](Value& weighted) {
+        ifObject(weighted, "podAffinityTerm", [&](Value& term) { applyLabelKeys(term, labels); });
+      });
+    });
+  }
+}
+
+/// As kubelets of old releases read it; "": they need not.
+std::string appArmorNote(const Value& profile) {
+  const auto type = profile["type"].str();
+  if (type == "RuntimeDefault") { return "runtime/default"; }
+  if (type == "Unconfined") { return "unconfined"; }
+  const Value& file = profile["localhostProfile"];
+  return type == "Localhost" && !file.isNull() ? fmt::format("localhost/{}", file.str()) : std::string{};
+}
+
+void noteAppArmor(Value& pod) {
+  const Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
+  for (const char* part : {"initContainers", "containers"}) {
+    for (const Value& c : pod["spec"][part].items()) {
+      const Value& own = c["securityContext"]["appArmorProfile"];
+      const std::string note = appArmorNote(own.isNull() ? of_pod : own);
+      const std::string key =
+          fmt::format("container.apparmor.security.beta.kubernetes.io/{}", c["name"].str());
+      if (note.empty() || pod["metadata"]["annotations"].find(key) != nullptr) { continue; }
+      pod.child("metadata").child("annotations").set(key, note);
+    }
   }
 }
 
@@ -111,11 +239,13 @@ const char* qosClass(const json::Value& pod) {
 }
 
 void defaultPodSpec(json::Value& spec) {
-  setDefault(spec, "restartPolicy", "Always");
-  setDefault(spec, "dnsPolicy", "ClusterFirst");
-  setDefault(spec, "terminationGracePeriodSeconds", 30);
-  setDefault(spec, "schedulerName", "default-scheduler");
-  setDefault(spec, "securityContext", Object{});
+  fillIn(spec, "restartPolicy", "Always");
+  fillIn(spec, "dnsPolicy", "ClusterFirst");
+  fillInMissing(spec, "terminationGracePeriodSeconds", 30);
+  fillIn(spec, "schedulerName", "default-scheduler");
+  fillInMissing(spec, "securityContext", Object{});
+  defaultAmounts(spec, "overhead");
+  eachObject(spec, "volumes", defaultVolume);
   eachContainer(spec, defaultContainer);
 }
 
@@ -123,13 +253,16 @@ void defaultPod(json::Value& pod) {
   if (!pod["spec"].isObject() && !pod["spec"].isNull()) { return; }  // refused when it is decoded
   Value& spec = pod.child("spec");
   defaultPodSpec(spec);
-  setDefault(spec, "enableServiceLinks", true);
+  fillInMissing(spec, "enableServiceLinks", true);
   defaultIps(pod);
   eachContainer(spec, defaultRequests);
+  if (spec["hostNetwork"].boolOr(false)) { eachContainer(spec, defaultHostPorts); }
 }
 
 void beginPod(json::Value& pod, Now now) {
   pod.set("status", Object{{"phase", "Pending"}, {"qosClass", qosClass(pod)}});
+  applyAllLabelKeys(pod);
+  noteAppArmor(pod);
   if (pod["spec"]["schedulingGates"].items().empty()) { return; }
   pod.child("status").set(
       "conditions",

@@ -37,6 +37,11 @@ discovery.k8s.io v1 endpointslices EndpointSlice -
 admissionregistration.k8s.io v1 mutatingwebhookconfigurations MutatingWebhookConfiguration c - api-extensions
 admissionregistration.k8s.io v1 validatingwebhookconfigurations ValidatingWebhookConfiguration c -
   api-extensions
+admissionregistration.k8s.io v1 validatingadmissionpolicies ValidatingAdmissionPolicy cs - api-extensions
+admissionregistration.k8s.io v1 validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding c -
+  api-extensions
+networking.k8s.io v1 networkpolicies NetworkPolicy - netpol
+apps v1 daemonsets DaemonSet s ds all
 apps v1 controllerrevisions ControllerRevision -
 apps v1 deployments Deployment sr deploy all
 apps v1 replicasets ReplicaSet sr rs all

@@ -19,6 +19,9 @@ inline constexpr std::string_view kEventsId = "events.k8s.io/events";
 inline constexpr std::string_view kMutatingId = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
 inline constexpr std::string_view kValidatingId =
     "admissionregistration.k8s.io/validatingwebhookconfigurations";
+inline constexpr std::string_view kPoliciesId = "admissionregistration.k8s.io/validatingadmissionpolicies";
+inline constexpr std::string_view kPolicyBindingsId =
+    "admissionregistration.k8s.io/validatingadmissionpolicybindings";
 
 struct Resource {
   std::string group;  // "" core
@@ -55,22 +58,25 @@ struct Resource {
   /// Its metadata is checked as core kinds have theirs checked.
   [[nodiscard]] bool coreMeta() const {
     return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy" &&
-           !isWebhooks();
+           !isWebhooks() && !isAdmissionPolicy();
   }
   /// Of webhooks that admission asks.
   [[nodiscard]] bool isWebhooks() const { return is(kMutatingId) || is(kValidatingId); }
-  /// It has a pod template: a Deployment, ReplicaSet, StatefulSet or Job.
+  /// A ValidatingAdmissionPolicy or its binding.
+  [[nodiscard]] bool isAdmissionPolicy() const { return is(kPoliciesId) || is(kPolicyBindingsId); }
+  /// It has a pod template: a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job.
   [[nodiscard]] bool isWorkload() const {
     return (group == "apps" && plural != "controllerrevisions") || group == "batch";
   }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const {
     return custom || isCrds() || is("/pods") || group == "policy" || group == "discovery.k8s.io" ||
-           isWorkload() || isWebhooks();
+           group == "networking.k8s.io" || isWorkload() || isWebhooks() || isAdmissionPolicy();
   }
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
-    return !custom && !isCrds() && group != "policy" && plural != "leases" && !isWebhooks();
+    return !custom && !isCrds() && group != "policy" && plural != "leases" && !isWebhooks() &&
+           !isAdmissionPolicy();
   }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/fill_in.h"
 #include "apiserver/registry/kind_checks.h"
 #include "base/base64.h"
 
@@ -16,13 +17,7 @@ using json::Value;
 
 constexpr std::size_t kMaxSecret = std::size_t{1} << 20;
 
-void fillIn(Value& object, const char* key, Value value) {
-  if (object[key].isNull() || (object[key].isString() && object[key].str().empty())) {
-    object.set(key, std::move(value));
-  }
-}
-
-void checkPorts(const Value& spec, FieldErrors& errors) {
+void checkServicePorts(const Value& spec, FieldErrors& errors) {
   const bool external = spec["type"].str() == "ExternalName";
   const auto& ports = spec["ports"].items();
   if (ports.empty() && !external && spec["clusterIP"].str() != "None") {
@@ -93,7 +88,7 @@ void defaultSecret(json::Value& secret) {
 FieldErrors checkService(const json::Value& service) {
   FieldErrors errors;
   const Value& spec = service["spec"];
-  checkPorts(spec, errors);
+  checkServicePorts(spec, errors);
   const auto type = spec["type"].str();
   if (type != "ClusterIP" && type != "ExternalName" && type != "LoadBalancer" && type != "NodePort") {
     errors.push_back(fieldNotSupported("spec.type", spec["type"],

@@ -7,18 +7,12 @@
 
 #include "apiserver/meta/label_selector.h"
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/field_checks.h"
 
 namespace gs::apiserver {
 namespace {
 
 using json::Value;
-
-std::string goTexts(const Value& texts) {
-  if (!texts.isArray()) { return "[]string(nil)"; }
-  std::string out;
-  for (const Value& text : texts.items()) { out += (out.empty() ? "" : ", ") + goQuote(text.str()); }
-  return fmt::format("[]string{{{}}}", out);
-}
 
 std::string goRequirements(const Value& requirements) {
   if (!requirements.isArray()) { return "[]v1.LabelSelectorRequirement(nil)"; }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/kind_checks.h"
 #include "apiserver/registry/template_checks.h"
 
@@ -16,23 +17,11 @@ namespace {
 
 using json::Object;
 using json::Value;
-using Texts = std::vector<std::string>;
 
 constexpr const char* kForm = "; desired format: https://host[/path]";
 
-void join(FieldErrors& to, FieldErrors more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
 void giveDefault(Value& object, const char* key, Value value) {
   if (object[key].isNull()) { object.set(key, std::move(value)); }
-}
-
-/// []string{"a", "b"}
-std::string goTexts(const Value& texts, const char* type = "string") {
-  std::string out;
-  for (const Value& text : texts.items()) { out += (out.empty() ? "" : ", ") + goQuote(text.str()); }
-  return fmt::format("[]{}{{{}}}", type, out);
 }
 
 bool isListed(const Value& texts, std::string_view wanted) {
@@ -41,8 +30,8 @@ bool isListed(const Value& texts, std::string_view wanted) {
 }
 
 /// `value` is absent, or one of these.
-void checkOneOf(const Value& hook, const char* key, const std::string& at, const Texts& known,
-                FieldErrors& errors) {
+void checkOneOfHook(const Value& hook, const char* key, const std::string& at, const Texts& known,
+                    FieldErrors& errors) {
   const Value& value = hook[key];
   if (value.isNull() || std::find(known.begin(), known.end(), value.str()) != known.end()) { return; }
   errors.push_back(fieldNotSupported(fmt::format("{}.{}", at, key), value, known));
@@ -112,7 +101,9 @@ void checkResources(const Value& resources, const std::string& at, FieldErrors& 
   }
 }
 
-void checkHookRule(const Value& rule, const std::string& at, FieldErrors& errors) {
+}  // namespace
+
+void checkAdmissionRule(const json::Value& rule, const std::string& at, FieldErrors& errors) {
   const Value& operations = rule["operations"];
   checkWildcard(operations, at + ".operations", "admissionregistration.OperationType", "operations", errors);
   for (std::size_t i = 0; i < operations.items().size(); ++i) {
@@ -130,8 +121,10 @@ void checkHookRule(const Value& rule, const std::string& at, FieldErrors& errors
     }
   }
   checkResources(rule["resources"], at + ".resources", errors);
-  checkOneOf(rule, "scope", at, {"*", "Cluster", "Namespaced"}, errors);
+  checkOneOfHook(rule, "scope", at, {"*", "Cluster", "Namespaced"}, errors);
 }
+
+namespace {
 
 // ---- whom it asks
 
@@ -230,23 +223,23 @@ void checkReviewVersions(const Value& versions, const std::string& at, FieldErro
 void checkHook(const Value& hook, const std::string& at, FieldErrors& errors) {
   checkHookName(hook["name"], at + ".name", errors);
   for (std::size_t i = 0; i < hook["rules"].items().size(); ++i) {
-    checkHookRule(hook["rules"].items()[i], fmt::format("{}.rules[{}]", at, i), errors);
+    checkAdmissionRule(hook["rules"].items()[i], fmt::format("{}.rules[{}]", at, i), errors);
   }
-  checkOneOf(hook, "failurePolicy", at, {"Fail", "Ignore"}, errors);
-  checkOneOf(hook, "matchPolicy", at, {"Equivalent", "Exact"}, errors);
+  checkOneOfHook(hook, "failurePolicy", at, {"Fail", "Ignore"}, errors);
+  checkOneOfHook(hook, "matchPolicy", at, {"Equivalent", "Exact"}, errors);
   if (hook["sideEffects"].isNull()) {
     errors.push_back(fieldRequired(at + ".sideEffects", "must specify one of None, NoneOnDryRun"));
   }
-  checkOneOf(hook, "sideEffects", at, {"None", "NoneOnDryRun"}, errors);
+  checkOneOfHook(hook, "sideEffects", at, {"None", "NoneOnDryRun"}, errors);
   const auto seconds = hook["timeoutSeconds"].intOr(10);
   if (seconds < 1 || seconds > 30) {
     errors.push_back(fieldInvalid(at + ".timeoutSeconds", hook["timeoutSeconds"],
                                   "the timeout value must be between 1 and 30 seconds"));
   }
   for (const char* selector : {"namespaceSelector", "objectSelector"}) {
-    join(errors, checkRequirements(hook[selector], fmt::format("{}.{}", at, selector)));
+    append(errors, checkRequirements(hook[selector], fmt::format("{}.{}", at, selector)));
   }
-  checkOneOf(hook, "reinvocationPolicy", at, {"IfNeeded", "Never"}, errors);
+  checkOneOfHook(hook, "reinvocationPolicy", at, {"IfNeeded", "Never"}, errors);
   checkClient(hook["clientConfig"], at + ".clientConfig", errors);
   checkReviewVersions(hook["admissionReviewVersions"], at + ".admissionReviewVersions", errors);
 }

@@ -74,9 +74,9 @@ void checkStrategy(const Value& strategy, FieldErrors& errors) {
   }
 }
 
-/// `owner`: as the messages call what runs the pods.
-void checkTemplate(const Value& spec, const char* owner, FieldErrors& errors) {
-  checkSelects(spec, errors);
+/// `owner`: as the messages call what runs the pods. `selects`: its selector can be read.
+void checkTemplate(const Value& spec, const char* owner, bool selects, FieldErrors& errors) {
+  if (selects) { checkSelects(spec, errors); }
   const Value& pod_template = spec["template"];
   checkTemplateMeta(pod_template, errors);
   const Value& pod = pod_template["spec"];
@@ -116,7 +116,9 @@ FieldErrors checkDeployment(const Value& deployment, const Value& old) {
   const Value& spec = deployment["spec"];
   checkCounts(spec, "spec",
               {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}, errors);
-  if (checkSelector(spec["selector"], "deployment", errors)) { checkTemplate(spec, "ReplicaSet", errors); }
+  if (checkSelector(spec["selector"], "deployment", errors)) {
+    checkTemplate(spec, "ReplicaSet", true, errors);
+  }
   checkStrategy(spec["strategy"], errors);
   const Value& deadline = spec["progressDeadlineSeconds"];
   if (!deadline.isNull() && deadline.intOr(0) <= spec["minReadySeconds"].intOr(0)) {
@@ -132,7 +134,9 @@ FieldErrors checkReplicaSet(const Value& set, const Value& old) {
   FieldErrors errors;
   const Value& spec = set["spec"];
   checkCounts(spec, "spec", {"replicas", "minReadySeconds"}, errors);
-  if (checkSelector(spec["selector"], "deployment", errors)) { checkTemplate(spec, "ReplicaSet", errors); }
+  if (checkSelector(spec["selector"], "deployment", errors)) {
+    checkTemplate(spec, "ReplicaSet", true, errors);
+  }
   checkStatus(set["status"], {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"}, errors);
   checkFixedSelector(spec, old, errors);
   return errors;
@@ -159,6 +163,56 @@ void checkUpdateStrategy(const Value& strategy, FieldErrors& errors) {
   }
 }
 
+/// Pods on a node, of a percentage or a number.
+bool isNone(const Value& amount) { return amountOf(amount, 100, Round::Down) == 0; }
+
+void checkDaemonStrategy(const Value& strategy, FieldErrors& errors) {
+  const auto type = strategy["type"].str();
+  const std::string field = "spec.updateStrategy";
+  if (type == "OnDelete") { return; }
+  if (type != "RollingUpdate") {
+    errors.push_back(fieldNotSupported(field, json::print(strategy), {"RollingUpdate", "OnDelete"}));
+    return;
+  }
+  const Value& update = strategy["rollingUpdate"];
+  for (const char* name : {"maxUnavailable", "maxSurge"}) {
+    const std::string here = fmt::format("{}.rollingUpdate.{}", field, name);
+    checkAmount(update[name], here, errors);
+    if (update[name].isString() && amountOf(update[name], 100, Round::Down) > 100) {
+      errors.push_back(fieldInvalid(here, goIntOrString(update[name]), "must not be greater than 100%"));
+    }
+  }
+  if (!isNone(update["maxUnavailable"]) && !isNone(update["maxSurge"])) {
+    errors.push_back(fieldInvalid(field + ".rollingUpdate.maxSurge", goIntOrString(update["maxSurge"]),
+                                  "may not be set when maxUnavailable is non-zero"));
+  } else if (isNone(update["maxUnavailable"]) && isNone(update["maxSurge"])) {
+    errors.push_back(
+        fieldRequired(field + ".rollingUpdate.maxUnavailable", "cannot be 0 when maxSurge is 0"));
+  }
+}
+
+FieldErrors checkDaemonSet(const Value& set, const Value& old) {
+  FieldErrors errors;
+  const Value& spec = set["spec"];
+  add(errors, checkRequirements(spec["selector"], "spec.selector"));
+  const bool readable = errors.empty();
+  if (spec["selector"].isObject() && spec["selector"]["matchLabels"].members().empty() &&
+      spec["selector"]["matchExpressions"].items().empty()) {
+    errors.push_back(fieldInvalid("spec.selector", goSelector(spec["selector"]),
+                                  "empty selector is invalid for daemonset"));
+  }
+  checkTemplate(spec, "DaemonSet", readable, errors);
+  checkCounts(spec, "spec", {"minReadySeconds", "revisionHistoryLimit"}, errors);
+  checkDaemonStrategy(spec["updateStrategy"], errors);
+  checkCounts(set["status"], "status",
+              {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+               "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+               "collisionCount"},
+              errors);
+  checkFixedSelector(spec, old, errors);
+  return errors;
+}
+
 bool onlyMutableDiffers(Value spec, Value old) {
   for (const char* field : {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
                             "persistentVolumeClaimRetentionPolicy", "minReadySeconds"}) {
@@ -179,7 +233,9 @@ FieldErrors checkStatefulSet(const Value& set, const Value& old) {
   checkUpdateStrategy(spec["updateStrategy"], errors);
   checkCounts(spec, "spec", {"replicas", "minReadySeconds"}, errors);
   checkCounts(spec["ordinals"], "spec.ordinals", {"start"}, errors);
-  if (checkSelector(spec["selector"], "statefulset", errors)) { checkTemplate(spec, "StatefulSet", errors); }
+  if (checkSelector(spec["selector"], "statefulset", errors)) {
+    checkTemplate(spec, "StatefulSet", true, errors);
+  }
   if (const auto service = spec["serviceName"].str(); old.isNull() && !service.empty()) {
     for (const std::string& why : dnsLabelErrors(service)) {
       errors.push_back(fieldInvalid("spec.serviceName", spec["serviceName"], why));
@@ -198,6 +254,7 @@ FieldErrors checkStatefulSet(const Value& set, const Value& old) {
 FieldErrors checkWorkload(const Resource& r, const json::Value& object, const json::Value& old) {
   if (r.kind == "Deployment") { return checkDeployment(object, old); }
   if (r.kind == "ReplicaSet") { return checkReplicaSet(object, old); }
+  if (r.kind == "DaemonSet") { return checkDaemonSet(object, old); }
   return r.kind == "StatefulSet" ? checkStatefulSet(object, old) : checkJob(object, old);
 }
 

@@ -1,7 +1,10 @@
-// What the API server adds to Deployments, ReplicaSets, StatefulSets and Jobs.
+// What the API server adds to Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs.
+#include <charconv>
 #include <cstdint>
 #include <limits>
+#include <string>
 
+#include "apiserver/registry/fill_in.h"
 #include "apiserver/registry/kind_checks.h"
 
 namespace gs::apiserver {
@@ -10,6 +13,7 @@ namespace {
 using json::Object;
 using json::Value;
 
+constexpr const char* kTemplateGeneration = "deprecated.daemonset.template.generation";
 constexpr const char* kControllerUid = "batch.kubernetes.io/controller-uid";
 
 void orDefault(Value& object, const char* key, Value value) {
@@ -66,6 +70,16 @@ void defaultStatefulSet(Value& spec) {
   orDefault(strategy.child("rollingUpdate"), "partition", 0);
 }
 
+void defaultDaemonSet(Value& spec) {
+  orDefault(spec, "revisionHistoryLimit", 10);
+  if (!isMissingOrObject(spec["updateStrategy"])) { return; }
+  Value& strategy = spec.child("updateStrategy");
+  fillIn(strategy, "type", "RollingUpdate");
+  if (strategy["type"].str() != "RollingUpdate" || !isMissingOrObject(strategy["rollingUpdate"])) { return; }
+  orDefault(strategy.child("rollingUpdate"), "maxUnavailable", 1);
+  orDefault(strategy.child("rollingUpdate"), "maxSurge", 0);
+}
+
 void labelAsTemplate(Value& job) {
   const Value& labels = job["spec"]["template"]["metadata"]["labels"];
   const bool has_labels =
@@ -97,7 +111,17 @@ void defaultWorkload(const Resource& r, json::Value& object) {
   if (r.kind == "Deployment") { defaultDeployment(spec); }
   if (r.kind == "ReplicaSet") { orDefault(spec, "replicas", 1); }
   if (r.kind == "StatefulSet") { defaultStatefulSet(spec); }
+  if (r.kind == "DaemonSet") { defaultDaemonSet(spec); }
   if (r.kind == "Job") { defaultJob(object); }
+}
+
+void keepWorkload(const Resource& r, const json::Value& old, json::Value& next) {
+  if (r.kind != "DaemonSet") { return; }
+  const auto had = old["metadata"]["annotations"][kTemplateGeneration].str();
+  std::int64_t number = 1;
+  (void)std::from_chars(had.data(), had.data() + had.size(), number);
+  if (old["spec"]["template"] != next["spec"]["template"]) { ++number; }
+  next.child("metadata").child("annotations").set(kTemplateGeneration, std::to_string(number));
 }
 
 /// A job selects its pods by its uid, unless its selector is made by hand.
@@ -105,6 +129,13 @@ void beginWorkload(const Resource& r, json::Value& object) {
   Value status = Object{};
   if (r.kind == "ReplicaSet" || r.kind == "StatefulSet") { status.set("replicas", 0); }
   if (r.kind == "StatefulSet") { status.set("availableReplicas", 0); }
+  if (r.kind == "DaemonSet") {
+    for (const char* count :
+         {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"}) {
+      status.set(count, 0);
+    }
+    orDefault(object.child("metadata").child("annotations"), kTemplateGeneration, "1");
+  }
   object.set("status", std::move(status));
   if (r.kind != "Job" || object["spec"]["manualSelector"].boolOr(false)) { return; }
   const bool labelled_alike =

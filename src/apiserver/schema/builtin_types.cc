@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "apiserver/schema/pod_types.h"
 #include "base/ascii.h"
 #include "base/check.h"
 
@@ -14,7 +15,7 @@ namespace {
 // ...`; `go-name@`: its fields are owned as one. Types: string uid bytes (base64) bool int32 int64 float any
 // quantity intstr time microtime, another type's name, [T] list, {T} map. Before the type `*` = pointer (kept
 // as given), `!` = always written. After a list `@a,b` = merged by these keys, `@` alone = a set.
-constexpr const char* kTypes = R"(
+constexpr const char* kMetaTypes = R"(
 OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool
   blockOwnerDeletion:*bool
 ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:uid
@@ -24,38 +25,12 @@ ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLi
 ObjectReference v1.ObjectReference kind:string namespace:string name:string uid:uid apiVersion:string
   resourceVersion:string fieldPath:string
 LocalObjectReference v1.LocalObjectReference name:string
-FieldSelector v1.ObjectFieldSelector apiVersion:string fieldPath:!string
-ResourceFieldSelector v1.ResourceFieldSelector containerName:string resource:!string divisor:any
-EnvVarSource v1.EnvVarSource fieldRef:*FieldSelector resourceFieldRef:*ResourceFieldSelector
-  configMapKeyRef:*any secretKeyRef:*any
-EnvVar v1.EnvVar name:!string value:string valueFrom:*EnvVarSource
-ContainerPort v1.ContainerPort name:string hostPort:int32 containerPort:!int32 protocol:string hostIP:string
-ResourceClaim v1.ResourceClaim name:!string request:string
-Resources v1.ResourceRequirements limits:{quantity} requests:{quantity} claims:[ResourceClaim]@name
-VolumeMount v1.VolumeMount name:!string readOnly:bool recursiveReadOnly:*string mountPath:!string
-  subPath:string mountPropagation:*string subPathExpr:string
-HttpGet v1.HTTPGetAction path:string port:!intstr host:string scheme:string httpHeaders:[any]
-Probe v1.Probe exec:*any httpGet:*HttpGet tcpSocket:*any grpc:*any initialDelaySeconds:int32
-  timeoutSeconds:int32 periodSeconds:int32 successThreshold:int32 failureThreshold:int32
-  terminationGracePeriodSeconds:*int64
-Container v1.Container name:!string image:string command:[string] args:[string] workingDir:string
-  ports:[ContainerPort]@containerPort,protocol envFrom:[any] env:[EnvVar]@name resources:Resources
-  resizePolicy:[any] restartPolicy:*string volumeMounts:[VolumeMount]@mountPath volumeDevices:[any]
-  livenessProbe:*Probe readinessProbe:*Probe startupProbe:*Probe lifecycle:*any terminationMessagePath:string
-  terminationMessagePolicy:string imagePullPolicy:string securityContext:*any stdin:bool stdinOnce:bool
-  tty:bool
-Toleration v1.Toleration key:string operator:string value:string effect:string tolerationSeconds:*int64
-SchedulingGate v1.PodSchedulingGate name:!string
-PodSpec v1.PodSpec volumes:[any]@name initContainers:[Container]@name containers:![Container]@name
-  ephemeralContainers:[any]@name restartPolicy:string terminationGracePeriodSeconds:*int64
-  activeDeadlineSeconds:*int64 dnsPolicy:string nodeSelector:{string} serviceAccountName:string
-  serviceAccount:string automountServiceAccountToken:*bool nodeName:string hostNetwork:bool hostPID:bool
-  hostIPC:bool shareProcessNamespace:*bool securityContext:*any imagePullSecrets:[LocalObjectReference]@name
-  hostname:string subdomain:string affinity:*any schedulerName:string tolerations:[Toleration]
-  hostAliases:[any]@ip priorityClassName:string priority:*int32 dnsConfig:*any readinessGates:[any]
-  runtimeClassName:*string enableServiceLinks:*bool preemptionPolicy:*string overhead:{quantity}
-  topologySpreadConstraints:[any]@topologyKey,whenUnsatisfiable setHostnameAsFQDN:*bool os:*any
-  hostUsers:*bool schedulingGates:[SchedulingGate]@name resourceClaims:[any]@name resources:*Resources
+LabelSelectorRequirement v1.LabelSelectorRequirement key:!string operator:!string values:[string]
+LabelSelector v1.LabelSelector@ matchLabels:{string} matchExpressions:[LabelSelectorRequirement]
+)";
+
+// They name those of pods (pod_types.cc), too.
+constexpr const char* kTypes = R"(
 PodCondition v1.PodCondition type:!string observedGeneration:int64 status:!string lastProbeTime:time
   lastTransitionTime:time reason:string message:string
 Ip v1.PodIP ip:!string
@@ -124,8 +99,6 @@ SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string m
 SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
 PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32
   globalDefault:bool description:string preemptionPolicy:*string
-LabelSelectorRequirement v1.LabelSelectorRequirement key:!string operator:!string values:[string]
-LabelSelector v1.LabelSelector@ matchLabels:{string} matchExpressions:[LabelSelectorRequirement]
 PodTemplateSpec v1.PodTemplateSpec metadata:ObjectMeta spec:PodSpec
 RollingUpdateDeployment v1.RollingUpdateDeployment maxUnavailable:*intstr maxSurge:*intstr
 DeploymentStrategy v1.DeploymentStrategy type:string rollingUpdate:*RollingUpdateDeployment
@@ -162,6 +135,15 @@ StatefulSetStatus v1.StatefulSetStatus observedGeneration:int64 replicas:!int32 
   collisionCount:*int32 conditions:[WorkloadCondition]@type availableReplicas:!int32
 StatefulSet v1.StatefulSet kind:string apiVersion:string metadata:ObjectMeta spec:StatefulSetSpec
   status:StatefulSetStatus
+RollingUpdateDaemonSet v1.RollingUpdateDaemonSet maxUnavailable:*intstr maxSurge:*intstr
+DaemonSetStrategy v1.DaemonSetUpdateStrategy type:string rollingUpdate:*RollingUpdateDaemonSet
+DaemonSetSpec v1.DaemonSetSpec selector:*LabelSelector template:PodTemplateSpec
+  updateStrategy:DaemonSetStrategy minReadySeconds:int32 revisionHistoryLimit:*int32
+DaemonSetStatus v1.DaemonSetStatus currentNumberScheduled:!int32 numberMisscheduled:!int32
+  desiredNumberScheduled:!int32 numberReady:!int32 observedGeneration:int64 updatedNumberScheduled:int32
+  numberAvailable:int32 numberUnavailable:int32 collisionCount:*int32 conditions:[WorkloadCondition]@type
+DaemonSet v1.DaemonSet kind:string apiVersion:string metadata:ObjectMeta spec:DaemonSetSpec
+  status:DaemonSetStatus
 ControllerRevision v1.ControllerRevision kind:string apiVersion:string metadata:ObjectMeta data:any
   revision:!int64
 JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64 podFailurePolicy:*any
@@ -247,12 +229,45 @@ MutatingWebhookConfiguration v1.MutatingWebhookConfiguration kind:string apiVers
   webhooks:[MutatingWebhook]@name
 ValidatingWebhookConfiguration v1.ValidatingWebhookConfiguration kind:string apiVersion:string
   metadata:ObjectMeta webhooks:[ValidatingWebhook]@name
+ParamKind v1.ParamKind@ apiVersion:string kind:string
+NamedRule v1.NamedRuleWithOperations@ resourceNames:[string] operations:[string] apiGroups:[string]
+  apiVersions:[string] resources:[string] scope:*string
+MatchResources v1.MatchResources@ namespaceSelector:*LabelSelector objectSelector:*LabelSelector
+  resourceRules:[NamedRule] excludeResourceRules:[NamedRule] matchPolicy:*string
+PolicyValidation v1.Validation expression:!string message:string reason:*string messageExpression:string
+AuditAnnotation v1.AuditAnnotation key:!string valueExpression:!string
+PolicyVariable v1.Variable@ name:!string expression:!string
+AdmissionPolicySpec v1.ValidatingAdmissionPolicySpec paramKind:*ParamKind matchConstraints:*MatchResources
+  validations:[PolicyValidation] failurePolicy:*string auditAnnotations:[AuditAnnotation]
+  matchConditions:[MatchCondition]@name variables:[PolicyVariable]@name
+ExpressionWarning v1.ExpressionWarning fieldRef:!string warning:!string
+TypeChecking v1.TypeChecking expressionWarnings:[ExpressionWarning]
+AdmissionPolicyStatus v1.ValidatingAdmissionPolicyStatus observedGeneration:int64 typeChecking:*TypeChecking
+  conditions:[PdbCondition]@type
+ValidatingAdmissionPolicy v1.ValidatingAdmissionPolicy kind:string apiVersion:string metadata:ObjectMeta
+  spec:AdmissionPolicySpec status:AdmissionPolicyStatus
+ParamRef v1.ParamRef@ name:string namespace:string selector:*LabelSelector parameterNotFoundAction:*string
+PolicyBindingSpec v1.ValidatingAdmissionPolicyBindingSpec policyName:string paramRef:*ParamRef
+  matchResources:*MatchResources validationActions:[string]@
+ValidatingAdmissionPolicyBinding v1.ValidatingAdmissionPolicyBinding kind:string apiVersion:string
+  metadata:ObjectMeta spec:PolicyBindingSpec
+NetworkPolicyPort v1.NetworkPolicyPort protocol:*string port:*intstr endPort:*int32
+IpBlock v1.IPBlock cidr:!string except:[string]
+NetworkPolicyPeer v1.NetworkPolicyPeer podSelector:*LabelSelector namespaceSelector:*LabelSelector
+  ipBlock:*IpBlock
+NetworkPolicyIngress v1.NetworkPolicyIngressRule ports:[NetworkPolicyPort] from:[NetworkPolicyPeer]
+NetworkPolicyEgress v1.NetworkPolicyEgressRule ports:[NetworkPolicyPort] to:[NetworkPolicyPeer]
+NetworkPolicySpec v1.NetworkPolicySpec podSelector:LabelSelector ingress:[NetworkPolicyIngress]
+  egress:[NetworkPolicyEgress] policyTypes:[string]
+NetworkPolicy v1.NetworkPolicy kind:string apiVersion:string metadata:ObjectMeta spec:NetworkPolicySpec
 )";
 
 class Compiler {
  public:
   Compiler() {
-    for (const auto& line : foldedLines(kTypes)) { addType(line); }
+    for (const char* table : {kMetaTypes, kPodTypes, kTypes}) {
+      for (const auto& line : foldedLines(table)) { addType(line); }
+    }
   }
   [[nodiscard]] SchemaPtr type(std::string_view name) const {
     const auto at = types_.find(name);

@@ -8,6 +8,7 @@
 #include "extender/grants/callers.h"
 #include "extender/grants/node_turns.h"
 #include "extender/grants/note_write.h"
+#include "extender/grants/promises.h"
 #include "model/pod.h"
 #include "model/vcuda.h"
 #include "sched/ledger/ledger.h"
@@ -31,6 +32,7 @@ struct Grant {
   std::optional<Mono> contested{};  // adopted, and another one says the same: until then both count
   Mono asked{};                     // last
   NodeTurns turns{};                // of Predicates
+  Promises promises{};              // of Filters
   model::ScheduledCondition told;   // PodScheduled when the annotations were written
   std::optional<Mono> given_up;     // its scheduler said since that it is not scheduled
   Callers callers;

@@ -19,19 +19,16 @@ bool isMendable(Reason reason) {
 
 }  // namespace
 
-Refusals::NodeSet Refusals::mendable(const sched::Ledger& ledger, const Candidates& c, const Answer& a) {
-  NodeSet out;
-  out.is_in.resize(ledger.size());
+NodeSet Refusals::mendable(const sched::Ledger& ledger, const Candidates& c, const Answer& a) {
+  const bool with_others = std::find(c.nodes.begin(), c.nodes.end(), NodeTable::kUnknown) != c.nodes.end();
+  NodeSet out{ledger.size(), with_others};
   for (std::size_t i = 0; i < c.nodes.size(); ++i) {
     const sched::NodeStanding* standing = standingAt(a, c, i);
-    if (c.nodes[i] == NodeTable::kUnknown) {
-      out.are_others = true;
-    } else if (standing != nullptr && standing->refused && isMendable(*standing->refused)) {
-      out.is_in[c.nodes[i]] = true;
-    }
+    const bool known = c.nodes[i] != NodeTable::kUnknown && standing != nullptr;
+    if (known && standing->refused && isMendable(*standing->refused)) { out.insert(c.nodes[i]); }
   }
-  for (NodeIndex i = 0; out.are_others && i < ledger.size(); ++i) {
-    if (!ledger.at(i).exists) { out.is_in[i] = true; }
+  for (NodeIndex i = 0; with_others && i < ledger.size(); ++i) {
+    if (!ledger.at(i).exists) { out.insert(i); }
   }
   return out;
 }
@@ -67,13 +64,14 @@ void Refusals::refused(const model::Pod& pod, const sched::PodRequest& request, 
                        const Answer& a, Mono now) {
   asked(pod.uid);
   NodeSet by = mendable(engine_.ledger(), c, a);
-  const bool any = by.are_others || std::find(by.is_in.begin(), by.is_in.end(), true) != by.is_in.end();
-  if (!any || kept_.free(pod.key.ns) == 0) { return; }
+  if (by.empty() || kept_.free(pod.key.ns) == 0) { return; }
   kept_.take(pod.key.ns);
   const auto kind = kindOf(pod, request);
-  ++kind->second.pods;
-  Refused& refused = pods_[pod.uid];
-  refused = {kind->first, {-std::int64_t{pod.priority}, pod.created, pod.uid}, std::move(by)};
+  kind->second.refused_by.insertAll(by);
+  const auto group = kind->second.groups.try_emplace(std::move(by)).first;
+  ++group->second.pods;
+  const Place place{-std::int64_t{pod.priority}, pod.created, pod.uid};
+  Refused& refused = pods_.emplace(pod.uid, Refused{kind->first, group, place}).first->second;
   rest(pod.uid, refused, std::max(now + kRest, backoff_.notBefore(pod.uid)));
 }
 
@@ -87,24 +85,49 @@ void Refusals::leave(const model::Uid& uid, Refused& pod) {
   const auto it = kinds_.find(pod.kind);
   Kind& kind = it->second;
   if (pod.rests_until) { resting_.erase({*pod.rests_until, uid}); }
-  kind.ready.erase(pod.place);
+  setReady(pod, false);
   kept_.giveBack(kind.ns);
-  if (--kind.pods > 0) { return; }
+  if (--pod.group->second.pods > 0) { return; }
+  kind.groups.erase(pod.group);
+  if (!kind.groups.empty()) { return; }
   line_.remove(it->first);
   by_what_.erase(kind.what);
   kinds_.erase(it);
 }
 
 void Refusals::rest(const model::Uid& uid, Refused& pod, Mono until) {
-  kinds_.at(pod.kind).ready.erase(pod.place);
+  setReady(pod, false);
   if (pod.rests_until) { resting_.erase({*pod.rests_until, uid}); }
   pod.rests_until = until;
   resting_.emplace(until, uid);
 }
 
+void Refusals::setReady(Refused& pod, bool ready) {
+  Group& group = pod.group->second;
+  if (ready) {
+    group.ready.insert(pod.place);
+  } else {
+    group.ready.erase(pod.place);
+  }
+  placeGroup(kinds_.at(pod.kind), pod.group);
+}
+
+/// Where it stands among the groups of its kind, by its first pod that is ready.
+void Refusals::placeGroup(Kind& kind, Groups::iterator at) {
+  Group& group = at->second;
+  const bool stands = group.fits && !group.ready.empty();
+  const auto first = stands ? std::optional{*group.ready.begin()} : std::nullopt;
+  if (first == group.first) { return; }
+  if (group.first) { kind.fitting.erase(*group.first); }
+  group.first = first;
+  if (first) { kind.fitting.emplace(*first, at); }
+}
+
 /// Who is not known by now was asked about by somebody who made it up, or is gone.
 void Refusals::endRests(Mono now) {
-  while (!resting_.empty() && resting_.begin()->first <= now) {
+  const Work turn = endOfTurn();
+  for (int i = 0; i < kRestsPerTurn && !isOver(turn); ++i) {
+    if (resting_.empty() || resting_.begin()->first > now) { return; }
     const model::Uid uid = resting_.extract(resting_.begin()).value().second;
     Refused& pod = pods_.at(uid);
     pod.rests_until.reset();
@@ -114,14 +137,17 @@ void Refusals::endRests(Mono now) {
       continue;
     }
     Kind& kind = kinds_.at(pod.kind);
-    kind.ready.emplace(pod.place, &pod);
+    Group& group = pod.group->second;
+    // While it had nobody ready, it was not compared with what its kind found.
+    if (group.ready.empty() && !group.fits) { group.fits = commonNode(kind, pod.group->first).has_value(); }
+    setReady(pod, true);
     lineUp(pod.kind, kind);
   }
 }
 
 /// It may have somebody to be woken.
 void Refusals::lineUp(KindId id, const Kind& kind) {
-  if (!kind.fits.empty() && !kind.ready.empty() && !line_.contains(id)) { line_.add(id, kind.ns); }
+  if (!kind.fitting.empty() && !line_.contains(id)) { line_.add(id, kind.ns); }
 }
 
 bool Refusals::somethingChanged() const {
@@ -140,9 +166,9 @@ void Refusals::lookSome(Mono now) {
     next_round_ = now + kLookGap;
     round_ = 0;
   }
-  const std::uint64_t until = looks_ + kLooksPerTurn;
+  const Work turn = endOfTurn();
   for (auto it = kinds_.upper_bound(*round_); it != kinds_.end(); ++it) {
-    const bool done = look(it->second, until);
+    const bool done = look(it->second, turn) && compareGroups(it->second, turn);
     lineUp(it->first, it->second);
     if (!done) { return; }
     round_ = it->first;
@@ -161,20 +187,24 @@ void Refusals::followQuota(Kind& kind) const {
 }
 
 /// False: it goes on there in the next turn.
-bool Refusals::look(Kind& kind, std::uint64_t until) {
-  ++looks_;
+bool Refusals::look(Kind& kind, const Work& turn) {
+  ++work_.looks;
   followQuota(kind);
   const sched::RecentChanges& recent = changes_.of(kind.request);
   auto looked_at = recent.now();
   bool done = true;
   recent.since(kind.looked_at, [&](NodeIndex i, sched::RecentChanges::Moment moment) {
-    done = looks_ < until;
+    done = !isOver(turn);
     if (!done) {
       looked_at = moment - 1;
-    } else if (fits(kind, i)) {
-      kind.fits.insert(i);
-    } else {
+    } else if (!kind.refused_by.contains(i)) {
+      ++work_.words;
+    } else if (!fits(kind, i)) {
       kind.fits.erase(i);
+    } else if (!kind.fits.contains(i)) {
+      kind.fits.insert(i);
+      kind.grew = true;
+      kind.compared_to.reset();  // to those before it no one compared this node
     }
     return done;
   });
@@ -182,47 +212,81 @@ bool Refusals::look(Kind& kind, std::uint64_t until) {
   return done;
 }
 
+/// Which groups have a node among those that fit now. False: it goes on there in the next turn.
+bool Refusals::compareGroups(Kind& kind, const Work& turn) {
+  if (!kind.grew) { return true; }
+  auto group = kind.compared_to ? kind.groups.upper_bound(*kind.compared_to) : kind.groups.begin();
+  for (; group != kind.groups.end(); ++group) {
+    if (isOver(turn)) {
+      if (group != kind.groups.begin()) { kind.compared_to = std::prev(group)->first; }
+      return false;
+    }
+    if (group->second.fits || group->second.ready.empty()) { continue; }
+    group->second.fits = commonNode(kind, group->first).has_value();
+    placeGroup(kind, group);
+  }
+  kind.grew = false;
+  kind.compared_to.reset();
+  return true;
+}
+
 bool Refusals::fits(const Kind& kind, NodeIndex i) {
-  ++looks_;
+  ++work_.looks;
   const sched::NodeState& node = engine_.ledger().at(i);
   return node.exists && sched::fitShares(node, kind.request).has_value();
 }
 
-/// Its first pod that a node refused which may take it now; nullopt: it has none, before something changes.
-std::optional<model::Uid> Refusals::pick(Kind& kind, Mono now, const MayBe& may_be) {
+/// That refused it, and may take it now.
+std::optional<Refusals::NodeIndex> Refusals::commonNode(const Kind& kind, const NodeSet& by) {
+  work_.words += kind.fits.words() + 1;
+  return kind.fits.firstCommon(by);
+}
+
+/// Some node that refused it takes it now, unless the turn is over first.
+bool Refusals::fitsSomewhere(Kind& kind, const NodeSet& by, const Work& turn) {
+  while (!isOver(turn)) {
+    const auto node = commonNode(kind, by);
+    if (!node || fits(kind, *node)) { return node.has_value(); }
+    kind.fits.erase(*node);
+  }
+  return true;
+}
+
+/// Its first pod that a node refused which may take it now; nullopt: it has none, before something changes,
+/// or the turn is over.
+std::optional<model::Uid> Refusals::pick(Kind& kind, Mono now, const MayBe& may_be, const Work& turn) {
   followQuota(kind);
-  for (auto node = kind.fits.begin(); node != kind.fits.end();) {
-    if (!fits(kind, *node)) {
-      node = kind.fits.erase(node);
-      continue;
-    }
-    for (auto next = kind.ready.begin(); next != kind.ready.end();) {
-      const auto [place, pod] = *next++;
-      if (!pod->by.contains(*node)) { continue; }
-      const model::Uid& uid = std::get<model::Uid>(place);
+  while (!kind.fitting.empty() && !isOver(turn)) {
+    const auto group = kind.fitting.begin()->second;
+    group->second.fits = fitsSomewhere(kind, group->first, turn);
+    placeGroup(kind, group);
+    while (group->second.first && !isOver(turn)) {
+      const model::Uid uid = std::get<model::Uid>(*group->second.first);
       if (may_be(uid)) { return uid; }
-      rest(uid, *pod, now + kRest);
+      ++work_.looks;
+      rest(uid, pods_.at(uid), now + kRest);
     }
-    ++node;
   }
   return std::nullopt;
 }
 
-std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be) {
+std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be, const IsStuck& is_stuck) {
   (void)backoff_.takeDue(now);  // it forgets those of long ago
   for (const auto& uid : woken_.takeOver(now)) { notWoken(uid, now); }
   endRests(now);
   lookSome(now);
-  const std::uint64_t until = looks_ + kLooksPerTurn;
-  const auto has_room = [this](const std::string& ns) { return woken_.hasRoom(ns); };
-  while (looks_ < until) {
+  const Work turn = endOfTurn();
+  const auto has_room = [&](const std::string& ns) {
+    return woken_.hasRoom(ns) && (woken_.of(ns) == 0 || !is_stuck || !is_stuck(ns));
+  };
+  while (!isOver(turn)) {
     const auto id = line_.next(now, has_room);
     if (!id) { break; }
     Kind& kind = kinds_.at(*id);
-    auto uid = pick(kind, now, may_be);
-    if (!uid) { continue; }
-    kind.ready.erase(pods_.at(*uid).place);
+    const auto uid = pick(kind, now, may_be, turn);
+    if (uid) { setReady(pods_.at(*uid), false); }
     lineUp(*id, kind);
+    if (!uid) { continue; }
     line_.used(now);
     woken_.add(*uid, kind.ns, now);
     (void)backoff_.tried(*uid, now);

@@ -7,12 +7,15 @@
 // its scheduler refuses itself; what no change of ours mends (no GPU, another enforcer, a limit that is none)
 // it sees change by itself.
 //
-// Pods of one namespace that ask for the same are a kind. Nodes that changed are looked at by all kinds, some
-// at a time and not more often than kLookGap. Of a kind that fits somewhere one pod after the other has its
-// turn, of the highest priority and the oldest first; no more often than it may (controller/wake_line.h,
-// woken_pods.h): each pod after 5 s, then 10 s, up to a minute, whatever came of it. A pod rests for a moment
-// after it was refused: its scheduler would not look at it sooner, and it is still being put aside there.
-// Nothing is held for who was woken. What its next request finds is the truth.
+// Pods of one namespace that ask for the same are a kind; those of a kind that the same nodes refused are a
+// group. Nodes that changed are looked at by all kinds, some at a time and not more often than kLookGap, and
+// what a kind found is compared with the nodes of its groups, as bits. So a change costs its nodes for each
+// kind and a few words for each group, however many pods wait, and a turn takes a bounded part of that.
+// Of a kind that fits somewhere one pod after the other has its turn, of the highest priority and the oldest
+// first, among those whose group was refused by such a node; no more often than it may
+// (controller/wake_line.h, woken_pods.h): each pod after 5 s, then 10 s, up to a minute, whatever came of it.
+// A pod rests for a moment after it was refused: its scheduler would not look at it sooner, and it is still
+// being put aside there. Nothing is held for who was woken. What its next request finds is the truth.
 // At most kMostRefused are kept, of one namespace half of what it leaves to others; more than that are not
 // woken. One thread. The engine must outlive it.
 #pragma once
@@ -32,6 +35,7 @@
 #include "controller/wake_line.h"
 #include "controller/woken_pods.h"
 #include "engine/engine.h"
+#include "extender/grants/node_set.h"
 #include "extender/protocol/request.h"
 #include "sched/ledger/node_changes.h"
 
@@ -41,8 +45,11 @@ class Refusals {
  public:
   static constexpr Duration kLookGap = std::chrono::milliseconds{100};
   static constexpr Duration kRest = std::chrono::seconds{1};
-  static constexpr int kMostRefused = 1 << 14;  // each with a bit for each node
+  static constexpr int kMostRefused = 1 << 14;  // each group with a bit for each node
+  // What one turn may cost: looks at a node, words of sets that are compared, ends of rests.
   static constexpr std::uint64_t kLooksPerTurn = 2'048;
+  static constexpr std::uint64_t kWordsPerTurn = 1 << 16;
+  static constexpr int kRestsPerTurn = 512;
 
   explicit Refusals(const engine::Engine& engine) : engine_{engine}, changes_{engine.ledger()} {}
 
@@ -57,14 +64,18 @@ class Refusals {
 
   /// Who is to be woken now, if `may_be` says so of it; it counts as woken.
   using MayBe = std::function<bool(const model::Uid&)>;
-  [[nodiscard]] std::optional<model::Uid> next(Mono now, const MayBe& may_be);
+  /// A namespace in which no write goes through: of it one at a time, to see whether one does.
+  using IsStuck = std::function<bool(const std::string& ns)>;
+  [[nodiscard]] std::optional<model::Uid> next(Mono now, const MayBe& may_be, const IsStuck& is_stuck = {});
   /// It could not be woken: others have its room.
   void notWoken(const model::Uid& uid, Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const;
 
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
-  /// Nodes that kinds looked at so far.
-  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+  /// Nodes and pods that kinds looked at so far.
+  [[nodiscard]] std::uint64_t looks() const { return work_.looks; }
+  /// Words of sets of nodes that were compared so far.
+  [[nodiscard]] std::uint64_t words() const { return work_.words; }
 
  private:
   using NodeIndex = sched::Ledger::NodeIndex;
@@ -73,16 +84,22 @@ class Refusals {
       std::tuple<std::string, std::string, std::int64_t, std::vector<sched::ContainerShare>>;  // see whatOf()
   using Place = std::tuple<std::int64_t, Wall, model::Uid>;  // negative priority, creation
 
-  /// Nodes by the ledger's index.
-  struct NodeSet {
-    std::vector<bool> is_in;
-    bool are_others = false;  // those that are not known yet
-    [[nodiscard]] bool contains(NodeIndex i) const { return i < is_in.size() ? is_in[i] : are_others; }
+  struct Work {
+    std::uint64_t looks = 0;
+    std::uint64_t words = 0;
   };
+  /// Pods of a kind that the same nodes refused, as they are woken: by place.
+  struct Group {
+    std::set<Place> ready;         // they may be woken
+    std::size_t pods = 0;          // with those that rest
+    bool fits = false;             // on some node that refused it, as far as is known
+    std::optional<Place> first{};  // its place in Kind::fitting
+  };
+  using Groups = std::map<NodeSet, Group>;
   struct Refused {
     KindId kind = 0;
+    Groups::iterator group;
     Place place;
-    NodeSet by;
     std::optional<Mono> rests_until{};  // its place in resting_
   };
   struct Kind {
@@ -91,9 +108,14 @@ class Refusals {
     std::int64_t milli = 0;
     sched::PodRequest request;                   // as its quota binds it now
     sched::RecentChanges::Moment looked_at = 0;  // nodes that changed up to then
-    std::set<NodeIndex> fits;                    // of those that changed since it was there
-    std::map<Place, Refused*> ready;             // they may be woken
-    std::size_t pods = 0;
+    NodeSet refused_by;                          // all that refused pods of it; others are none of its
+    NodeSet fits;                                // of those that changed since it was there
+    Groups groups;
+    std::map<Place, Groups::iterator>
+        fitting;  // groups that fit and have somebody ready, by the first of them
+    // Groups are compared with `fits` when it grew.
+    bool grew = false;
+    std::optional<NodeSet> compared_to{};  // the last group that was
   };
   using Kinds = std::map<KindId, Kind>;
 
@@ -103,13 +125,22 @@ class Refusals {
   void leave(const model::Uid& uid, Refused& pod);
   void rest(const model::Uid& uid, Refused& pod, Mono until);
   void endRests(Mono now);
+  void setReady(Refused& pod, bool ready);
+  static void placeGroup(Kind& kind, Groups::iterator group);
   void lineUp(KindId id, const Kind& kind);
   [[nodiscard]] bool somethingChanged() const;
+  [[nodiscard]] Work endOfTurn() const { return {work_.looks + kLooksPerTurn, work_.words + kWordsPerTurn}; }
+  [[nodiscard]] bool isOver(const Work& turn) const {
+    return work_.looks >= turn.looks || work_.words >= turn.words;
+  }
   void lookSome(Mono now);
-  bool look(Kind& kind, std::uint64_t until);
+  bool look(Kind& kind, const Work& turn);
+  bool compareGroups(Kind& kind, const Work& turn);
   void followQuota(Kind& kind) const;
   bool fits(const Kind& kind, NodeIndex i);
-  std::optional<model::Uid> pick(Kind& kind, Mono now, const MayBe& may_be);
+  [[nodiscard]] std::optional<NodeIndex> commonNode(const Kind& kind, const NodeSet& by);
+  [[nodiscard]] bool fitsSomewhere(Kind& kind, const NodeSet& by, const Work& turn);
+  std::optional<model::Uid> pick(Kind& kind, Mono now, const MayBe& may_be, const Work& turn);
 
   const engine::Engine& engine_;
   sched::NodeChanges changes_;
@@ -128,7 +159,7 @@ class Refusals {
   std::uint64_t seen_changes_ = 0;  // when it began
   std::uint64_t seen_use_ = 0;
   std::uint64_t seen_quotas_ = 0;
-  std::uint64_t looks_ = 0;
+  Work work_;
 };
 
 }  // namespace gs::extender

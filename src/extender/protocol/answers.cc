@@ -227,8 +227,14 @@ std::string filterReply(const FilterArgs& args, const Candidates& c, const Answe
     node = args.nodes[a.chosen].object;
     name = fmt::format("\"{}\"", args.nodes[a.chosen].name);
   }
-  if (args.by_name) { return filterResult("null", "[" + name + "]", size, failed, ""); }
-  return filterResult(args.with_objects ? list(node) : "null", "null", size, failed, "");
+  // In both: kube-scheduler preempts nobody for it then, and who reads the first only finds it too.
+  std::string never = "null";
+  if (a.never) {
+    never.clear();
+    failed(never);
+  }
+  if (args.by_name) { return filterResult("null", "[" + name + "]", size, failed, "", never); }
+  return filterResult(args.with_objects ? list(node) : "null", "null", size, failed, "", never);
 }
 
 std::string prioritiesReply(const FilterArgs& args, const Candidates& c, const Answer& ranked) {
@@ -243,17 +249,39 @@ std::string prioritiesReply(const FilterArgs& args, const Candidates& c, const A
   return out + "]";
 }
 
-std::string preemptReply(const PreemptArgs& args, const std::vector<std::size_t>& kept) {
+namespace {
+
+void appendVictims(std::string& out, const Victims& uids) {
+  for (std::size_t k = 0; k < uids.size(); ++k) {
+    out += k > 0 ? ",{\"UID\":" : "{\"UID\":";
+    json::appendString(out, uids[k].text);
+    out += '}';
+  }
+}
+
+/// As they stand in the body.
+void appendGiven(std::string& out, const std::vector<std::string_view>& uids) {
+  for (std::size_t k = 0; k < uids.size(); ++k) {
+    out += fmt::format("{}{{\"UID\":\"{}\"}}", k > 0 ? "," : "", uids[k]);
+  }
+}
+
+}  // namespace
+
+/// How many budgets the others would violate nobody tells us: the number stays as it was given.
+std::string preemptReply(const PreemptArgs& args, const Answer& a) {
   std::string out = "{\"NodeNameToMetaVictims\":{";
-  for (const std::size_t i : kept) {
-    const VictimsArg& victims = args.victims[i];
-    out += out.back() == '{' ? "" : ",";
-    json::appendString(out, victims.node);
+  for (std::size_t k = 0; k < a.kept.size(); ++k) {
+    const VictimsArg& given = args.victims[a.kept[k]];
+    out += k > 0 ? "," : "";
+    json::appendString(out, given.node);
     out += ":{\"Pods\":[";
-    for (std::size_t k = 0; k < victims.uids.size(); ++k) {
-      out += fmt::format("{}{{\"UID\":\"{}\"}}", k > 0 ? "," : "", victims.uids[k]);
+    if (k < a.victims.size() && !a.victims[k].empty()) {
+      appendVictims(out, a.victims[k]);
+    } else {
+      appendGiven(out, given.uids);
     }
-    out += fmt::format("],\"NumPDBViolations\":{}}}", victims.pdb_violations);
+    out += fmt::format("],\"NumPDBViolations\":{}}}", given.pdb_violations);
   }
   return out + "}}";
 }

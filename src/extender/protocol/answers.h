@@ -38,7 +38,7 @@ enum class Dialect : std::uint8_t { Superset, V1_6, V1_8, V1_10 };
                                           const Answer& ranked);
 /// HostPriorityList of an offer.
 [[nodiscard]] std::string scoresReply(const FilterArgs& args, const std::vector<int>& scores);
-[[nodiscard]] std::string preemptReply(const PreemptArgs& args, const std::vector<std::size_t>& kept);
+[[nodiscard]] std::string preemptReply(const PreemptArgs& args, const Answer& answer);
 /// ExtenderBindingResult; "": it is bound.
 [[nodiscard]] std::string bindReply(std::string_view error);
 

@@ -154,7 +154,17 @@ QuotaRefusals quotaRefusals(const engine::Engine& engine, const Candidates& c, c
 std::string summaryOf(const Answer& a, const Candidates& c, std::string_view uid) {
   if (!a.text.empty()) { return a.text; }
   std::map<std::string, std::size_t> counts;
-  for (std::size_t i = 0; i < c.nodes.size(); ++i) { ++counts[misfitAt(a, c, i, uid).text]; }
+  std::optional<std::size_t> unknown;  // one of very many, perhaps
+  std::size_t unknowns = 0;
+  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
+    if (standingAt(a, c, i) == nullptr) {
+      unknown = i;
+      ++unknowns;
+    } else {
+      ++counts[misfitAt(a, c, i, uid).text];
+    }
+  }
+  if (unknown) { counts[misfitAt(a, c, *unknown, uid).text] += unknowns; }
   std::vector<std::pair<std::size_t, std::string>> parts;
   parts.reserve(counts.size());
   for (const auto& [text, count] : counts) { parts.emplace_back(count, text); }

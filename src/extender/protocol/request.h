@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/preemption.h"
 #include "extender/protocol/node_table.h"
 #include "model/node.h"
 #include "model/object.h"
@@ -38,13 +39,13 @@ enum class Verb : std::uint8_t {
   Allocate,    // Volcano 1.13: give it this node
   Deallocate,  // Volcano 1.13: it does not get it after all
   Bind,
-  Preempt,  // which nodes would have room without the victims?
+  Preempt,  // which nodes would have room without the victims, or without whom else?
 };
 
-/// Of the candidate at the same position.
-struct Victims {
-  std::vector<model::Uid> uids;
-};
+/// Pods that would have to leave the candidate at the same position. There may be very many: they are shared,
+/// so that the machine's thread neither copies nor frees them.
+using Victims = std::vector<model::Uid>;
+using AllVictims = std::shared_ptr<const std::vector<Victims>>;
 
 struct Request {
   Verb verb{};
@@ -52,8 +53,8 @@ struct Request {
   model::PodPtr pod;
   /// Filter, Preempt: any number. Others, but Deallocate: one.
   Candidates candidates;
-  model::NodeName node{};        // Bind: the candidate's name; it may be none that is known
-  std::vector<Victims> victims;  // Preempt
+  model::NodeName node{};  // Bind: the candidate's name; it may be none that is known
+  AllVictims victims;      // Preempt; null: nobody anywhere
   /// When its caller began to wait; the epoch: now. Nobody waits any more after Config::answer_within.
   Mono asked{};
 };
@@ -75,7 +76,7 @@ struct Answer {
     Nowhere,      // no candidate; `text`, if any, is why, of the pod itself
     Ranked,       // Rank
     Done,         // Deallocate, Bind
-    Kept,         // Preempt: `kept`
+    Kept,         // Preempt: `kept`, `victims`
     Offered,      // Filter: `offers`; Rank: `scores`. Of pods that the scheduler beside answers for
     Failed,       // `text`; ask again
     Unavailable,  // we do not decide now; `text`
@@ -84,6 +85,7 @@ struct Answer {
   };
   Kind kind{};
   std::string text;
+  bool never = false;  // Nowhere: the pod itself is wrong, no node will ever do
   std::size_t chosen = 0;
   sched::NodeStanding chosen_standing;
   /// How the nodes stood when that was decided; null when it was decided earlier.
@@ -92,8 +94,9 @@ struct Answer {
   std::vector<sched::ContainerShare> asked;               // with them: what the pod asks for, by container
   QuotaRefusals quota;
   std::vector<std::size_t> kept;
-  sched::Offers offers{};   // by position
-  std::vector<int> scores;  // by position
+  std::vector<Victims> victims;  // of `kept`; empty: those that were given
+  sched::Offers offers{};        // by position
+  std::vector<int> scores;       // by position
   NodeTablePtr table;
   /// Chosen, Done: not to be told from then on, since another replica may lead.
   Mono good_until = Mono::max();
@@ -101,6 +104,9 @@ struct Answer {
 
 /// How candidate `i` stood; nullptr: nothing is known of it, or it was decided earlier.
 [[nodiscard]] const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i);
+
+/// Of Preempt. `table`: the present one.
+[[nodiscard]] Answer answerOf(engine::Preemption::Answer found, const NodeTablePtr& table);
 
 using RequestId = std::uint64_t;  // names a request
 

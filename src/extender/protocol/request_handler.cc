@@ -41,11 +41,11 @@ class Exchange {
   [[nodiscard]] std::string_view result() const { return result_; }
 
  private:
-  Answer decide(Verb verb, const std::vector<NodeArg>& nodes);
+  Answer decide(Verb verb, std::vector<NodeArg>& nodes);
   bool wantsNone();
   [[nodiscard]] bool isOffered() const { return offered_ && offered_(*pod_); }
-  Answer ask(Verb verb, const std::vector<NodeArg>& nodes);
-  void lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const;
+  Answer ask(Verb verb, std::vector<NodeArg>& nodes);
+  void lookUp(Candidates& c, std::vector<NodeArg>& nodes) const;
   Status readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
                      const std::vector<std::size_t>& wanted);
   Status readPod(std::string_view text);
@@ -55,6 +55,7 @@ class Exchange {
   std::string body_;
   std::size_t size_;       // of the body
   std::size_t parts_ = 0;  // of the objects in it that were read
+  std::size_t facts_ = 0;  // of the nodes among them
   json::Scanner& scanner_;
   Backend& backend_;
   VolcanoRules rules_;
@@ -104,15 +105,27 @@ net::Response badRequest(const Error& error, std::string_view expected) {
   return net::textResponse(400, fmt::format("{}; expected is {}\n", error.message, expected));
 }
 
-void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
+/// A node that is named again is left out of both: it is asked about once, and answered once.
+void Exchange::lookUp(Candidates& c, std::vector<NodeArg>& nodes) const {
   c = {};
   c.table = backend_.table();
   c.nodes.reserve(nodes.size());
+  std::vector<bool> named;
   bool objects = false;
-  for (const NodeArg& node : nodes) {
-    c.nodes.push_back(c.table->find(node.name));
+  const auto isNamedAgain = [&](NodeTable::Index node) {
+    if (node == NodeTable::kUnknown) { return false; }
+    if (node >= named.size()) { named.resize(std::size_t{node} + 1); }
+    const bool again = named[node];
+    named[node] = true;
+    return again;
+  };
+  std::erase_if(nodes, [&](const NodeArg& node) {
+    const NodeTable::Index index = c.table->find(node.name);
+    if (isNamedAgain(index)) { return true; }
+    c.nodes.push_back(index);
     objects = objects || !node.object.empty();
-  }
+    return false;
+  });
   if (!objects) { return; }
   for (const NodeArg& node : nodes) {
     c.revisions.push_back(node.object.empty() ? Candidates::kNoObject : node.revision);
@@ -133,19 +146,27 @@ Result<json::Document> Exchange::readWhole(std::string_view object) {
   return json::Document::read(object);
 }
 
+/// The machine copies what is decided about. Of nodes beyond so much it goes by what it knows.
 Status Exchange::readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
                              const std::vector<std::size_t>& wanted) {
+  constexpr std::size_t kMostFacts = 65'536;
   for (const std::size_t i : wanted) {
+    if (facts_ > kMostFacts) {
+      c.revisions[i] = Candidates::kNoObject;
+      continue;
+    }
     const auto read = readWhole(nodes[i].object);
     if (!read) {
       return fail(Code::Invalid, fmt::format("node {}: {}", nodes[i].name, read.error().message));
     }
-    c.objects[i] = std::make_shared<const model::Node>(kapi::decodeNode(read->root()));
+    auto node = std::make_shared<const model::Node>(kapi::decodeNode(read->root()));
+    facts_ += node->labels.size() + node->taints.size() / 4 + node->allocatable.extended.size();
+    c.objects[i] = std::move(node);
   }
   return {};
 }
 
-Answer Exchange::ask(Verb verb, const std::vector<NodeArg>& nodes) {
+Answer Exchange::ask(Verb verb, std::vector<NodeArg>& nodes) {
   Answer a = decide(verb, nodes);
   result_ = resultOf(a.kind);
   return a;
@@ -158,7 +179,7 @@ bool Exchange::wantsNone() {
   return true;
 }
 
-Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
+Answer Exchange::decide(Verb verb, std::vector<NodeArg>& nodes) {
   Answer a;
   request_.verb = verb;
   request_.pod = pod_;
@@ -168,6 +189,7 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
     a = backend_.ask(request_);
     if (a.kind == Kind::NewTable) {
       parts_ = of_pod;  // the nodes are read anew
+      facts_ = 0;
       lookUp(request_.candidates, nodes);
     } else if (a.kind == Kind::SendObjects) {
       if (const Status read = readObjects(request_.candidates, nodes, a.kept); !read) {
@@ -185,19 +207,18 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
 }
 
 /// What is no quantity would count as nothing, and its pod as one without GPUs.
-Status checkLimits(const json::View& pod) {
+Status checkLimits(const json::View& pod, const char* list) {
   std::size_t i = 0;
-  for (const json::View container : pod["spec"]["containers"].items()) {
+  for (const json::View container : pod["spec"][list].items()) {
     for (const char* name : {model::kVcudaCore, model::kVcudaMemory}) {
       const auto limit = container["resources"]["limits"].find(name);
       if (!limit || limit->isNull() || kapi::unitsOf(*limit)) { continue; }
       constexpr std::size_t kShown = 80;
-      return fail(
-          Code::Invalid,
-          fmt::format("Pod.spec.containers[{}].resources.limits[\"{}\"]: {} is not a quantity; write a whole "
-                      "number such as \"{}",
-                      i, name, json::print(limit->value()).substr(0, kShown),
-                      name == model::kVcudaCore ? "50\" (100 is one GPU)" : "8\" (1 is 256 MiB)"));
+      return fail(Code::Invalid,
+                  fmt::format("Pod.spec.{}[{}].resources.limits[\"{}\"]: {} is not a quantity; write a whole "
+                              "number such as \"{}",
+                              list, i, name, json::print(limit->value()).substr(0, kShown),
+                              name == model::kVcudaCore ? "50\" (100 is one GPU)" : "8\" (1 is 256 MiB)"));
     }
     ++i;
   }
@@ -208,7 +229,9 @@ Status Exchange::readPod(std::string_view text) {
   if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
   const auto read = readWhole(text);
   if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
-  if (Status limits = checkLimits(read->root()); !limits) { return limits; }
+  for (const char* list : {"containers", "initContainers"}) {
+    if (Status limits = checkLimits(read->root(), list); !limits) { return limits; }
+  }
   pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
   return {};
 }
@@ -221,7 +244,7 @@ Status Exchange::checkPod() const {
 }
 
 net::Response Exchange::filter() {
-  const auto args = readFilterArgs(scanner_, body_);
+  auto args = readFilterArgs(scanner_, body_);
   if (!args) { return ok(filterError(args.error().message)); }
   if (const Status read = readPod(args->pod); !read) { return ok(filterError(read.error().message)); }
   Answer a;
@@ -236,7 +259,7 @@ net::Response Exchange::filter() {
 }
 
 net::Response Exchange::priorities() {
-  const auto args = readFilterArgs(scanner_, body_);
+  auto args = readFilterArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "ExtenderArgs: an object with Pod, and Nodes or NodeNames"); }
   if (offered_ || !args->pod.empty()) {
     if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
@@ -256,14 +279,16 @@ net::Response Exchange::preempt() {
   }
   if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
   std::vector<NodeArg> nodes;
-  for (const VictimsArg& v : args->victims) { nodes.push_back({v.node, {}, 0}); }
+  std::vector<Victims> victims;
+  nodes.reserve(args->victims.size());
+  victims.reserve(args->victims.size());
   for (const VictimsArg& v : args->victims) {
-    Victims victims;
-    for (const auto uid : v.uids) { victims.uids.emplace_back(uid); }
-    request_.victims.push_back(std::move(victims));
+    nodes.push_back({v.node, {}, 0});
+    victims.emplace_back(v.uids.begin(), v.uids.end());
   }
+  request_.victims = std::make_shared<const std::vector<Victims>>(std::move(victims));
   const Answer a = ask(Verb::Preempt, nodes);
-  return a.kind == Kind::Kept ? ok(preemptReply(*args, a.kept)) : unavailable(a);
+  return a.kind == Kind::Kept ? ok(preemptReply(*args, a)) : unavailable(a);
 }
 
 net::Response Exchange::bind() {
@@ -277,7 +302,8 @@ net::Response Exchange::bind() {
   pod.uid = args->uid;
   pod_ = std::make_shared<const model::Pod>(std::move(pod));
   request_.node = args->node;
-  const Answer a = ask(Verb::Bind, {{args->node.text, {}, 0}});
+  std::vector<NodeArg> node{{args->node.text, {}, 0}};
+  const Answer a = ask(Verb::Bind, node);
   if (a.kind == Kind::Unavailable) { return unavailable(a); }
   return ok(bindReply(a.kind == Kind::Done ? ""
                       : a.text.empty()     ? "the pod does not fit there any more"
@@ -288,7 +314,7 @@ net::Response Exchange::predicate() {
   const auto misfit = [&](std::string text) {
     return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Error, std::move(text)}));
   };
-  const auto args = readTaskArgs(scanner_, body_);
+  auto args = readTaskArgs(scanner_, body_);
   if (!args) { return misfit(args.error().message); }
   if (args->nodes.size() != 1 || args->nodes[0].name.empty()) { return misfit("node is missing"); }
   if (const Status read = readPod(args->pod); !read) { return misfit("task." + read.error().message); }
@@ -303,13 +329,14 @@ net::Response Exchange::predicate() {
     default: return misfit(a.text);
   }
   if (!a.text.empty()) {
-    return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Unschedulable, a.text}));
+    const MisfitCode code = a.never ? MisfitCode::Unresolvable : MisfitCode::Unschedulable;
+    return ok(predicateReply(rules_.dialect, Misfit{code, a.text}));
   }
   return ok(predicateReply(rules_.dialect, misfitAt(a, request_.candidates, 0, pod_->uid.text)));
 }
 
 net::Response Exchange::prioritize() {
-  const auto args = readTaskArgs(scanner_, body_);
+  auto args = readTaskArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "an object with task and nodes, as Volcano sends it"); }
   if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
   const Answer a = ask(Verb::Rank, args->nodes);
@@ -318,7 +345,7 @@ net::Response Exchange::prioritize() {
 }
 
 net::Response Exchange::allocate(Verb verb) {
-  const auto args = readTaskArgs(scanner_, body_);
+  auto args = readTaskArgs(scanner_, body_);
   if (!args) { return ok(errorMessageReply(args.error().message)); }
   if (const Status read = readPod(args->pod); !read) { return ok(errorMessageReply(read.error().message)); }
   if (wantsNone()) { return ok(errorMessageReply("")); }

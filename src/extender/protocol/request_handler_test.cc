@@ -79,6 +79,21 @@ TEST_F(Cluster, AnObjectOfVeryManyPartsIsRefused) {
             std::string::npos);
 }
 
+/// The machine's thread copies them.
+TEST_F(Cluster, OfNodesWithVeryManyLabelsTogetherWhatIsKnownCounts) {
+  std::string labels;
+  for (int i = 0; i < 4'000; ++i) { labels += fmt::format(R"({}"l{}":"")", i > 0 ? "," : "", i); }
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 20; ++i) {
+    nodes.push_back(fmt::format(
+        R"({{"metadata":{{"name":"new-{}","resourceVersion":"9","labels":{{{}}}}},"status":{{"capacity":{{"cpu":"8"}}}}}})",
+        i, labels));
+  }
+  const std::string answer = reply("/scheduler/filter", objectsBody(kPod, nodes));
+  EXPECT_NE(answer.find(R"("new-16":"no GPU device")"), std::string::npos) << answer.substr(0, 2'000);
+  EXPECT_NE(answer.find(R"("new-17":"node is not known to this extender yet")"), std::string::npos);
+}
+
 TEST_F(Cluster, CommasInATextPartNothing) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) { text += "1,\\\","; }
@@ -90,8 +105,11 @@ TEST_F(Cluster, CommasInATextPartNothing) {
 
 TEST_F(Cluster, AReasonIsNotLongHoweverLongThePodsUid) {
   const std::string uid(100'000, 'u');
-  std::string names = R"("n-cpu")";
-  for (int i = 0; i < 1000; ++i) { names += R"(,"n-big")"; }
+  std::string names = R"("n-cpu","n-big")";
+  for (int i = 0; i < 1000; ++i) {
+    addNode(gpuNode(fmt::format("n-{}", i), 4, 60));
+    names += fmt::format(R"(,"n-{}")", i);
+  }
   const std::string answer = reply(
       "/scheduler/filter",
       fmt::format(
@@ -161,6 +179,36 @@ TEST_F(Cluster, Preempt) {
       R"({"NodeNameToMetaVictims":{"n-small":{"Pods":[{"UID":"v1"}],"NumPDBViolations":0}}})");
   EXPECT_EQ(reply("/scheduler/preempt", fmt::format(R"({{"Pod":{},"NodeNameToVictims":{{}}}})", kPod)),
             R"({"NodeNameToMetaVictims":{}})");
+}
+
+/// kube-scheduler sends nodes without victims where it counts room; how many budgets the others would violate
+/// nobody tells us.
+TEST_F(Cluster, PreemptNamesVictims) {
+  addPod("v", "v1", {{100, 0}});
+  server.pods["v"].node = model::NodeName{"n-small"};
+  server.pods["v"].phase = model::PodPhase::Running;
+  server.pods["v"].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
+  server.pods["v"].revision = ++server.revision;
+  watchBrings("v");
+  server.pods["train-a"].priority = 7;
+  server.pods["train-a"].revision = ++server.revision;
+  watchBrings("train-a");
+  EXPECT_EQ(
+      reply(
+          "/scheduler/preempt",
+          fmt::format(
+              R"({{"Pod":{},"NodeNameToMetaVictims":{{"n-cpu":{{"Pods":[]}},"n-small":{{"Pods":[],"NumPDBViolations":2}}}}}})",
+              kPod)),
+      R"({"NodeNameToMetaVictims":{"n-small":{"Pods":[{"UID":"v1"}],"NumPDBViolations":2}}})");
+}
+
+TEST_F(Cluster, ANodeThatIsNamedAgainIsAnsweredOnce) {
+  const std::string names = R"(["n-cpu","n-big","n-cpu","nobody","n-big","n-cpu"])";
+  EXPECT_EQ(reply("/scheduler/priorities", fmt::format(R"({{"Pod":{},"NodeNames":{}}})", kPod, names)),
+            R"([{"Host":"n-cpu","Score":1},{"Host":"n-big","Score":0},{"Host":"nobody","Score":1}])");
+  EXPECT_EQ(
+      reply("/scheduler/filter", fmt::format(R"({{"Pod":{},"NodeNames":{}}})", kPod, names)),
+      R"({"Nodes":null,"NodeNames":["n-big"],"FailedNodes":{"n-cpu":"no GPU device","nobody":"node is not known to this extender yet"},"FailedAndUnresolvableNodes":null,"Error":""})");
 }
 
 TEST_F(Cluster, Bind) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 
 #include "base/ascii.h"
 #include "extender/protocol/json_check.h"
@@ -164,10 +165,18 @@ void task(Reader& reader, Cursor& value, TaskArgs& out) {
 /// One of the two maps of ExtenderPreemptionArgs: of Victims with whole pods, or of MetaVictims.
 std::vector<VictimsArg> victimsOf(Reader& reader, Cursor& value, bool meta) {
   std::vector<VictimsArg> out;
+  std::unordered_map<std::string, std::size_t> positions;  // of names
+  std::size_t at = 0;
+  std::size_t names = 0;
   std::size_t pods = 0;
   const auto add = [&](Cursor& uid) {
     if (!reader.mayAdd(pods++, kMostVictims, "victims; no cluster has so many pods")) { return; }
-    out.back().uids.push_back(reader.text(uid, "a victim's UID"));
+    auto& uids = out[at].uids;
+    if (!reader.mayAdd(uids.size(), kMostVictimsOfNode,
+                       "victims of one node; no kubelet runs so many pods")) {
+      return;
+    }
+    uids.push_back(reader.text(uid, "a victim's UID"));
   };
   const auto pod = [&](Cursor& victim) {
     reader.object(victim, "a victim", [&](std::string_view key, Cursor& inner) {
@@ -179,15 +188,18 @@ std::vector<VictimsArg> victimsOf(Reader& reader, Cursor& value, bool meta) {
     });
   };
   reader.object(value, "the map of victims", [&](std::string_view node, Cursor& victims) {
-    if (!mayAddNode(reader, out.size())) { return; }
-    out.push_back({std::string{node}, {}, 0});
+    if (!mayAddNode(reader, names++)) { return; }
+    const auto [known, fresh] = positions.try_emplace(std::string{node}, out.size());
+    if (fresh) { out.emplace_back(); }
+    at = known->second;
+    out[at] = {std::string{node}, {}, 0};
     reader.object(victims, "a node's victims", [&](std::string_view key, Cursor& inner) {
       if (isKey(key, "Pods")) {
-        out.back().uids.clear();
+        out[at].uids.clear();
         reader.array(inner, "a node's Pods", pod);
       }
       if (isKey(key, "NumPDBViolations")) {
-        out.back().pdb_violations = reader.integer(inner, "a node's NumPDBViolations");
+        out[at].pdb_violations = reader.integer(inner, "a node's NumPDBViolations");
       }
     });
   });

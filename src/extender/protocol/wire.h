@@ -25,6 +25,7 @@ namespace gs::extender {
 inline constexpr std::size_t kMostBody = std::size_t{128} << 20;  // bytes
 inline constexpr std::size_t kMostNodes = 100'000;                // also of those that have victims
 inline constexpr std::size_t kMostVictims = 1'000'000;            // on all nodes together
+inline constexpr std::size_t kMostVictimsOfNode = 10'000;         // no kubelet runs so many pods
 inline constexpr std::size_t kMostObject = std::size_t{4} << 20;  // bytes of one pod or node
 
 /// A node that somebody asks about.
@@ -52,7 +53,8 @@ struct VictimsArg {
 
 struct PreemptArgs {
   std::string_view pod;
-  std::vector<VictimsArg> victims;  // in the order given, of whichever of the two maps was given
+  /// In the order given, of whichever of the two maps was given; each node once.
+  std::vector<VictimsArg> victims;
 };
 
 struct BindArgs {

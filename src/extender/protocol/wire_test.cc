@@ -239,10 +239,42 @@ TEST_F(WireTest, AHundredThousandNodesAreTakenAndNotOneMore) {
   }
 }
 
+/// As Go reads a map: the last one counts.
+TEST_F(WireTest, ANodeThatIsNamedTwiceHasTheVictimsOfTheLastTime) {
+  std::string body =
+      R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"1"}],"NumPDBViolations":3},"b":{"Pods":[{"UID":"2"}]},"a":{"Pods":[{"UID":"4"},{"UID":"5"}]}}})";
+  const auto args = readPreemptArgs(scanner, body);
+  ASSERT_TRUE(args.has_value());
+  ASSERT_EQ(args->victims.size(), 2U);
+  EXPECT_EQ(args->victims[0].node, "a");
+  EXPECT_EQ(args->victims[0].uids, (std::vector<std::string_view>{"4", "5"}));
+  EXPECT_EQ(args->victims[0].pdb_violations, 0);
+  EXPECT_EQ(args->victims[1].node, "b");
+  EXPECT_EQ(args->victims[1].uids, (std::vector<std::string_view>{"2"}));
+}
+
+TEST_F(WireTest, NoNodeHasMoreThanTenThousandVictims) {
+  const auto body = [](std::size_t pods) {
+    return fmt::format(R"({{"NodeNameToMetaVictims":{{"a":{{"Pods":[{}]}}}}}})",
+                       repeated(R"({"UID":"u"})", pods));
+  };
+  std::string most = body(kMostVictimsOfNode);
+  EXPECT_TRUE(readPreemptArgs(scanner, most).has_value());
+  std::string more = body(kMostVictimsOfNode + 1);
+  const auto refused = readPreemptArgs(scanner, more);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, "more than 10000 victims of one node; no kubelet runs so many pods");
+}
+
 TEST_F(WireTest, AMillionVictimsAreTakenAndNotOneMore) {
   const auto body = [](const char* key, const char* pod, std::size_t pods) {
-    return fmt::format(R"({{"{0}":{{"a":{{"Pods":[{1}]}},"b":{{"Pods":[{1}]}}}}}})", key,
-                       repeated(pod, pods / 2));
+    std::string nodes;
+    for (std::size_t left = pods, n = 0; left > 0; ++n) {
+      const std::size_t here = std::min(left, kMostVictimsOfNode);
+      nodes += fmt::format(R"({}"n{}":{{"Pods":[{}]}})", n > 0 ? "," : "", n, repeated(pod, here));
+      left -= here;
+    }
+    return fmt::format(R"({{"{}":{{{}}}}})", key, nodes);
   };
   std::string most = body("NodeNameToMetaVictims", R"({"UID":"u"})", kMostVictims);
   EXPECT_TRUE(readPreemptArgs(scanner, most).has_value());

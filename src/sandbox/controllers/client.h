@@ -19,6 +19,8 @@ inline constexpr const char* kPods = "/pods";
 inline constexpr const char* kDeployments = "apps/deployments";
 inline constexpr const char* kReplicaSets = "apps/replicasets";
 inline constexpr const char* kStatefulSets = "apps/statefulsets";
+inline constexpr const char* kDaemonSets = "apps/daemonsets";
+inline constexpr const char* kNodes = "/nodes";
 inline constexpr const char* kRevisions = "apps/controllerrevisions";
 inline constexpr const char* kJobs = "batch/jobs";
 

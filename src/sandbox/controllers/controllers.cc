@@ -8,6 +8,7 @@
 #include "apiserver/handlers/api.h"
 #include "apiserver/meta/label_selector.h"
 #include "sandbox/controllers/client.h"
+#include "sandbox/controllers/daemon_sets.h"
 #include "sandbox/controllers/deployments.h"
 #include "sandbox/controllers/objects.h"
 #include "sandbox/controllers/replica_sets.h"
@@ -18,7 +19,8 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<const char*, 4> kControlled{kDeployments, kReplicaSets, kStatefulSets, kJobs};
+constexpr std::array<const char*, 5> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
+                                                 kJobs};
 constexpr int kMostDoublings = 16;
 
 bool isControlled(std::string_view resource) {
@@ -27,7 +29,7 @@ bool isControlled(std::string_view resource) {
 
 /// Who may own this kind of object.
 std::vector<const char*> ownersOf(std::string_view resource) {
-  if (resource == kPods) { return {kReplicaSets, kStatefulSets, kJobs}; }
+  if (resource == kPods) { return {kReplicaSets, kStatefulSets, kDaemonSets, kJobs}; }
   if (resource == kReplicaSets) { return {kDeployments}; }
   return {};
 }
@@ -35,6 +37,7 @@ std::vector<const char*> ownersOf(std::string_view resource) {
 std::string_view kindOf(std::string_view resource) {
   if (resource == kDeployments) { return "Deployment"; }
   if (resource == kReplicaSets) { return "ReplicaSet"; }
+  if (resource == kDaemonSets) { return "DaemonSet"; }
   return resource == kStatefulSets ? "StatefulSet" : "Job";
 }
 
@@ -82,6 +85,7 @@ void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
       plan(key, now.mono + config_.react_after);
     }
   }
+  if (key.resource == kNodes) { planDaemons(entry, now); }
   if (ownersOf(key.resource).empty()) { return; }
   for (const auto& object : {entry.before, entry.after}) {
     if (object) { planOwners(key, *object, now); }
@@ -105,6 +109,15 @@ void Controllers::planOwners(const Key& key, const json::Value& object, Now now)
       }
     }
   }
+}
+
+void Controllers::planDaemons(const apiserver::HistoryEntry& entry, Now now) {
+  const bool stays = entry.before && entry.after;
+  const bool same = stays && (*entry.before)["metadata"]["labels"] == (*entry.after)["metadata"]["labels"] &&
+                    (*entry.before)["spec"] == (*entry.after)["spec"];
+  if (same) { return; }
+  const auto [first, last] = api_.store().range(kDaemonSets);
+  for (auto it = first; it != last; ++it) { plan(it->first, now.mono + config_.react_after); }
 }
 
 /// A Deployment that waits for the pods of its old ReplicaSets hears of the last one only so;
@@ -156,6 +169,7 @@ void Controllers::act(const Key& key, Now now) {
   const Again again = key.resource == kDeployments    ? syncDeployment(client, *object)
                       : key.resource == kReplicaSets  ? syncReplicaSet(client, *object)
                       : key.resource == kStatefulSets ? syncStatefulSet(client, *object)
+                      : key.resource == kDaemonSets   ? syncDaemonSet(client, *object)
                                                       : jobs_.sync(client, *object);
   if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
   if (again.failed) { return retry(key, now); }

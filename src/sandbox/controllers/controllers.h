@@ -1,6 +1,6 @@
-// The controllers of Deployments, ReplicaSets, StatefulSets and Jobs, as one machine on the API server in
-// memory: it sees what changed, and brings each object that this is about nearer to what it asks for, in a
-// turn of its own, `react_after` later. What is refused is tried again, less and less often.
+// The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs, as one machine on the API
+// server in memory: it sees what changed, and brings each object that this is about nearer to what it asks
+// for, in a turn of its own, `react_after` later. What is refused is tried again, less and less often.
 //
 // Owner references let the API server's garbage collector delete what belongs to what is deleted.
 // Reads the store's history since the last call; acts only in tick(), by requests. Same calls,
@@ -51,6 +51,8 @@ class Controllers {
   void changed(const apiserver::HistoryEntry& entry, Now now);
   /// Whoever has this object, or might take it over.
   void planOwners(const Key& key, const json::Value& object, Now now);
+  /// A node that came, went, or became one for other pods is every DaemonSet's concern.
+  void planDaemons(const apiserver::HistoryEntry& entry, Now now);
   void planGrandparent(const Key& key, const json::Value& pod, Now now);
   /// At `when`, or earlier if it is planned so.
   void plan(const Key& key, Mono when);

@@ -11,7 +11,7 @@ namespace {
 using json::Value;
 
 /// When it came to its end; "" : it goes on.
-std::string_view endOf(const Value& job) {
+std::string_view endOfJob(const Value& job) {
   for (const char* type : {"Complete", "Failed"}) {
     if (hasCondition(job["status"], type)) {
       return conditionOf(job["status"], type)["lastTransitionTime"].str();
@@ -43,7 +43,7 @@ bool isMine(const Value& job) {
 }  // namespace
 
 Again Jobs::sync(Client& client, const json::Value& job) {
-  if (const auto end = endOf(job); !end.empty()) { return expire(client, job, end); }
+  if (const auto end = endOfJob(job); !end.empty()) { return expire(client, job, end); }
   if (!isMine(job)) { return {}; }
   return JobTurn{client, job, records_[uidOf(job)]}.run();
 }

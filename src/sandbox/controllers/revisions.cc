@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kHashLabel = "controller.kubernetes.io/hash";
+constexpr const char* kRevisionHash = "controller.kubernetes.io/hash";
 
 std::vector<Value> revisionsOf(Client& client, const Value& set) {
   std::vector<Value> out;
@@ -36,7 +36,7 @@ Value newRevision(const Value& set, std::int64_t number, std::int64_t collisions
   Value data = dataOf(set);
   const std::string hash = shortHash(data, collisions);
   Value labels = set["spec"]["template"]["metadata"]["labels"];
-  labels.set(kHashLabel, hash);
+  labels.set(kRevisionHash, hash);
   Value meta = json::Object{{"name", fmt::format("{}-{}", nameOf(set), hash)},
                             {"labels", std::move(labels)},
                             {"ownerReferences", json::Array{controllerReference(set)}}};

@@ -135,9 +135,11 @@ std::vector<GpuManager::Device> GpuManager::devices() const {
 }
 
 std::optional<DevicePlugin::Refusal> GpuManager::allocate(const Value& pod, Now now) {
-  for (const Value& container : pod["spec"]["containers"].items()) {
-    if (coresOf(container) <= 0) { continue; }
-    if (auto refusal = serve(std::string{uidOf(pod)}, coresOf(container), now)) { return refusal; }
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod["spec"][list].items()) {
+      if (coresOf(container) <= 0) { continue; }
+      if (auto refusal = serve(std::string{uidOf(pod)}, coresOf(container), now)) { return refusal; }
+    }
   }
   return std::nullopt;
 }

@@ -3,10 +3,11 @@
 // another device. Written from what that program does (model/vcuda.h has its convention) and without our
 // placement code, so that tests may judge us by it.
 //
-// The kubelet says only how many cores a container has. Whose it is: of the pods of this node that are
-// Pending, not assigned and not being deleted, by predicate-time, the first container of so many cores that
-// has nothing yet; but a pod of several containers that was begun is finished first. So two pods whose
-// containers have equal cores may be served in each other's place.
+// The kubelet asks for each container with cores, init containers first, and says only how many cores.
+// Whose it is: of the pods of this node that are Pending, not assigned and not being deleted, by
+// predicate-time, the first of spec.containers that has so many cores, memory too where it is a share, and
+// nothing yet; but a pod of several containers that was begun is finished first. So two pods whose containers
+// have equal cores may be served in each other's place.
 // A share: of the devices with room the one with the fewest free cores, then free memory, then processes,
 // then the lowest minor; the annotation must name it. Whole GPUs: any that are untouched, drawn at random;
 // the annotation is not looked at.

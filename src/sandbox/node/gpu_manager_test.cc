@@ -24,8 +24,18 @@ class GpuManagerTest : public testing::Test {
   };
   /// `ids` by container, "" none.
   void bound(const std::string& name, const std::vector<Limits>& limits, const std::vector<std::string>& ids,
-             int time) {
+             int time, const std::vector<Limits>& sidecars = {}) {
     Array containers;
+    Array init;
+    for (const Limits& of : sidecars) {
+      init.push_back(
+          Object{{"name", "s" + std::to_string(init.size())},
+                 {"image", "cuda"},
+                 {"restartPolicy", "Always"},
+                 {"resources",
+                  Object{{"limits", Object{{"tencent.com/vcuda-core", std::to_string(of.cores)},
+                                           {"tencent.com/vcuda-memory", std::to_string(of.memory)}}}}}});
+    }
     Object notes{{"tencent.com/gpu-assigned", "false"}, {"tencent.com/predicate-time", std::to_string(time)}};
     for (std::size_t i = 0; i < limits.size(); ++i) {
       containers.push_back(Object{
@@ -41,7 +51,9 @@ class GpuManagerTest : public testing::Test {
          Object{{"apiVersion", "v1"},
                 {"kind", "Pod"},
                 {"metadata", Object{{"name", name}, {"namespace", "default"}, {"annotations", notes}}},
-                {"spec", Object{{"nodeName", "n"}, {"containers", std::move(containers)}}}}},
+                {"spec", Object{{"nodeName", "n"},
+                                {"initContainers", std::move(init)},
+                                {"containers", std::move(containers)}}}}},
         clock_.now());
     ASSERT_EQ(r.code, 201) << json::print(r.body);
   }
@@ -92,6 +104,16 @@ TEST_F(GpuManagerTest, AnotherDeviceThanTheAnnotatedOneFailsThePod) {
             "/dev/nvidia1");
   ASSERT_EQ(manager_.refused().size(), 1U);
   EXPECT_TRUE(manager_.refused()[0].tie);
+}
+
+/// The kubelet asks for them, and no container of spec.containers has so many cores, or it is served then.
+TEST_F(GpuManagerTest, ASidecarsShareAndCoresWithoutMemoryFailThePod) {
+  bound("other", {{50, 4}}, {"0"}, 1, {{60, 4}});
+  EXPECT_NE(taken("other").find("candidate pod not found"), std::string::npos);
+  bound("equal", {{30, 4}}, {"0"}, 2, {{30, 4}});
+  EXPECT_NE(taken("equal").find("candidate pod not found"), std::string::npos) << "its container is served";
+  bound("cores", {{20, 0}}, {""}, 3);
+  EXPECT_NE(taken("cores").find("candidate pod not found"), std::string::npos);
 }
 
 TEST_F(GpuManagerTest, EqualCoresAreServedInTheOrderOfTheirTimes) {

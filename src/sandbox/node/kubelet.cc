@@ -265,8 +265,10 @@ void Kubelet::holdContainers(Sim& sim, const std::string& uid, Wall created) {
   sim.running = {uid, sim.key, devicesOf(pod), gpusOf(pod), false, created};
   auto& envs = envs_[uid];
   envs.clear();
-  for (const Value& container : pod["spec"]["containers"].items()) {
-    envs.emplace_back(container["name"].str(), resolveEnv(pod, container));
+  for (const char* part : {"containers", "initContainers"}) {
+    for (const Value& container : pod["spec"][part].items()) {
+      envs.emplace_back(container["name"].str(), resolveEnv(pod, container));
+    }
   }
 }
 
@@ -295,10 +297,11 @@ void Kubelet::orphan(const Sim& sim, const std::string& uid, Now now) {
 bool Kubelet::patchStatus(const Sim& sim, const std::string& uid, Value status, Now now) {
   Value body = Object{{"metadata", Object{{"uid", uid}}}};
   body.set("status", std::move(status));
-  return api_.handle({"PATCH", pathOf(sim.key, "/status"), "application/strategic-merge-patch+json",
-                      std::move(body)},
-                     now)
-             .code == 200;
+  const auto answer = api_.handle(
+      {"PATCH", pathOf(sim.key, "/status"), "application/strategic-merge-patch+json", std::move(body)}, now);
+  const bool refused = answer.code >= 400 && answer.code != 404 && answer.code != 409;
+  if (refused) { warnAbout(api_, *sim.pod, "StatusRefused", std::string{answer.body["message"].str()}, now); }
+  return answer.code == 200;
 }
 
 /// Its InternalIP; "" when it has none.

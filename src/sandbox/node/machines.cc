@@ -8,6 +8,7 @@
 #include "agent/simulated.h"
 #include "agent/status.h"
 #include "apiserver/handlers/api.h"
+#include "base/hash.h"
 #include "kapi/decode.h"
 #include "kapi/time.h"
 #include "model/resources.h"
@@ -25,7 +26,21 @@ constexpr const char* kMerge = "application/merge-patch+json";
 constexpr const char* kStrategic = "application/strategic-merge-patch+json";
 constexpr const char* kApply = "application/apply-patch+yaml";
 
-std::string agentPod(const kapi::SimNode& node) { return "gpu-scheduler-agent-" + node.name.text; }
+/// A pod's name has 253 characters at most, and so has a node's: of a long one the end becomes a hash.
+std::string agentPodOf(const std::string& node) {
+  constexpr std::size_t kMostOfAName = 253;
+  constexpr std::size_t kOfHash = 10;
+  const std::string name = "gpu-scheduler-agent-" + node;
+  if (name.size() <= kMostOfAName) { return name; }
+  const std::string head = name.substr(0, kMostOfAName - kOfHash - 1);
+  return fmt::format("{}-{}", head.substr(0, head.find_last_not_of("-.") + 1),
+                     sha256Hex(node).substr(0, kOfHash));
+}
+
+std::string agentPod(const kapi::SimNode& node) { return agentPodOf(node.name.text); }
+
+/// What may come of a race with somebody else is no refusal.
+bool isRefusal(int code) { return code >= 400 && code != 404 && code != 409 && code != 410; }
 
 std::vector<std::string> splitCommas(std::string_view text) {
   std::vector<std::string> out;
@@ -35,6 +50,24 @@ std::vector<std::string> splitCommas(std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return out;
+}
+
+/// Those that a program counts, in their order on the bus.
+std::vector<const model::Device*> counted(const Machines::Machine& m, bool with_lost) {
+  std::vector<const model::Device*> out;
+  for (const model::Device& d : m.sim.devices) {
+    if (with_lost || !m.lost.contains(d.uuid)) { out.push_back(&d); }
+  }
+  std::sort(out.begin(), out.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  return out;
+}
+
+/// nullptr: none.
+const model::Device* reached(const std::vector<const model::Device*>& devices, const std::string& said) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (said == std::to_string(i) || said == devices[i]->uuid) { return devices[i]; }
+  }
+  return nullptr;
 }
 
 /// What tells a GPU from others though ids change.
@@ -115,6 +148,8 @@ void Machines::setHealth(const std::string& node, int gpu, model::Health health,
 
 void Machines::setDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) {
+    m->lost.clear();
+    m->boot.clear();
     changeDevices(*m, std::move(devices));
     m->agent_anew_ = true;
   }
@@ -122,6 +157,33 @@ void Machines::setDevices(const std::string& node, std::vector<model::Device> de
 
 void Machines::plugDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) { changeDevices(*m, std::move(devices)); }
+}
+
+void Machines::setLost(const std::string& node, const std::string& uuid, std::optional<Loss> how,
+                       bool is_counted) {
+  Machine* m = find(node);
+  if (m == nullptr) { return; }
+  if (agents_) { seeContainers(*m); }
+  if (how) {
+    m->lost[uuid] = *how;
+  } else {
+    m->lost.erase(uuid);
+  }
+  m->counts_lost_ = is_counted;
+  m->hardware = ++changes_;
+  m->dirty_ = true;
+}
+
+std::set<std::string> Machines::reachedBy(const std::string& node, int number) const {
+  const auto on = machines_.find(node);
+  if (on == machines_.end()) { return {}; }
+  std::set<std::string> out;
+  for (const bool with_lost : {false, true}) {
+    const auto devices = counted(on->second, with_lost);
+    const auto at = static_cast<std::size_t>(number);
+    out.insert(at < devices.size() ? devices[at]->uuid : "");
+  }
+  return out;
 }
 
 void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
@@ -200,8 +262,7 @@ void Machines::tick(Now now) {
   for (const std::string& node : std::exchange(to_remove_, {})) {
     (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
     if (agents_) {
-      (void)send("DELETE",
-                 fmt::format("/api/v1/namespaces/{}/pods/gpu-scheduler-agent-{}", kAgentNamespace, node),
+      (void)send("DELETE", fmt::format("/api/v1/namespaces/{}/pods/{}", kAgentNamespace, agentPodOf(node)),
                  Object{{"gracePeriodSeconds", 0}}, now);
     }
   }
@@ -290,8 +351,9 @@ void Machines::writeByHand(Machine& m, Now now) {
 
 /// nvidia.com/gpu as the kubelet counts it: the healthy devices.
 void Machines::setAllocatable(const Machine& m, Now now) {
-  const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(),
-                                     [](const auto& d) { return d.health == model::Health::Healthy; });
+  const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(), [&](const auto& d) {
+    return d.health == model::Health::Healthy && !m.lost.contains(d.uuid);
+  });
   (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status",
              Object{{"status",
                      Object{{"capacity", Object{{model::kNvidiaGpu, std::to_string(m.sim.devices.size())}}},
@@ -302,6 +364,7 @@ void Machines::setAllocatable(const Machine& m, Now now) {
 /// Notes which GPUs containers that are new got. One that is named and not there may come later.
 void Machines::seeContainers(Machine& m) const {
   const auto running = kubelet_.running(m.sim.name.text);
+  const auto devices = counted(m, m.counts_lost_);
   std::set<std::string> alive;
   std::set<std::string> used;
   for (const auto& r : running) {
@@ -309,11 +372,7 @@ void Machines::seeContainers(Machine& m) const {
     if (r.devices.empty()) { continue; }
     auto& got = m.held_[r.uid];
     for (const std::string& said : splitCommas(r.devices)) {
-      const auto is_it = [&](const model::Device& d) {
-        return said == std::to_string(d.id) || said == d.uuid;
-      };
-      const auto at = std::find_if(m.sim.devices.begin(), m.sim.devices.end(), is_it);
-      if (at != m.sim.devices.end()) { got.try_emplace(said, nameOf(*at)); }
+      if (const auto* device = reached(devices, said)) { got.try_emplace(said, nameOf(*device)); }
     }
   }
   std::erase_if(m.held_, [&](const auto& entry) { return !alive.contains(entry.first); });
@@ -325,6 +384,7 @@ void Machines::seeContainers(Machine& m) const {
     auto& got = m.held_[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
     for (const auto& d : m.sim.devices) {
       if (static_cast<int>(got.size()) == r.gpus) { break; }
+      if (m.lost.contains(d.uuid)) { continue; }
       if (used.insert(nameOf(d)).second) { got.emplace(fmt::format("#{}", got.size()), nameOf(d)); }
     }
   }
@@ -347,7 +407,16 @@ std::set<std::string> Machines::heldBy(const std::string& uid) const {
 
 agent::LookPtr Machines::look(const Machine& machine) {
   if (machine.fault_) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault_)); }
-  return std::make_shared<const agent::Look>(agent::hardwareOf(machine.sim));
+  agent::Hardware hardware = agent::hardwareOf(machine.sim);
+  for (agent::Gpu& gpu : hardware.gpus) {
+    const auto lost = machine.lost.find(gpu.uuid);
+    if (lost == machine.lost.end()) { continue; }
+    gpu.counted = agent::Counted::Maybe;
+    gpu.health = model::Health::Unhealthy;
+    gpu.reason = "GPU is lost";
+    if (lost->second == Loss::Unnamed) { gpu.uuid = gpu.pci_bus_id = ""; }
+  }
+  return std::make_shared<const agent::Look>(std::move(hardware));
 }
 
 agent::ContainersLook Machines::containers(const Machine& machine) const {
@@ -369,8 +438,29 @@ agent::ContainersLook Machines::containers(const Machine& machine) const {
 }
 
 bool Machines::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
-  return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code <
-         300;
+  std::string what = fmt::format("{} {}", method, target);
+  const auto answer =
+      api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now);
+  if (isRefusal(answer.code)) { tellRefused(what, std::string{answer.body["message"].str()}); }
+  return answer.code < 300;
+}
+
+/// Once: what is tried again is refused again.
+void Machines::tellRefused(const std::string& what, const std::string& why) {
+  if (!on_refused_ || !refused_.insert(what + why).second) { return; }
+  on_refused_(what, why);
+}
+
+std::optional<std::string> refusedNode(apiserver::Api& api, const std::vector<kapi::SimNode>& nodes,
+                                       Now now) {
+  for (const auto& node : nodes) {
+    const auto answer =
+        api.handle({"POST", "/api/v1/nodes?dryRun=All", "application/json", kapi::encodeNode(node)}, now);
+    if (isRefusal(answer.code)) {
+      return fmt::format("node {} was not made: {}", node.name.text, answer.body["message"].str());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace gs::sandbox

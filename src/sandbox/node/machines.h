@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/hardware.h"
@@ -32,6 +34,11 @@ namespace gs::sandbox {
 /// The machines whose Nodes, GpuNodeStatuses and agent pods are in `api`: those that made them there.
 [[nodiscard]] std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api);
 
+/// Why the API server would refuse a Node of these, with the node's name; nothing: it takes them all. Nothing
+/// is written.
+[[nodiscard]] std::optional<std::string> refusedNode(apiserver::Api& api,
+                                                     const std::vector<kapi::SimNode>& nodes, Now now);
+
 class Machines {
  public:
   /// `api` and `kubelet` must outlive it.
@@ -39,6 +46,11 @@ class Machines {
 
   void tick(Now now);
   [[nodiscard]] std::optional<Mono> nextDue(Now now);
+
+  /// Hears of each write of a machine that the API server refuses ("POST /api/v1/nodes", why), once.
+  void setOnRefused(std::function<void(const std::string& what, const std::string& why)> on_refused) {
+    on_refused_ = std::move(on_refused);
+  }
 
   /// A machine of ours, not only a Node that somebody wrote.
   [[nodiscard]] bool has(const std::string& node) const { return machines_.contains(node); }
@@ -55,6 +67,13 @@ class Machines {
   void setDevices(const std::string& node, std::vector<model::Device> devices);
   /// The same under an agent that goes on, and keeps those that it finds no more.
   void plugDevices(const std::string& node, std::vector<model::Device> devices);
+  /// How its driver speaks of a GPU that is lost.
+  enum class Loss : std::uint8_t { Called, Unnamed };  // by its name; only that there is one
+  /// That GPU is lost, and a program that starts there counts it or not: nobody can say. nullopt: it is well.
+  void setLost(const std::string& node, const std::string& uuid, std::optional<Loss> how, bool is_counted);
+  /// The GPUs that a program may get which starts there now and is told this number; "" none. One, where it
+  /// is the same however lost ones are counted.
+  [[nodiscard]] std::set<std::string> reachedBy(const std::string& node, int number) const;
   /// What its agent would find; none: no such machine.
   [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
   /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one
@@ -75,11 +94,15 @@ class Machines {
     kapi::SimNode sim;
     std::uint64_t agent = 0;     // which process of it is to run: another number another one; 0 none
     std::uint64_t hardware = 0;  // which look() there is: changes with it
+    /// Of the machine, as its agent can tell it; "" since it was off: what was before is to count no more.
+    std::string boot = "boot";
+    std::map<std::string, Loss> lost{};  // by UUID
 
    private:
     friend Machines;
     std::optional<agent::Fault> fault_;
     bool is_silent_ = false;
+    bool counts_lost_ = false;  // programs do
     bool created_ = false;
     bool agent_down_ = false;
     bool agent_anew_ = true;
@@ -115,6 +138,7 @@ class Machines {
   [[nodiscard]] Machine* find(const std::string& node);
   bool send(std::string method, std::string target, json::Value body, Now now,
             std::string type = "application/json");
+  void tellRefused(const std::string& what, const std::string& why);
 
   apiserver::Api& api_;
   Kubelet& kubelet_;
@@ -122,6 +146,8 @@ class Machines {
   std::map<std::string, Machine> machines_;
   std::vector<std::string> to_remove_;
   Addresses addresses_{"10.0"};
+  std::function<void(const std::string&, const std::string&)> on_refused_;
+  std::set<std::string> refused_;
   std::uint64_t seen_changes_ = 0;
   std::uint64_t changes_ = 1;
   bool commanded_ = true;

@@ -18,23 +18,38 @@ constexpr std::int64_t kMaxSince = 1'000'000'000;  // seconds: further back noth
 
 using json::Value;
 
+const Value& containerOf(const Value& pod, std::string_view name) {
+  static const Value kNone;
+  for (const char* part : {"initContainers", "containers"}) {
+    for (const Value& c : pod["spec"][part].items()) {
+      if (c["name"].str() == name) { return c; }
+    }
+  }
+  return kNone;
+}
+
+std::string namesOf(const Value& containers) {
+  std::string out;
+  for (const Value& c : containers.items()) {
+    out += (out.empty() ? "" : " ") + std::string{c["name"].str()};
+  }
+  return out;
+}
+
 /// The container that was asked for, or the only one. Error 400 as the real server words it.
 apiserver::Answer<std::string> chosenContainer(const Value& pod, const apiserver::Route& route) {
   const std::string wanted = apiserver::valueOf(route.query, "container");
-  std::string names;
-  for (const char* part : {"initContainers", "containers"}) {
-    for (const Value& c : pod["spec"][part].items()) {
-      if (!wanted.empty() && c["name"].str() == wanted) { return wanted; }
-      names += (names.empty() ? "" : " ") + std::string{c["name"].str()};
-    }
-  }
+  if (!wanted.empty() && !containerOf(pod, wanted).isNull()) { return wanted; }
   if (!wanted.empty()) {
     return apiserver::badRequest(fmt::format("container {} is not valid for pod {}", wanted, route.name));
   }
   const auto& containers = pod["spec"]["containers"].items();
   if (containers.size() == 1) { return std::string{containers.front()["name"].str()}; }
+  const std::string init = namesOf(pod["spec"]["initContainers"]);
   return apiserver::badRequest(
-      fmt::format("a container name must be specified for pod {}, choose one of: [{}]", route.name, names));
+      fmt::format("a container name must be specified for pod {}, choose one of: [{}]{}", route.name,
+                  namesOf(pod["spec"]["containers"]),
+                  init.empty() ? "" : fmt::format(" or one of the init containers: [{}]", init)));
 }
 
 std::set<std::string> partsOf(std::string_view text) {
@@ -45,16 +60,6 @@ std::set<std::string> partsOf(std::string_view text) {
 bool usedBy(const Value& device, std::string_view uid) {
   const auto& users = device["inUseBy"].items();
   return std::any_of(users.begin(), users.end(), [&](const Value& u) { return u.str() == uid; });
-}
-
-const Value& containerOf(const Value& pod, std::string_view name) {
-  static const Value kNone;
-  for (const char* part : {"initContainers", "containers"}) {
-    for (const Value& c : pod["spec"][part].items()) {
-      if (c["name"].str() == name) { return c; }
-    }
-  }
-  return kNone;
 }
 
 /// What says which GPUs a container sees.
@@ -132,10 +137,12 @@ std::string lastLines(std::string text, const std::string& count) {
 
 /// When the container began; "" when its status does not say. All its lines are of that moment.
 std::string beganAt(const Value& pod, std::string_view container) {
-  for (const Value& c : pod["status"]["containerStatuses"].items()) {
-    if (c["name"].str() != container) { continue; }
-    for (const char* state : {"running", "terminated"}) {
-      if (const auto at = c["state"][state]["startedAt"].str(); !at.empty()) { return std::string{at}; }
+  for (const char* part : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Value& c : pod["status"][part].items()) {
+      if (c["name"].str() != container) { continue; }
+      for (const char* state : {"running", "terminated"}) {
+        if (const auto at = c["state"][state]["startedAt"].str(); !at.empty()) { return std::string{at}; }
+      }
     }
   }
   return {};

@@ -54,6 +54,9 @@ Reply addNodes(World& world, const apiserver::Request& request) {
   for (const auto& node : *nodes) {
     if (isNode(world, node.name.text)) { return apiserver::alreadyExists(kNodeSubject, node.name.text); }
   }
+  if (const auto refused = refusedNode(world.api(), *nodes, world.now())) {
+    return apiserver::badRequest(*refused);
+  }
   for (const auto& node : *nodes) { world.machines().addNode(node); }
   return done();
 }

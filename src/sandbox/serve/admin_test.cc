@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "kapi/node_file.h"
 #include "sandbox/node/pod_event.h"
 #include "sandbox/node/pod_log.h"
 
@@ -135,6 +136,50 @@ TEST_F(AdminTest, AnAgentPodThatWasDeletedComesBack) {
   world_.run(2s);
   EXPECT_EQ(world_.get(path)["status"]["phase"].str(), "Running");
   EXPECT_NE(world_.get(path)["metadata"]["uid"].str(), uid);
+}
+
+TEST_F(AdminTest, ANodeHasALongName) {
+  for (const std::size_t length : {64U, 200U, 233U, 234U, 253U}) {
+    std::string name(length, 'n');
+    for (std::size_t i = 50; i < length; i += 51) { name[i] = '.'; }
+    Object node{{"name", name}, {"gpus", Object{{"count", 1}}}};
+    ASSERT_EQ(ask("POST", "nodes", Object{{"nodes", Array{Value{std::move(node)}}}}).code, 200);
+    world_.run(5s);
+    const Value made = world_.get("/api/v1/nodes/" + name);
+    EXPECT_EQ(made["metadata"]["labels"]["kubernetes.io/hostname"].str(), kapi::hostnameLabel(name));
+    const Value status = world_.get("/apis/gpu.scheduling/v1/gpunodestatuses/" + name);
+    EXPECT_EQ(status["status"]["devices"].items().size(), 1U) << length;
+  }
+}
+
+TEST_F(AdminTest, ANodeThatTheApiRefusesIsNotAdded) {
+  const apiserver::Response answer = ask(
+      "POST", "nodes", *json::parse(R"({"nodes":[{"name":"fine"},{"name":"one","labels":{"a b":"c"}}]})"));
+  EXPECT_EQ(answer.code, 400);
+  const std::string message{answer.body["message"].str()};
+  EXPECT_TRUE(message.starts_with("node one was not made: Node \"one\" is invalid: metadata.labels"))
+      << message;
+  world_.run(1s);
+  EXPECT_EQ(world_.get("/api/v1/nodes/fine")["code"].intOr(0), 404);
+}
+
+TEST_F(AdminTest, InitContainersAndSidecarsHaveLogs) {
+  Value pod = *json::parse(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "init"}, "spec": {
+    "nodeName": "node-a", "initContainers": [
+      {"name": "side", "image": "i", "restartPolicy": "Always", "env": [{"name": "CUDA_VISIBLE_DEVICES", "value": "1"}]},
+      {"name": "prep", "image": "i", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "0,2"}]}],
+    "containers": [{"name": "main", "image": "i", "env": [{"name": "CUDA_VISIBLE_DEVICES", "value": "3"}]},
+      {"name": "other", "image": "i"}]}})");
+  world_.create(pod);
+  world_.run(2s);
+  EXPECT_EQ(gpusIn(log("init", "container=side")), "1");
+  EXPECT_EQ(gpusIn(log("init", "container=prep")), "02");
+  EXPECT_EQ(gpusIn(log("init", "container=main")), "3");
+  const std::string stamped = log("init", "container=prep&timestamps=true&tailLines=1");
+  EXPECT_EQ(stamped.substr(4, 1), "-") << stamped;
+  EXPECT_EQ(log("init"),
+            "a container name must be specified for pod init, choose one of: [main other] or one of the init "
+            "containers: [side prep]");
 }
 
 TEST_F(AdminTest, ALogListsWhatTheEnvNames) {

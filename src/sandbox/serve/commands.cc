@@ -8,9 +8,12 @@
 #include <ostream>
 #include <utility>
 
+#include "apiserver/handlers/api.h"
 #include "base/files.h"
+#include "base/random.h"
 #include "base/system_clock.h"
 #include "kapi/node_file.h"
+#include "sandbox/node/machines.h"
 #include "sandbox/serve/serve.h"
 #include "yaml/yaml.h"
 
@@ -33,7 +36,13 @@ Result<std::vector<kapi::SimNode>> nodesFrom(const std::string& path) {
   if (path.empty()) { return kapi::defaultNodes(); }
   const auto value = nodeFile(path);
   if (!value) { return tl::unexpected(value.error()); }
-  return kapi::readNodeFile(*value);
+  auto nodes = kapi::readNodeFile(*value);
+  if (!nodes) { return nodes; }
+  apiserver::Api api{Rng{1}, SystemClock{}.now()};  // says what it would not take
+  if (const auto refused = refusedNode(api, *nodes, SystemClock{}.now())) {
+    return fail(Code::Invalid, fmt::format("{}: {}", path, *refused));
+  }
+  return nodes;
 }
 
 std::string runtimeKubeconfig() {
@@ -58,6 +67,7 @@ Result<Server::Options> optionsOf(const ServeSettings& settings) {
   out.live.world.on_log = [on_log = settings.on_log](ReplicaId, const kapi::Log& line) {
     if (on_log) { on_log(line); }
   };
+  out.live.world.on_refused = settings.on_log;
   if (settings.no_scheduler || settings.api_only) { out.live.scheduler.reset(); }
   out.live.world.controllers = !settings.no_controllers && !settings.api_only;
   out.live.world.webhook = !settings.no_webhook && !settings.api_only;

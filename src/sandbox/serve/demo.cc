@@ -93,7 +93,7 @@ void Demo::get(const std::string& what, const std::string& path, const char* gro
     std::istringstream lines{text};
     std::string kept;
     for (std::string line; std::getline(lines, line);) {
-      if (line.find("gpu-") == 0) { kept += line + "\n"; }
+      if (line.find("gpu-") != std::string::npos) { kept += line + "\n"; }
     }
     text = std::move(kept);
   }
@@ -156,7 +156,10 @@ bool Demo::play() {
       "NAME REQ POLICY TOPOLOGY ALLOCATED multi-gpu 4 contiguous Preferred node-b:0,1,2,3 single-gpu 1 "
       "contiguous node-a:0");
   get("leases | grep gpu-", "/apis/coordination.k8s.io/v1/namespaces/default/leases", "coordination.k8s.io",
-      "leases", "gpu-node-a-0 ? ? gpu-node-b-0 ? ? gpu-node-b-1 ? ? gpu-node-b-2 ? ? gpu-node-b-3 ? ?", true);
+      "leases",
+      "gpu-node-a-0 ? ? gpu-node-b-0 ? ? gpu-node-b-1 ? ? gpu-node-b-2 ? ? gpu-node-b-3 ? ? "
+      "scheduler.gpu.scheduling gpu-scheduler-0_1 ?",  // by its holder
+      true);
 
   title("Example 3: these GPUs if they are free. GPU 0 of node-a is not.");
   apply("pinned-gpus.yaml");

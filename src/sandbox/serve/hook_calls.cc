@@ -32,7 +32,8 @@ std::string whyNot(const net::Answer& answer) {
 std::string hostOf(const std::string& url) {
   const auto begin = url.find("://") + 3;
   std::string host = url.substr(begin, url.find_first_of("/?", begin) - begin);
-  return host.find(':') == std::string::npos ? host + ":443" : host;
+  const bool has_port = host.find(':', host.starts_with('[') ? host.find(']') : 0) != std::string::npos;
+  return has_port ? host : host + ":443";
 }
 
 net::HttpClient::Options optionsFor(const apiserver::HookCall& call) {

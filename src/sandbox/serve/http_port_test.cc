@@ -130,9 +130,9 @@ TEST_F(HttpPortTest, ASecretAndAServiceComeAsProtobuf) {
 }
 
 TEST_F(HttpPortTest, AProtobufBodyOfAKindThatIsNotServedIsNoPage) {
-  const std::string body = envelope("apps/v1", "DaemonSet", "");
-  const auto refused = send("POST", "/apis/apps/v1/namespaces/default/daemonsets", body,
-                            "application/vnd.kubernetes.protobuf");
+  const std::string body = envelope("networking.k8s.io/v1", "IngressClass", "");
+  const auto refused =
+      send("POST", "/apis/networking.k8s.io/v1/ingressclasses", body, "application/vnd.kubernetes.protobuf");
   EXPECT_EQ(refused.status, 404) << refused.body;
 }
 

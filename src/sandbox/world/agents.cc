@@ -5,8 +5,8 @@
 
 namespace gs::sandbox {
 
-Agents::Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng)
-    : queue_{queue}, transport_{transport}, machines_{machines}, rng_{rng} {}
+Agents::Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids)
+    : queue_{queue}, transport_{transport}, machines_{machines}, rng_{rng}, told_uuids_{told_uuids} {}
 
 Agents::~Agents() = default;
 
@@ -42,8 +42,11 @@ void Agents::start(Process& p) {
   ++p.address.life;
   p.seen = 0;
   const model::Enforcement enforcement = on->second.sim.enforcement;
-  p.machine = std::make_unique<agent::Agent>(
-      agent::Agent::Config{.node = model::NodeName{p.node}, .enforcement = enforcement}, Rng{rng_.next()});
+  p.machine = std::make_unique<agent::Agent>(agent::Agent::Config{.node = model::NodeName{p.node},
+                                                                  .enforcement = enforcement,
+                                                                  .boot_id = on->second.boot,
+                                                                  .told_uuids = told_uuids_},
+                                             Rng{rng_.next()});
   carry(p, p.machine->start(queue_.now()));
   if (p.machine == nullptr) { return; }
   lookIn(p, Duration{1} * static_cast<std::int64_t>(rng_.below(std::uint64_t{kLookEvery.count()})));

@@ -31,7 +31,8 @@ class Agents final : public Transport::Clients {
   static constexpr Duration kLookEvery = std::chrono::seconds{5};
   static constexpr Duration kStartAgain = std::chrono::seconds{1};
 
-  Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng);
+  /// `told_uuids`: containers are told their GPUs so.
+  Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids = false);
   ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
@@ -88,6 +89,7 @@ class Agents final : public Transport::Clients {
   Transport& transport_;
   const Machines& machines_;
   Rng rng_;
+  bool told_uuids_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::map<std::string, std::size_t> of_node_;
   std::uint64_t followed_ = 0;  // changes() of the machines

@@ -164,7 +164,7 @@ TEST_F(AgentsTest, OneThatIsDownSaysNothingAndItsPodIsNotReady) {
 }
 
 /// Who comes anew knows what is there by its looks, and what was there by what it reads.
-TEST_F(AgentsTest, AnUnpluggedGpuStaysListedUntilTheAgentIsAnotherOne) {
+TEST_F(AgentsTest, AnUnpluggedGpuStaysListedUntilNobodyHasItsNumber) {
   auto devices = world_.machines().devicesOf("node-a");
   devices.pop_back();
   world_.machines().plugDevices("node-a", devices);
@@ -173,7 +173,40 @@ TEST_F(AgentsTest, AnUnpluggedGpuStaysListedUntilTheAgentIsAnotherOne) {
   EXPECT_EQ(status("node-a")["total"].intOr(0), 4);
   world_.agents().crash("node-a");
   EXPECT_EQ(world_.agents().of("node-a"), nullptr);
-  EXPECT_TRUE(soon([&] { return status("node-a")["total"].intOr(0) == 3; }));
+  world_.run(8s);
+  EXPECT_NE(world_.agents().of("node-a"), nullptr);
+  EXPECT_EQ(status("node-a")["total"].intOr(0), 4);
+  world_.run(agent::Agent::kQuiet);
+  EXPECT_EQ(status("node-a")["total"].intOr(0), 3);
+}
+
+/// Whichever of both ways programs count it in, a number that may reach another GPU is given to nobody.
+TEST_F(AgentsTest, NumbersOfALostGpuAndAboveAreGivenToNobodyAfterARestartToo) {
+  const auto gpus = world_.machines().devicesOf("node-a");
+  for (const auto how : {Machines::Loss::Called, Machines::Loss::Unnamed}) {
+    for (const bool is_counted : {false, true}) {
+      world_.machines().setLost("node-a", gpus.at(1).uuid, how, is_counted);
+      world_.touch();
+      const auto healths = [&] {
+        std::string out;
+        for (std::size_t i = 0; i < 4; ++i) {
+          const std::string health{device(i)["health"].str()};
+          out += health == "Unhealthy" ? 'U' : health == "Healthy" ? 'H' : '?';
+        }
+        return out;
+      };
+      ASSERT_TRUE(soon([&] { return healths() == "HUUU"; })) << healths();
+      world_.agents().crash("node-a");
+      world_.run(8s);
+      EXPECT_EQ(healths(), "HUUU");
+      EXPECT_EQ(device(2)["uuid"].str(), gpus.at(2).uuid);
+      EXPECT_EQ(world_.machines().reachedBy("node-a", 0).size(), 1U);
+      EXPECT_EQ(world_.machines().reachedBy("node-a", 2).size(), 2U);
+      world_.machines().setLost("node-a", gpus.at(1).uuid, std::nullopt, false);
+      world_.touch();
+      ASSERT_TRUE(soon([&] { return healths() == "HHHH"; }));
+    }
+  }
 }
 
 TEST_F(AgentsTest, AnotherStartsWhereOneDiedAtACall) {

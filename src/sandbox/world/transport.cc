@@ -76,9 +76,10 @@ void Transport::arrive(Address from, const kapi::Call& call, CallFault result) {
     clients_->die(from);
     return;
   }
-  queue_.after(options_.latency, [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
-    clients_->answered(from, ordering_key, std::move(o));
-  });
+  queue_.after(options_.latency + result.hangs,
+               [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
+                 clients_->answered(from, ordering_key, std::move(o));
+               });
 }
 
 void Transport::carryOutLate(const kapi::Call& call, Duration delay) {

@@ -66,7 +66,13 @@ World::World(Options options)
       kubelet_{std::make_unique<Kubelet>(*api_)},
       machines_{std::make_unique<Machines>(
           *api_, *kubelet_, options_.restore.isNull() ? options_.nodes : machinesIn(*api_), options_.agents)},
-      agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed})} {
+      agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed},
+                                       options_.told_uuids)} {
+  if (options_.on_refused) {
+    machines_->setOnRefused([this](const std::string& what, const std::string& why) {
+      options_.on_refused({kapi::Level::Error, "refused", {{"request", what}, {"error", why}}});
+    });
+  }
   transport_.connect(replicas_);
   agent_wire_.connect(*agents_);
   if (options_.controllers) { controllers_.emplace(*api_); }

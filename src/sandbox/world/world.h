@@ -41,6 +41,7 @@ class World {
     std::uint64_t seed = 1;
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
     bool agents = true;        // false: GpuNodeStatus made by hand (no observedTime)
+    bool told_uuids = false;   // agents are told that containers are, by --visible-devices=uuid
     bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
     bool crds = true;          // false: without the chart's CRDs
     bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)
@@ -53,6 +54,7 @@ class World {
     Wall start = ManualClock{}.now().wall;
     bool records = true;  // false: log() and writes() stay empty, so that a World can run for ever
     std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+    std::function<void(const kapi::Log&)> on_refused{};  // a write of the sandbox itself, by the API server
     json::Value
         restore{};  // what Api::save() gave: begins with these objects and their machines, not with `nodes`
   };

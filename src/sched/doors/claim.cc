@@ -1,6 +1,10 @@
 // The claim door: annotation gpu.scheduling/claim names a GpuClaim of the pod's namespace (R44).
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+#include "base/dns_name.h"
+#include "base/quoted.h"
+#include "base/utf8.h"
 #include "sched/doors/exact.h"
 
 namespace gs::sched {
@@ -25,6 +29,30 @@ std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuCla
   return std::nullopt;
 }
 
+/// What is meant, most likely: without blanks around it and a namespace before it; "": not that either.
+std::string meantName(std::string_view text) {
+  const auto slash = text.rfind('/');
+  if (slash != std::string_view::npos) { text.remove_prefix(slash + 1); }
+  std::string name = inLowerCase(trim(text));
+  return isDnsSubdomain(name) ? name : std::string{};
+}
+
+/// There is no such claim, and no API server takes one: to say "create it" would help nobody.
+Blocked noName(const model::Pod& pod) {
+  constexpr std::size_t kMostShown = 128;
+  const std::string text = claimName(pod);
+  const std::string meant = meantName(text);
+  std::string shown;
+  appendQuoted(shown, utf8Prefix(text, kMostShown));
+  const char* more = text.size() > kMostShown ? "..." : "";
+  return {
+      "ClaimNameInvalid",
+      fmt::format("annotation {}: {}{} is no name of a GpuClaim, which has {}; write {} of namespace {}{}",
+                  model::kClaimKey, shown, more, kDnsSubdomainRule,
+                  meant.empty() ? "the name of one" : fmt::format("\"{}\" for the one", meant), pod.key.ns,
+                  text.find('/') == std::string::npos ? "" : " (others cannot be used)")};
+}
+
 std::optional<AskedBy> claimAsked(const model::Pod& pod) {
   return pod.annotation(model::kClaimKey) != nullptr ? std::optional{AskedBy{"annotation", model::kClaimKey}}
                                                      : std::nullopt;
@@ -38,6 +66,7 @@ DoorResult claimRequest(const model::Pod& pod, const Objects& named, PodRequest 
                                "namespace {}",
                                pod.key.ns)};
   }
+  if (!isDnsSubdomain(claimName(pod))) { return noName(pod); }
   if (claim == nullptr) {
     return Blocked{"ClaimMissing", fmt::format("gpuclaim \"{}\" not found in namespace {}; create it",
                                                claimName(pod), pod.key.ns)};

@@ -8,12 +8,16 @@
 
 namespace gs::sched {
 
-[[nodiscard]] bool wantsVcuda(const model::Pod& pod);
-/// `any_count`: 150 cores are taken for one GPU, as the ancestor does.
-[[nodiscard]] DoorResult vcudaDoor(const model::Pod& pod, bool any_count = false, PodRequest base = {});
+/// It has a limit of either resource, in a container or an init container, whether or not it makes sense.
+/// `as_ancestor`: its containers together ask for a GPU or for a share of both; else it is one without GPUs.
+[[nodiscard]] bool wantsVcuda(const model::Pod& pod, bool as_ancestor = false);
+/// Refuses what gpu-manager would refuse on the node, or not serve: a share of cores without memory or of
+/// memory without cores, more than one GPU and not whole ones, a share in an init container or a sidecar.
+/// `as_ancestor`: as the ancestor, which lets all that through.
+[[nodiscard]] DoorResult vcudaDoor(const model::Pod& pod, bool as_ancestor = false, PodRequest base = {});
 /// What its annotations say that each container gets; ids empty where they say nothing.
 [[nodiscard]] SharePicks vcudaPicks(const model::Pod& pod);
-/// What its limits ask for in all, in milli-GPU.
+/// What its limits ask for at once, in milli-GPU; sidecars and init containers count.
 [[nodiscard]] std::int64_t vcudaMilli(const model::Pod& pod);
 
 }  // namespace gs::sched

@@ -1,6 +1,7 @@
 #include "sched/ledger/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -65,6 +66,37 @@ DeviceState unlistedDevice(int id) {
   return d;
 }
 
+/// The node's status lists these now, and no others. True: no decision would look at what that changes. Both
+/// are in the order of ids, so one walk over both does, however many there are.
+bool listDevices(std::vector<DeviceState>& devices, const std::vector<model::Device>& listed) {
+  bool same = true;
+  std::vector<DeviceState> fresh;
+  auto at = devices.begin();
+  const auto unlistUpTo = [&](auto until) {
+    for (; at != until; ++at) {
+      if (!at->listed) { continue; }
+      same = false;
+      at->listed = at->twice = false;
+      at->facts = unlistedDevice(at->facts.id).facts;
+    }
+  };
+  for (const auto& facts : listed) {
+    unlistUpTo(std::find_if(at, devices.end(), [&](const auto& d) { return d.facts.id >= facts.id; }));
+    const bool known = at != devices.end() && at->facts.id == facts.id;
+    same = same && known && at->listed && sameForDecisions(at->facts, facts);
+    DeviceState& d = known ? *at++ : fresh.emplace_back();
+    d.listed = true;
+    d.facts = facts;
+  }
+  unlistUpTo(devices.end());
+  std::erase_if(devices, [](const DeviceState& d) { return !d.listed && d.holders.empty(); });
+  const auto kept = static_cast<std::ptrdiff_t>(devices.size());
+  devices.insert(devices.end(), std::make_move_iterator(fresh.begin()), std::make_move_iterator(fresh.end()));
+  std::inplace_merge(devices.begin(), devices.begin() + kept, devices.end(),
+                     [](const auto& a, const auto& b) { return a.facts.id < b.facts.id; });
+  return same;
+}
+
 }  // namespace
 
 // ---- Reservation
@@ -88,7 +120,10 @@ Reservation& Reservation::operator=(Reservation&& o) noexcept {
 
 void Reservation::release() {
   if (Ledger* ledger = std::exchange(ledger_, nullptr)) {
-    for (const int id : ids_) { ledger->release(node_, id, uid_, Source::Reservation); }
+    // From the last: a node's devices are kept in one list.
+    for (auto id = ids_.rbegin(); id != ids_.rend(); ++id) {
+      ledger->release(node_, *id, uid_, Source::Reservation);
+    }
     ledger->setInFlight(node_, uid_, Source::Reservation, {});
     ledger->unusePod(node_, uid_, Source::Reservation);
   }
@@ -202,26 +237,7 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   bool same = n.has_status && n.enforces == enforces;
   n.has_status = true;
   n.enforces = enforces;
-  for (const auto& facts : status.devices) {
-    auto it = deviceAt(n.devices, facts.id);
-    if (it == n.devices.end() || it->facts.id != facts.id) {
-      it = n.devices.insert(it, unlistedDevice(facts.id));
-    }
-    same = same && it->listed && sameForDecisions(it->facts, facts);
-    it->listed = true;
-    it->facts = facts;
-  }
-  const auto gone = [&](const DeviceState& d) {
-    return d.listed && std::none_of(status.devices.begin(), status.devices.end(),
-                                    [&](const auto& s) { return s.id == d.facts.id; });
-  };
-  for (auto& d : n.devices) {
-    if (!gone(d)) { continue; }
-    same = false;
-    d.listed = false;
-    d.facts = unlistedDevice(d.facts.id).facts;
-  }
-  std::erase_if(n.devices, [](const DeviceState& d) { return !d.listed && d.holders.empty(); });
+  same = listDevices(n.devices, status.devices) && same;
   const std::int64_t anonymous = n.anonymous;
   deriveAnonymous(n);  // of users, too
   if (same && n.anonymous == anonymous) { return; }
@@ -256,6 +272,29 @@ void Ledger::setAwaitsStatus(const model::NodeName& name, bool awaits) {
   if (n == nullptr || !n->exists || n->awaits_status == awaits) { return; }
   n->awaits_status = awaits;
   if (!n->has_status) { factsChanged(i); }
+}
+
+void Ledger::setAwaitsLook(const model::NodeName& name, bool awaits) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr || n->awaits_look == awaits) { return; }
+  n->awaits_look = awaits;
+  changed(i);
+}
+
+void Ledger::setTwice(const model::NodeName& name, const std::set<int>& ids) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr) { return; }
+  bool differs = false;
+  for (auto& d : n->devices) {
+    const bool twice = d.listed && ids.contains(d.facts.id);
+    differs = std::exchange(d.twice, twice) != twice || differs;
+  }
+  if (!differs) { return; }
+  deriveAnonymous(*n);  // of what may be given
+  deriveDevices(*n, &topologies_);
+  factsChanged(i);
 }
 
 void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
@@ -328,6 +367,12 @@ void Ledger::recount(NodeIndex i, const model::Uid& uid) {
   }
 }
 
+/// One device more has holders, or (`sign` -1) one less.
+void Ledger::countHeld(NodeState& n, const DeviceState& d, int sign) {
+  n.with_holders += sign;
+  if (d.givable()) { n.untouched -= sign; }
+}
+
 /// Holders of one device came, went or changed their amounts.
 void Ledger::holdersChanged(NodeIndex i, DeviceState& d) {
   NodeState& n = *nodes_[i];
@@ -348,7 +393,10 @@ void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, So
   NodeState& n = *nodes_[i];
   const std::int64_t anonymous = n.anonymous;
   countNamed(n, *device, -1);
-  if (fresh) { holder = device->holders.insert(holder, Holder{uid, 0, {}, {}}); }
+  if (fresh) {
+    if (device->holders.empty()) { countHeld(n, *device, +1); }
+    holder = device->holders.insert(holder, Holder{uid, 0, {}, {}});
+  }
   const bool was_sure = holder->isSure();
   holder->sources |= bitsOf(source);
   holder->said[positionOf(source)] = amount;
@@ -381,7 +429,10 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
   const bool sure_changed = counted.shared && holder->isSure() != was_sure;
   bool matters = holder->sources == 0 || counted != holder->amount || sure_changed;
   holder->amount = counted;
-  if (holder->sources == 0) { device->holders.erase(holder); }
+  if (holder->sources == 0) {
+    device->holders.erase(holder);
+    if (device->holders.empty()) { countHeld(*n, *device, -1); }
+  }
   countNamed(*n, *device, +1);
   matters = matters || device->use() != use_before || n->anonymous != anonymous;
   if (matters) { holdersChanged(i, *device); }

@@ -85,6 +85,10 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
+  /// NodeState::awaits_look.
+  void setAwaitsLook(const model::NodeName& name, bool awaits);
+  /// DeviceState::twice, of these listed devices and no others of the node.
+  void setTwice(const model::NodeName& name, const std::set<int>& ids);
   /// Pods that these terms mean may not come to that node. The sets are shared: whoever gave them may change
   /// them later, and then calls closingsChanged() for each node. Sets that are empty then are dropped.
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
@@ -116,6 +120,8 @@ class Ledger {
   /// What of that these pods use on this one.
   [[nodiscard]] std::int64_t gpuUseOf(NodeIndex i, const std::string& ns,
                                       const std::set<model::Uid>& pods) const;
+  /// And what each of its pods uses there, of those that use some.
+  [[nodiscard]] std::map<model::Uid, std::int64_t> gpuUsesOf(NodeIndex i, const std::string& ns) const;
   using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
   [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
   /// Another number whenever gpuUse() changes.
@@ -209,6 +215,7 @@ class Ledger {
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
   static void countNamed(NodeState& n, const DeviceState& d, int sign);
+  static void countHeld(NodeState& n, const DeviceState& d, int sign);
   void recount(NodeIndex i, const model::Uid& uid);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);

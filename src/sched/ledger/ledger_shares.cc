@@ -56,6 +56,14 @@ std::int64_t Ledger::gpuUseOf(NodeIndex i, const std::string& ns, const std::set
   return milli;
 }
 
+std::map<model::Uid, std::int64_t> Ledger::gpuUsesOf(NodeIndex i, const std::string& ns) const {
+  std::map<model::Uid, std::int64_t> out;
+  eachCharge(i, [&](const model::Uid& uid, const GpuCharge& c) {
+    if (c.ns == ns && c.milli != 0) { out[uid] = c.milli; }
+  });
+  return out;
+}
+
 void Ledger::setModelLabel(std::string label) {
   if (label == model_label_) { return; }
   model_label_ = std::move(label);

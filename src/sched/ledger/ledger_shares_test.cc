@@ -63,6 +63,8 @@ TEST_F(GpuUse, SaysWhatSomePodsUseOfItOnANode) {
   EXPECT_EQ(ledger.gpuUseOf(0, "ml", {kOne}), 1500) << "what is bound counts, and once";
   EXPECT_EQ(ledger.gpuUseOf(0, "ml", {kOne, kTwo, model::Uid{"unknown"}}), 1800);
   EXPECT_EQ(ledger.gpuUseOf(0, "other", {kOne}), 0);
+  EXPECT_EQ(ledger.gpuUsesOf(0, "ml"), (std::map<model::Uid, std::int64_t>{{kOne, 1500}, {kTwo, 300}}));
+  EXPECT_TRUE(ledger.gpuUsesOf(0, "other").empty());
 }
 
 // ---- Quotas: the ancestor's examples

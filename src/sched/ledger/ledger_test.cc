@@ -493,5 +493,25 @@ RC_GTEST_PROP(LedgerProperty, ReservationsNeverExceedADevice, (std::uint64_t see
   }
 }
 
+/// What is counted as holders come and go is what a look at each device counts.
+RC_GTEST_PROP(LedgerProperty, FreeDevicesAreCountedRightWhateverComes, (std::uint64_t seed)) {
+  Ledger l;
+  TestFacts facts{l, seed};
+  for (int i = 0; i < 80; ++i) {
+    facts.step();
+    for (Ledger::NodeIndex n = 0; n < l.size(); ++n) {
+      const NodeState& node = l.at(n);
+      const auto count = [&](const auto& is) {
+        return std::count_if(node.devices.begin(), node.devices.end(), is);
+      };
+      RC_ASSERT(node.with_holders == count([](const DeviceState& d) { return !d.holders.empty(); }));
+      RC_ASSERT(node.untouched ==
+                count([](const DeviceState& d) { return d.givable() && d.holders.empty(); }));
+      RC_ASSERT(std::is_sorted(node.devices.begin(), node.devices.end(),
+                               [](const auto& a, const auto& b) { return a.facts.id < b.facts.id; }));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gs::sched

@@ -1,6 +1,8 @@
 #include "sched/ledger/node_state.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/annotations.h"
 #include "sched/doors/door.h"
@@ -35,6 +37,7 @@ bool NodeState::answersTo(const std::string& name) const {
 }
 
 std::int64_t unheldOf(const NodeState& n, const model::Uid& self) {
+  if (self.empty()) { return n.node.allocatable.get(model::kNvidiaGpu) - n.with_holders; }
   const auto held = std::count_if(n.devices.begin(), n.devices.end(), [&](const DeviceState& d) {
     return std::any_of(d.holders.begin(), d.holders.end(), [&](const Holder& h) { return h.uid != self; });
   });
@@ -64,10 +67,28 @@ TopologyPtr numberDevices(NodeState& n, TopologyPool* pool) {
 
 }  // namespace
 
+namespace {
+
+/// So that whoever looks at the node need not compare the names.
+void numberIslands(NodeState& n) {
+  std::unordered_map<std::string_view, std::int16_t> numbers;
+  for (auto& d : n.devices) {
+    if (!n.isWide() || !d.listed) { continue; }
+    d.island = numbers.try_emplace(d.facts.island, static_cast<std::int16_t>(numbers.size())).first->second;
+  }
+  n.islands = numbers.size();
+}
+
+}  // namespace
+
 void deriveDevices(NodeState& n, TopologyPool* pool) {
   n.topology = numberDevices(n, pool);
+  numberIslands(n);
   n.healthy = n.unknown = n.held = 0;
+  n.with_holders = n.untouched = 0;
   for (const auto& d : n.devices) {
+    n.with_holders += d.holders.empty() ? 0 : 1;
+    n.untouched += d.givable() && d.holders.empty() ? 1 : 0;
     if (d.bit < 0) { continue; }
     if (!d.holders.empty()) { n.held |= bit(d.bit); }
     if (!d.givable()) { continue; }
@@ -146,9 +167,7 @@ void deriveFree(NodeState& n) {
     free = std::min(n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu),
                     unheldOf(n) - n.anonymous);
   } else if (n.isWide()) {
-    free = std::count_if(n.devices.begin(), n.devices.end(),
-                         [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) -
-           n.anonymous;
+    free = n.untouched - n.anonymous;
   } else {
     free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
   }

@@ -46,12 +46,14 @@ enum class DeviceUse : std::uint8_t { Free, Held, Draining };  // Draining: only
 struct DeviceState {
   model::Device facts;
   bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
+  bool twice = false;           // its UUID stands at another GPU too: both may be one (R79)
   std::int16_t bit = -1;        // in NodeState::topology; -1: not there
+  std::int16_t island = 0;      // of a listed device of a wide node: the number of its island
   std::vector<Holder> holders;  // sorted by uid
   [[nodiscard]] DeviceUse use() const;
-  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
+  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy, and known to be one GPU.
   [[nodiscard]] bool givable() const {
-    return listed && !facts.partitioned && facts.health != model::Health::Unhealthy;
+    return listed && !twice && !facts.partitioned && facts.health != model::Health::Unhealthy;
   }
 };
 
@@ -91,6 +93,8 @@ struct NodeState {
   /// Of one without a status: an agent is to say, perhaps, which devices there are. Until then ids mean
   /// nothing there.
   bool awaits_status = false;
+  /// Pods there have GPUs that nobody has named yet, and its agent is about to (engine/awaited_looks.h).
+  bool awaits_look = false;
   bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
   bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
@@ -111,6 +115,10 @@ struct NodeState {
   Mask healthy = 0;        // of those: may be given
   Mask unknown = 0;        // of those: only when nothing healthy fits
   Mask held = 0;           // of those: somebody holds it
+  // Of all devices, kept as holders come and go: counting them would take as long as there are devices.
+  std::int64_t with_holders = 0;
+  std::int64_t untouched = 0;  // may be given, and nobody holds them
+  std::size_t islands = 0;     // of a wide node: how many its listed devices name
   /// Of the counted devices those that are not named. They count against the devices that may be given (R13:
   /// held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;

@@ -48,6 +48,7 @@ struct TestNode {
     return node.taints.push_back({key, value, effect}), *this;
   }
   TestNode& cpu(std::int64_t milli) { return node.allocatable.cpu_milli = milli, *this; }
+  TestNode& memory(std::int64_t bytes) { return node.allocatable.memory = bytes, *this; }
   TestNode& resource(const std::string& name, std::int64_t amount) {
     return node.allocatable.extended[name] = amount, *this;
   }

@@ -15,13 +15,13 @@ void ChoiceMemo::leave(const DeviceRequest& request) {
 }
 
 std::optional<Choice> ChoiceMemo::choose(ShapeId shape, const DeviceRequest& request, const Topology& t,
-                                         Mask free) {
+                                         Mask free, Meter* meter) {
   // One device, or no serial: nothing to save, or nothing to know it by.
   const bool cheap = request.count == 1 && request.prefer_ids.empty();
-  if (cheap || t.serial() == 0) { return chooseWhole(t, free, request); }
+  if (cheap || t.serial() == 0) { return chooseWhole(t, free, request, meter); }
   if (known_.size() >= kMost) { known_.clear(); }
   const auto [it, fresh] = known_.try_emplace(Key{t.serial(), free, shape});
-  if (fresh) { it->second = chooseWhole(t, free, request); }
+  if (fresh) { it->second = chooseWhole(t, free, request, meter); }
   return it->second;
 }
 

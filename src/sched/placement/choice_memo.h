@@ -21,7 +21,8 @@ class ChoiceMemo {
   void leave(const DeviceRequest& request);
 
   /// As chooseWhole(). Topologies outside a pool (serial 0) are not remembered.
-  std::optional<Choice> choose(ShapeId shape, const DeviceRequest& request, const Topology& t, Mask free);
+  std::optional<Choice> choose(ShapeId shape, const DeviceRequest& request, const Topology& t, Mask free,
+                               Meter* meter = nullptr);
 
  private:
   struct Shape {

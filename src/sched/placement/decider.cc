@@ -32,12 +32,31 @@ struct Order {
   bool all_models = false;
   RejectionBoard board;
   bool refused = false;  // the board was asked
+  bool unbuilt = false;  // keys were prepared; the ranking is of before that
+};
+
+/// How far the best of a few changed nodes is known, of a class without an order. Good while the best node
+/// and the bonuses are as they were.
+struct Few {
+  RecentChanges::Moment reached = 0;
+  RecentChanges::Moment nowhere = 0;  // before the first of them that fits
+  RecentChanges::Moment bonuses = 0;
+  std::optional<NodeIndex> best;
+  NodeRanking::Key key;
+  std::uint64_t version = 0;  // of the best, NodeState::versionFor
+};
+
+/// The best node, if one fits. Not done: `end` looks were reached before that was known.
+struct Found {
+  bool done = false;
+  std::optional<NodeIndex> best;
 };
 
 struct Class {
   PodRequest request;
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
+  std::unique_ptr<Few> few;
   std::list<EquivalenceClass>::iterator place{};  // among those with an order
   /// Nodes that did not change after that moment do not take it,
   /// as long as the quota allows no other models than `allowed`.
@@ -69,17 +88,23 @@ struct Decider::Impl {
 
   // ---- Looking at nodes
 
+  /// What all of it has cost so far (Decider::looks).
+  [[nodiscard]] std::uint64_t looked() const { return looks + meter.steps / kStepsPerLook; }
+  [[nodiscard]] std::uint64_t endOf(std::uint64_t most) const {
+    return most > kAnyNumber - looked() ? kAnyNumber : looked() + most;
+  }
+
   /// The choice on that node, by the rules of fitOn().
   std::optional<Choice> offer(const Class& c, const NodeState& n) {
     const PodRequest& r = c.request;
-    if (refuseUse(n, r) || refuseCounted(n, r)) { return std::nullopt; }
+    if (refuseUse(n, r) || refuseCounted(n, r) || awaitsLook(n, r)) { return std::nullopt; }
     if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
     if (r.devices->shared || n.isWide()) {
-      const auto placed = tryPlace(n, *r.devices);
+      const auto placed = tryPlace(n, *r.devices, {}, &meter);
       return placed ? std::optional{Choice{0, namesDevices(n, r) ? placed->score : 0}} : std::nullopt;
     }
     const auto choice = offerWhole(n, n.held, r.devices->count, [&](const Topology& t, Mask free) {
-      return memo.choose(c.shape, *r.devices, t, free);
+      return memo.choose(c.shape, *r.devices, t, free, &meter);
     });
     return choice && !namesDevices(n, r) ? std::optional{Choice{}} : choice;
   }
@@ -114,7 +139,7 @@ struct Decider::Impl {
     return std::min(most_orders, std::max<std::size_t>(8, room));
   }
 
-  /// Looks at those again whose model the quota allows now and did not, or the other way round.
+  /// Those are to be looked at again whose model the quota allows now and did not, or the other way round.
   void followTerms(Class& c) {
     Order& order = *c.order;
     const std::string& label = c.request.quota->terms.model_label;
@@ -124,26 +149,47 @@ struct Decider::Impl {
       if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
       order.seen[i] = 0;
       order.board.forget(i);
-      order.ranking.prepare(i, orderedKeyOf(c, i));
     }
     order.models.clear();
     order.all_models = false;
+    order.moment = 0;
   }
 
-  /// Nodes that changed after that moment get their places: one by one, or all of them `anew`.
-  void placeChanged(Class& c, const RecentChanges& recent, RecentChanges::Moment moment, bool anew) {
+  /// A node gets its place: at once, or when all of them get theirs `anew`.
+  void placeOne(Class& c, NodeIndex i, bool anew) {
+    if (anew) {
+      c.order->ranking.prepare(i, orderedKeyOf(c, i));
+    } else {
+      c.order->ranking.set(i, orderedKeyOf(c, i), names.ranks());
+    }
+  }
+
+  void placeAll(Order& order) {
+    order.ranking.rebuild(names.ranks());
+    order.unbuilt = false;
+    looks += ledger.size() / kNumbersPerLook;
+  }
+
+  /// Nodes that changed since the order was brought up to date get their places. False: not all of them.
+  bool placeChanged(Class& c, bool anew, std::uint64_t end) {
     Order& order = *c.order;
-    recent.since(moment, [&](NodeIndex i, RecentChanges::Moment) {
-      if (anew) {
-        order.ranking.prepare(i, orderedKeyOf(c, i));
-      } else {
-        order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+    const RecentChanges& recent = changes.of(c.request);
+    RecentChanges::Moment moment = recent.now();
+    bool done = true;
+    recent.since(order.moment, [&](NodeIndex i, RecentChanges::Moment changed) {
+      if (order.seen[i] == ledger.at(i).versionFor(c.request)) { return true; }
+      done = looked() < end;
+      if (!done) {
+        moment = changed - 1;
+        return false;
       }
+      placeOne(c, i, anew);
       return true;
     });
-    if (!anew) { return; }
-    order.ranking.rebuild(names.ranks());
-    looks += ledger.size() / kNumbersPerLook;
+    order.moment = moment;
+    order.unbuilt = anew;
+    if (done && anew) { placeAll(order); }
+    return done;
   }
 
   [[nodiscard]] bool isMany(std::size_t changed) const { return changed > ledger.size() / kLogNodes; }
@@ -152,15 +198,20 @@ struct Decider::Impl {
   void followBonuses(Class& c) {
     Order& order = *c.order;
     if (c.request.better_with.empty()) { return; }
-    placeChanged(c, bonuses, order.bonuses, isMany(bonuses.countSince(order.bonuses)));
+    const bool anew = isMany(bonuses.countSince(order.bonuses));
+    bonuses.since(order.bonuses, [&](NodeIndex i, RecentChanges::Moment) {
+      placeOne(c, i, anew);
+      return true;
+    });
+    if (anew) { placeAll(order); }
     order.bonuses = bonuses.now();
   }
 
-  /// Brings an order up to the ledger's present state.
-  const NodeRanking& catchUp(Class& c) {
+  /// Brings an order up to the ledger's present state. False: some of the way; it goes on there the next
+  /// time.
+  bool catchUp(Class& c, std::uint64_t end) {
     names.catchUp(ledger);
     Order& order = *c.order;
-    const RecentChanges& recent = changes.of(c.request);
     const bool moved = order.epoch != names.epoch() || order.ranking.size() < ledger.size();
     if (moved) {
       const std::size_t room = std::bit_ceil(ledger.size());  // not anew for each node that somebody names
@@ -171,18 +222,32 @@ struct Decider::Impl {
     }
     const bool bound_otherwise = order.all_models || !order.models.empty();
     if (bound_otherwise) { followTerms(c); }
-    const bool anew = moved || bound_otherwise || isMany(recent.countSince(order.moment));
-    placeChanged(c, recent, order.moment, anew);
-    order.moment = recent.now();
+    const std::size_t changed = changes.of(c.request).countSince(order.moment);
+    const bool anew = moved || bound_otherwise || order.unbuilt || isMany(changed);
+    if (!placeChanged(c, anew, end)) { return false; }
     followBonuses(c);
-    return order.ranking;
+    return true;
   }
 
+  /// It is in `ordered`.
   void forgetOrder(Class& c) {
-    const bool bound_otherwise = c.order->all_models || !c.order->models.empty();
-    if (!bound_otherwise && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
+    const bool is_known = !c.order->unbuilt && !c.order->all_models && c.order->models.empty();
+    if (is_known && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
     c.order.reset();
     ordered.erase(c.place);
+  }
+
+  /// One order at a time is on the way that the class is to get.
+  void beginOrder(EquivalenceClass id, Class& c) {
+    dropUnfinished();
+    unfinished = id;
+    c.few.reset();
+    c.order = std::make_unique<Order>();
+    c.order->bonuses = bonuses.now();  // each node is looked at after that
+  }
+  void dropUnfinished() {
+    if (unfinished) { at(*unfinished).order.reset(); }
+    unfinished.reset();
   }
 
   /// Keeps the order that was just made for it, unless others need the room more.
@@ -197,21 +262,19 @@ struct Decider::Impl {
     c.place = ordered.begin();
   }
 
-  std::optional<NodeIndex> bestInOrder(EquivalenceClass id, Class& c) {
-    const bool known = c.order != nullptr;
-    if (!known) {
-      c.order = std::make_unique<Order>();
-      c.order->bonuses = bonuses.now();  // each node is looked at now
-    }
-    const auto best = catchUp(c).best();
+  Found bestInOrder(EquivalenceClass id, Class& c, std::uint64_t end) {
+    if (!c.order) { beginOrder(id, c); }
+    if (!catchUp(c, end)) { return {}; }
+    const auto best = c.order->ranking.best();
     c.looks = 0;
     if (!best) { fitsNowhere(c, c.order->moment); }
-    if (known) {
-      ordered.splice(ordered.begin(), ordered, c.place);
-    } else {
+    if (unfinished == id) {
+      unfinished.reset();
       keepOrder(id, c, best.has_value());
+    } else {
+      ordered.splice(ordered.begin(), ordered, c.place);
     }
-    return best;
+    return {true, best};
   }
 
   // ---- Classes without one
@@ -231,34 +294,47 @@ struct Decider::Impl {
     return few == 0 || (c.nowhere > 0 && c.looks + few <= ledger.size());
   }
 
-  std::optional<NodeIndex> bestOfFew(Class& c) {
+  /// What is known of the best of them already.
+  Few& fewOf(Class& c) {
+    const Few* few = c.few.get();
+    const bool is_good = few != nullptr && few->bonuses == bonuses.now() &&
+                         (!few->best || few->version == ledger.at(*few->best).versionFor(c.request));
+    if (!is_good) { c.few = std::make_unique<Few>(Few{c.nowhere, 0, bonuses.now(), {}, {}, 0}); }
+    return *c.few;
+  }
+
+  Found bestOfFew(Class& c, std::uint64_t end) {
     names.catchUp(ledger);
     const NodeRanking::Ranks& ranks = names.ranks();
-    std::optional<NodeIndex> best;
-    NodeRanking::Key best_key;
-    RecentChanges::Moment nowhere = changes.of(c.request).now();
-    changes.of(c.request).since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
+    const RecentChanges& recent = changes.of(c.request);
+    Few& few = fewOf(c);
+    bool done = true;
+    recent.since(std::max(few.reached, c.nowhere), [&](NodeIndex i, RecentChanges::Moment moment) {
+      done = looked() < end;
+      if (!done) { return false; }
       ++c.looks;
+      few.reached = moment;
       const NodeRanking::Key key = singleKeyOf(c, i);
       if (!key.fits) { return true; }
-      if (!best) { nowhere = moment - 1; }
-      if (!best || NodeRanking::isBetter(key, ranks[i], best_key, ranks[*best])) {
-        best = i;
-        best_key = key;
+      if (!few.best) { few.nowhere = moment - 1; }
+      if (!few.best || NodeRanking::isBetter(key, ranks[i], few.key, ranks[*few.best])) {
+        few.best = i;
+        few.key = key;
+        few.version = ledger.at(i).versionFor(c.request);
       }
       return true;
     });
-    fitsNowhere(c, nowhere);
-    return best;
+    if (!done) { return {}; }
+    fitsNowhere(c, few.best ? few.nowhere : recent.now());
+    return {true, few.best};
   }
 
-  Standing lookAtChanged(Class& c, std::uint64_t most) {
+  Standing lookAtChanged(Class& c, std::uint64_t end) {
     const RecentChanges& recent = changes.of(c.request);
-    const std::uint64_t end = most > kAnyNumber - looks ? kAnyNumber : looks + most;
     Standing standing = Standing::Nowhere;
     RecentChanges::Moment nowhere = recent.now();
     recent.since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
-      if (looks >= end) {
+      if (looked() >= end) {
         standing = Standing::Unknown;
       } else if (singleKeyOf(c, i).fits) {
         standing = Standing::Fits;
@@ -296,42 +372,53 @@ struct Decider::Impl {
     if (isOverQuota(c.request)) { return Standing::Nowhere; }
     if (isForOne(c)) { return namedIfItFits(c) ? Standing::Fits : Standing::Nowhere; }
     changes.catchUp();
-    if (!c.order) { return lookAtChanged(c, most); }
-    return bestInOrder(id, c) ? Standing::Fits : Standing::Nowhere;
+    if (!c.order) { return lookAtChanged(c, endOf(most)); }
+    const Found found = bestInOrder(id, c, endOf(most));
+    if (!found.done) { return Standing::Unknown; }
+    return found.best ? Standing::Fits : Standing::Nowhere;
   }
 
-  Rejection rejection(Class& c) {
+  std::optional<Rejection> rejection(EquivalenceClass id, std::uint64_t most, RejectionBoard& so_far) {
+    Class& c = at(id);
     if (isForOne(c)) {
-      looks += kLooksPerReason;
+      looks += RejectionBoard::kLooksPerReason;
       return explainNamed(ledger, c.request);
     }
     changes.catchUp();
-    if (c.order) { (void)catchUp(c); }
-    RejectionBoard once;
-    RejectionBoard& board = c.order ? c.order->board : once;
+    const std::uint64_t end = endOf(most);
+    const bool is_ordered = c.order && unfinished != id;
+    if (is_ordered && !catchUp(c, end)) { return std::nullopt; }
+    RejectionBoard& board = is_ordered ? c.order->board : so_far;
     const std::uint64_t before = board.looks();
-    Rejection rejection = board.explain(ledger, c.request);
-    looks += (board.looks() - before) * kLooksPerReason + ledger.size() / kNumbersPerLook;
-    if (c.order) { c.order->refused = true; }
-    return rejection;
+    const bool done = board.catchUp(ledger, c.request, most);
+    looks += board.looks() - before + ledger.size() / kNumbersPerLook;
+    if (!done) { return std::nullopt; }
+    if (is_ordered) { c.order->refused = true; }
+    return board.said(ledger, c.request);
   }
 
-  std::optional<NodeIndex> bestOf(EquivalenceClass id, Class& c) {
-    if (isForOne(c)) { return namedIfItFits(c); }
+  Found bestOf(EquivalenceClass id, Class& c, std::uint64_t end) {
+    if (isForOne(c)) { return {true, namedIfItFits(c)}; }
     changes.catchUp();
-    return !c.order && isFew(c) ? bestOfFew(c) : bestInOrder(id, c);
+    return !c.order && isFew(c) ? bestOfFew(c, end) : bestInOrder(id, c, end);
+  }
+
+  bool prepare(EquivalenceClass id, std::uint64_t most) {
+    Class& c = at(id);
+    if (isForOne(c) || isOverQuota(c.request)) { return true; }
+    return bestOf(id, c, endOf(most)).done;
   }
 
   std::optional<Placed> decide(EquivalenceClass id) {
     Class& c = at(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
-    const auto best = bestOf(id, c);
+    const auto best = bestOf(id, c, kAnyNumber).best;
     if (!best) { return std::nullopt; }
     const NodeState& n = ledger.at(*best);
     Placed placed{n.node.name, {}, 0};
     if (!namesDevices(n, c.request)) { return placed; }
     if (c.request.devices->shared || n.isWide()) {
-      auto there = *tryPlace(n, *c.request.devices);
+      auto there = *tryPlace(n, *c.request.devices, {}, &meter);
       placed.ids = std::move(there.ids);
       placed.score = there.score;
     } else {
@@ -357,6 +444,7 @@ struct Decider::Impl {
     const bool tried =
         std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
     if (!alike || !tried) { c.nowhere = 0; }
+    c.few.reset();
     c.refused_at = 0;
     terms = now;
     return true;
@@ -364,7 +452,6 @@ struct Decider::Impl {
 
   static constexpr std::size_t kLogNodes = 12;  // a node's place in an order costs so much of a look at all
   static constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look
-  static constexpr std::size_t kLooksPerReason = 4;   // to find out why a node refuses takes longer
 
   const Ledger& ledger;
   const std::size_t most_orders;
@@ -376,9 +463,11 @@ struct Decider::Impl {
   QuotaIndex quotas;
   std::unordered_map<EquivalenceClass, Class> classes;
   std::unordered_multimap<std::size_t, EquivalenceClass> by_hash;
-  EquivalenceClass next = 0;            // equivalent: an id says nothing, whatever the first one is
-  std::list<EquivalenceClass> ordered;  // those with an order, the last used first
+  EquivalenceClass next = 0;                   // equivalent: an id says nothing, whatever the first one is
+  std::list<EquivalenceClass> ordered;         // those with an order, the last used first
+  std::optional<EquivalenceClass> unfinished;  // whose order is on the way, and not in `ordered`
   std::uint64_t looks = 0;
+  Meter meter;  // of what looks at nodes took beside
 };
 
 Decider::Decider(const Ledger& ledger, std::size_t most_orders)
@@ -426,6 +515,7 @@ void Decider::retire(EquivalenceClass id) {
   impl_->by_hash.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; }));
   if (request.devices) { impl_->memo.leave(*request.devices); }
   if (request.quota) { impl_->quotas.remove(id, *request.quota); }
+  if (impl_->unfinished == id) { impl_->dropUnfinished(); }
   if (it->second.order) { impl_->forgetOrder(it->second); }
   impl_->classes.erase(it);
 }
@@ -449,13 +539,23 @@ std::vector<EquivalenceClass> Decider::followQuotas(const QuotaIndex::RoomOf& ro
   return changed;
 }
 
-std::uint64_t Decider::looks() const { return impl_->looks; }
+std::uint64_t Decider::looks() const { return impl_->looked(); }
 bool Decider::remembersRejection(EquivalenceClass id) const {
   const Class& c = impl_->at(id);
   return Impl::isForOne(c) || (c.order && c.order->refused);
 }
-Rejection Decider::rejection(EquivalenceClass id) { return impl_->rejection(impl_->at(id)); }
+Rejection Decider::rejection(EquivalenceClass id) {
+  RejectionBoard once;
+  return *impl_->rejection(id, kAnyNumber, once);
+}
+std::optional<Rejection> Decider::rejection(EquivalenceClass id, std::uint64_t most_looks,
+                                            RejectionBoard& so_far) {
+  return impl_->rejection(id, most_looks, so_far);
+}
 std::optional<Placed> Decider::decide(EquivalenceClass id) { return impl_->decide(id); }
+bool Decider::prepare(EquivalenceClass id, std::uint64_t most_looks) {
+  return impl_->prepare(id, most_looks);
+}
 Decider::Standing Decider::look(EquivalenceClass id, std::uint64_t most_looks) {
   return impl_->look(id, most_looks);
 }

@@ -73,6 +73,9 @@ class Decider {
 
   /// nullopt: fits nowhere now; rejection() says why.
   [[nodiscard]] std::optional<Placed> decide(EquivalenceClass id);
+  /// Does some of what decide() takes, about so many looks of it. True: no more than a look or two is left.
+  /// False: it goes on there when it is asked again.
+  [[nodiscard]] bool prepare(EquivalenceClass id, std::uint64_t most_looks);
   /// Would decide() place it? Cheap when nothing changed.
   [[nodiscard]] bool fits(EquivalenceClass id) { return look(id, kAnyNumber) == Standing::Fits; }
   /// As fits(), in parts: after about so many looks it stops with Unknown,
@@ -82,11 +85,15 @@ class Decider {
   /// Why it fits nowhere (sched/placement/explain.h). Asking again costs a look at the nodes that changed
   /// since, and a pass over the numbers of all nodes; of a class without an order a look at all nodes.
   [[nodiscard]] Rejection rejection(EquivalenceClass id);
+  /// The same in parts (RejectionBoard::catchUp). nullopt: it is not done, and goes on there when it is asked
+  /// again. `so_far` keeps what is known of a class without an order until then: nothing of another class.
+  [[nodiscard]] std::optional<Rejection> rejection(EquivalenceClass id, std::uint64_t most_looks,
+                                                   RejectionBoard& so_far);
   /// The rejection of this class is remembered by node, or is one node's.
   [[nodiscard]] bool remembersRejection(EquivalenceClass id) const;
 
-  /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long,
-  /// about.
+  /// What all of this has cost so far, in looks at nodes with a few devices; a look at one with very many,
+  /// or a search for a set among them, and other work count as the looks that take as long, about.
   [[nodiscard]] std::uint64_t looks() const;
 
  private:

@@ -459,6 +459,7 @@ RC_GTEST_PROP(DeciderProperty, EqualsTheRuleWhateverIsForgotten, (std::uint64_t 
       while (standing == Decider::Standing::Unknown) { standing = d.look(c, 1); }
       RC_ASSERT((standing == Decider::Standing::Fits) == rule.has_value());
     }
+    if (rng.chance(60)) { (void)d.prepare(c, rng.below(4)); }
     if (rng.chance(60)) { RC_ASSERT(d.decide(c) == rule); }
     if (!rule && rng.chance(50)) { RC_ASSERT(d.rejection(c) == explainRejection(cluster.ledger, request)); }
     placed += rule ? 1 : 0;

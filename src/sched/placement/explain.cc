@@ -32,11 +32,13 @@ const char* kindOf(Reason r) {
     case Reason::TooFewGpus: return "TooFewGpus";
     case Reason::NoSuchGpus: return "NoSuchGpus";
     case Reason::TopologyImpossible: return "TopologyImpossible";
+    case Reason::GpusTwice: return "GpusTwice";
     case Reason::TooFewHealthy: return "TooFewHealthy";
     case Reason::GpusUnhealthy: return "GpusUnhealthy";
     case Reason::TooFewFree: return "TooFewFree";
     case Reason::GpusHeld: return "GpusHeld";
     case Reason::TopologyUnmet: return "TopologyUnmet";
+    case Reason::AwaitsLook: return "AwaitsLook";
     case Reason::NotTakenYet: return "NotTakenYet";
   }
   return "?";
@@ -78,6 +80,14 @@ std::string textOf(const Misfit& m) {
       return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
     case Reason::TooFewFree:
       return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
+    case Reason::GpusTwice:
+      return m.detail.empty()
+                 ? fmt::format("node(s) had too few GPUs whose UUID stands once: need {} and most is {}",
+                               m.need, m.have)
+                 : fmt::format("node(s) had {} with a UUID that stands at another GPU too", m.detail);
+    case Reason::AwaitsLook:
+      return "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
+             "have";
     case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
     case Reason::TopologyUnmet:
       return m.detail.empty()
@@ -111,6 +121,11 @@ struct ReasonGroup {
     ++nodes;
     need = std::max(need, node_need);
     have = std::max(have, node_have);
+  }
+  void add(const ReasonGroup& o) {
+    nodes += o.nodes;
+    need = std::max(need, o.need);
+    have = std::max(have, o.have);
   }
 };
 
@@ -205,13 +220,19 @@ Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) 
 }
 
 Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
-  Rejection rejection = explainMisfits(misfits(ledger, request), ledger.existing());
+  std::vector<Misfit> all;
   Holders holders;
+  bool are_few = true;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (!ledger.at(i).exists) { continue; }
-    const auto misfit = misfitOn(ledger.at(i), request);
-    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i), request)) { break; }
+    const NodeState& node = ledger.at(i);
+    const auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+    if (!misfit) { continue; }
+    if (are_few && isHeldByOthers(misfit->reason)) { are_few = holders.add(node, request); }
+    const std::vector<Misfit> also = alsoShort(node, request, *misfit);
+    all.push_back(*misfit);
+    all.insert(all.end(), also.begin(), also.end());
   }
+  Rejection rejection = explainMisfits(all, ledger.existing());
   rejection.holders = holders.get();
   return rejection;
 }
@@ -224,6 +245,9 @@ Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
   if (others > 0) { groups[{Reason::OtherName, request.on_node}].nodes = others; }
   if (const auto misfit = i ? misfitOn(ledger.at(*i), request) : std::nullopt) {
     groups[{misfit->reason, misfit->detail}].add(misfit->need, misfit->have);
+    for (const Misfit& also : alsoShort(ledger.at(*i), request, *misfit)) {
+      groups[{also.reason, also.detail}].add(also.need, also.have);
+    }
     if (isHeldByOthers(misfit->reason)) { holders.add(ledger.at(*i), request); }
   }
   return {kindOf(groups), textOf(groups, ledger.existing()), holders.get()};
@@ -237,41 +261,63 @@ std::string rejectionKind(const Ledger& ledger, const PodRequest& request) {
 }
 
 void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
-  ++looks_;
+  ++looked_at_;
   entry = {node.versionFor(request), 0, 0, 0};
-  auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+  auto misfit = node.exists ? misfitOn(node, request, {}, nullptr, &meter_) : std::nullopt;
   if (!misfit) { return; }
-  entry.need = misfit->need;
-  entry.have = misfit->have;
+  GroupKey key;
+  const auto add = [&](Misfit said) {
+    entry.need = std::max(entry.need, said.need);
+    entry.have = std::max(entry.have, said.have);
+    key.emplace_back(said.reason, std::move(said.detail));
+  };
+  std::vector<Misfit> also = alsoShort(node, request, *misfit);
+  add(*std::move(misfit));
+  for (Misfit& one : also) { add(std::move(one)); }
   const auto next = static_cast<std::uint32_t>(groups_.size() + 1);
-  entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
+  entry.group = groups_.try_emplace(std::move(key), next).first->second;
 }
 
-Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
-  constexpr std::size_t kMostGroups =
-      1024;                            // details that no node has any more add up: then all is read anew
-  if (groups_.size() > kMostGroups) {  // equivalent: one more or less
+bool RejectionBoard::catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks) {
+  constexpr std::size_t kMostGroups = 1024;  // details that no node has any more add up: all is read anew
+  if (!halfway_ && groups_.size() > kMostGroups) {  // equivalent: one more or less
     groups_.clear();
     entries_.clear();
   }
   entries_.resize(ledger.size());
+  const std::uint64_t steps = meter_.steps;
+  const std::uint64_t nodes = looked_at_;
+  halfway_ = false;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (entries_[i].seen != ledger.at(i).versionFor(request)) { look(ledger.at(i), request, entries_[i]); }
+    if (entries_[i].seen == ledger.at(i).versionFor(request)) { continue; }
+    halfway_ = (meter_.steps - steps) / kStepsPerLook + (looked_at_ - nodes) / 2 >= most_looks;
+    if (halfway_) { break; }
+    look(ledger.at(i), request, entries_[i]);
   }
+  return !halfway_;
+}
+
+Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
+  (void)catchUp(ledger, request, ~std::uint64_t{0});
+  return said(ledger, request);
+}
+
+Rejection RejectionBoard::said(const Ledger& ledger, const PodRequest& request) const {
   std::vector<ReasonGroup> counted(groups_.size() + 1);
   for (const auto& e : entries_) {
     if (e.group != 0) { counted[e.group].add(e.need, e.have); }
   }
   ReasonGroups groups;
   for (const auto& [key, group] : groups_) {
-    if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
+    if (counted[group].nodes == 0) { continue; }
+    for (const auto& reason : key) { groups[reason].add(counted[group]); }
   }
   return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger, request)};
 }
 
 std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger, const PodRequest& request) const {
   std::vector<bool> is_held(groups_.size() + 1);
-  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.first); }
+  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.front().first); }
   Holders holders;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
     if (is_held[entries_[i].group] && !holders.add(ledger.at(i), request)) { break; }

@@ -19,7 +19,8 @@ struct Rejection {
   std::string kind;
   /// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
   /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
-  /// inside a reason; with no nodes "no nodes available to schedule pods".
+  /// inside a reason; a node that lacks several resources counts for each, as kube-scheduler counts it; with
+  /// no nodes "no nodes available to schedule pods".
   std::string text;
   /// Who holds the GPUs that are not free, ascending, where that is all known and at most kMostNamed pods.
   std::vector<model::Uid> holders{};
@@ -44,12 +45,19 @@ class RejectionBoard {
  public:
   /// As explainRejection(). Costs a look at the nodes that changed, and a pass over the numbers of all.
   Rejection explain(const Ledger& ledger, const PodRequest& request);
+  /// explain() in parts of about so many looks; a node with a few devices, most of which refuse early, counts
+  /// as half of one here. True: that were all, and said() is what it says.
+  bool catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks);
+  [[nodiscard]] Rejection said(const Ledger& ledger, const PodRequest& request) const;
   /// What is known of that node is not true any more.
   void forget(Ledger::NodeIndex i) {
     if (i < entries_.size()) { entries_[i].seen = 0; }
   }
-  /// Nodes looked at so far.
-  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+  /// What it has cost so far, in looks that only ask whether a node is refused: why takes longer.
+  [[nodiscard]] std::uint64_t looks() const {
+    return looked_at_ * kLooksPerReason + meter_.steps / kStepsPerLook;
+  }
+  static constexpr std::uint64_t kLooksPerReason = 4;
 
  private:
   struct Entry {
@@ -58,14 +66,17 @@ class RejectionBoard {
     std::int64_t have = 0;
     std::uint32_t group = 0;  // 0: does not refuse
   };
-  using GroupKey = std::pair<Reason, std::string>;  // and detail
+  /// The node's reason and its detail, then what it has too little of besides (alsoShort()).
+  using GroupKey = std::vector<std::pair<Reason, std::string>>;
 
   void look(const NodeState& node, const PodRequest& request, Entry& entry);
   [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger, const PodRequest& request) const;
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;
-  std::uint64_t looks_ = 0;
+  bool halfway_ = false;  // catchUp() is to go on
+  std::uint64_t looked_at_ = 0;
+  Meter meter_;
 };
 
 }  // namespace gs::sched

@@ -82,22 +82,54 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   return std::nullopt;
 }
 
-std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
-  if (n.used_pods + 1 > n.node.allocatable_pods) { return Misfit{Reason::TooManyPods, "", 0, 0}; }
+namespace {
+
+/// Calls `lacks(reason, what)` for each amount of which too little is left, but for nvidia.com/gpu, until it
+/// returns false. The order is that of reasons, then of resources.
+template <class Lacks>
+void eachShort(const NodeState& n, const PodRequest& r, const Lacks& lacks) {
+  const model::Resources& asked = r.resources;
   const model::Resources& have = n.node.allocatable;
-  const auto lacking = [](const char* what) { return Misfit{Reason::InsufficientResource, what, 0, 0}; };
-  if (isShort(r.resources.cpu_milli, have.cpu_milli, n.used.cpu_milli)) { return lacking("cpu"); }
-  if (isShort(r.resources.memory, have.memory, n.used.memory)) { return lacking("memory"); }
-  if (isShort(r.resources.ephemeral, have.ephemeral, n.used.ephemeral)) {
-    return lacking("ephemeral-storage");
+  if (n.used_pods + 1 > n.node.allocatable_pods && !lacks(Reason::TooManyPods, "")) { return; }
+  const auto goesOn = [&](std::int64_t wants, std::int64_t all, std::int64_t used, const char* what) {
+    return !isShort(wants, all, used) || lacks(Reason::InsufficientResource, what);
+  };
+  if (!goesOn(asked.cpu_milli, have.cpu_milli, n.used.cpu_milli, "cpu")) { return; }
+  if (!goesOn(asked.memory, have.memory, n.used.memory, "memory")) { return; }
+  if (!goesOn(asked.ephemeral, have.ephemeral, n.used.ephemeral, "ephemeral-storage")) { return; }
+  for (const auto& [name, wants] : asked.extended) {
+    if (name == model::kNvidiaGpu) { continue; }
+    if (!goesOn(wants, have.get(name), n.used.get(name), name.c_str())) { return; }
   }
-  for (const auto& [name, asked] : r.resources.extended) {
-    if (name != model::kNvidiaGpu && isShort(asked, have.get(name), n.used.get(name))) {
-      return lacking(name.c_str());
-    }
-  }
-  if (isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
-  return std::nullopt;
+}
+
+bool isOfResources(Reason reason) {
+  return reason == Reason::TooManyPods || reason == Reason::InsufficientResource;
+}
+
+}  // namespace
+
+std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
+  std::optional<Misfit> first;
+  eachShort(n, r, [&](Reason reason, const char* what) {
+    first = Misfit{reason, what, 0, 0};
+    return false;
+  });
+  if (!first && isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
+  return first;
+}
+
+std::vector<Misfit> alsoShort(const NodeState& n, const PodRequest& r, const Misfit& first,
+                              const model::Uid& self) {
+  std::vector<Misfit> all;
+  if (!isOfResources(first.reason)) { return all; }
+  eachShort(n, r, [&](Reason reason, const char* what) {
+    all.push_back({reason, what, 0, 0});
+    return true;
+  });
+  if (auto gpus = refuseCounted(n, r, self)) { all.push_back(*std::move(gpus)); }
+  std::erase(all, first);
+  return all;
 }
 
 std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r, const model::Uid& self) {
@@ -127,6 +159,8 @@ bool namesDevices(const NodeState& n, const PodRequest& r) {
   return takesDevices(n, r) && (needsIds(r) || n.enforces);
 }
 
+bool awaitsLook(const NodeState& n, const PodRequest& r) { return n.awaits_look && namesDevices(n, r); }
+
 namespace {
 
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, const model::Uid& self) {
@@ -141,20 +175,21 @@ std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, co
 
 }  // namespace
 
-Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self) {
+Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self, Meter* meter) {
   if (auto misfit = refuseOrdinary(n, r, self)) { return tl::unexpected(*std::move(misfit)); }
   Verdict<Placement> placed =
-      takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
+      takesDevices(n, r) ? place(n, *r.devices, self, meter) : Verdict<Placement>{Placement{}};
   auto misfit = firstOf(refuseCounted(n, r, self), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
+  if (awaitsLook(n, r)) { return tl::unexpected(Misfit{Reason::AwaitsLook, "", 0, 0}); }
   if (!namesDevices(n, r)) { return Placement{}; }
   return placed;
 }
 
 std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
-                               const std::vector<int>* exact) {
+                               const std::vector<int>* exact, Meter* meter) {
   if (exact == nullptr || !namesDevices(n, r)) {
-    auto fit = fitOn(n, r, self);
+    auto fit = fitOn(n, r, self, meter);
     return fit ? std::nullopt : std::optional{std::move(fit.error())};
   }
   if (auto misfit = refuseOrdinary(n, r, self)) { return misfit; }

@@ -29,6 +29,11 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
 /// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
+/// Of a node that refused for `first`, an amount of which it has too little: all others of which it has too
+/// little as well, nvidia.com/gpu among them, as kube-scheduler's filter of resources names them all. Else
+/// none. To explain, not to decide.
+[[nodiscard]] std::vector<Misfit> alsoShort(const NodeState& node, const PodRequest& request,
+                                            const Misfit& first, const model::Uid& self = model::Uid{});
 /// nvidia.com/gpu as a counted resource. `self`: devices held by this uid do not count.
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request,
                                                   const model::Uid& self = model::Uid{});
@@ -42,16 +47,20 @@ namespace gs::sched {
 /// many that are free, and holds them by their number (sched::Counted).
 [[nodiscard]] bool namesDevices(const NodeState& node, const PodRequest& request);
 
+/// Devices are given by id there, and the agent is about to say which of them others have that nobody has
+/// named yet.
+[[nodiscard]] bool awaitsLook(const NodeState& node, const PodRequest& request);
+
 /// All of them: does this request fit that node now, and with which ids? (adoption, R38; also the
 /// reference for tests.) A node that does not exist refuses as not ready. `self`: devices held by this uid
 /// count as free for it (its resources are counted where it holds some: it is meant for a pod that is not
 /// bound).
 [[nodiscard]] Verdict<Placement> fitOn(const NodeState& node, const PodRequest& request,
-                                       const model::Uid& self = model::Uid{});
+                                       const model::Uid& self = model::Uid{}, Meter* meter = nullptr);
 /// The same without the ids. With `exact`, the ids must be exactly those.
 [[nodiscard]] std::optional<Misfit> misfitOn(const NodeState& node, const PodRequest& request,
                                              const model::Uid& self = model::Uid{},
-                                             const std::vector<int>* exact = nullptr);
+                                             const std::vector<int>* exact = nullptr, Meter* meter = nullptr);
 
 /// Why it fits nowhere: one entry per node that exists and does not fit, in the ledger's index order.
 [[nodiscard]] std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request);

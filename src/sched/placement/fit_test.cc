@@ -372,5 +372,23 @@ RC_GTEST_PROP(FitProperty, WhoIsRefusedEverywhereHasAReasonPerNode, (std::uint64
   RC_ASSERT(misfits(l, request).size() == l.existing() - fitting);
 }
 
+TEST(FitAwaits, WhileALookIsDueNothingIsGivenById) {
+  Ledger l;
+  testNode("a").gpus(4).resource(model::kNvidiaGpu, 4).enforcement(model::Enforcement::Off).addTo(l);
+  const model::NodeName a{"a"};
+  l.setAwaitsLook(a, true);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), bare(Reason::AwaitsLook));
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(5)), (Misfit{Reason::TooFewGpus, "", 5, 4}))
+      << "what never fits is said first";
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), std::nullopt) << "nobody chooses which";
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), ordinary()), std::nullopt);
+  const model::Uid p{"p"};
+  const std::vector<int> own{2};
+  l.hold(a, 2, p, Source::Lease, {});
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), p, &own), std::nullopt) << "what was chosen before stays";
+  l.setAwaitsLook(a, false);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gs::sched

@@ -8,6 +8,7 @@
 // at least. Equal nodes have equal scores.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct Offers {
   [[nodiscard]] const Rejection* rejectionOf(std::size_t position) const {
     return of[position] == kFits ? nullptr : &rejections[of[position]];
   }
+  [[nodiscard]] bool anyFits() const { return std::find(of.begin(), of.end(), kFits) != of.end(); }
 };
 
 /// Would it stay as it is, whatever pods went?

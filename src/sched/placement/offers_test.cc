@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 #include "sched/ledger/ledger.h"
@@ -89,9 +90,59 @@ TEST_F(OffersTest, WithoutItsPodsANodeHasTheirResourcesToo) {
   PodRequest request = testClaim(2);
   request.resources.cpu_milli = 900;
   EXPECT_NE(text(offersFor(nodes({"a"}), request, kSelf), 0), "fits");
-  const NodeState without =
-      withoutPods(*l.find(model::NodeName{"a"}), std::vector<const model::Pod*>{&victim});
-  EXPECT_EQ(text(offersFor({&without}, request, kSelf), 0), "fits");
+  NodeWithout without{*l.find(model::NodeName{"a"})};
+  without.take(victim);
+  EXPECT_EQ(text(offersFor({&without.state()}, request, kSelf), 0), "fits");
+}
+
+/// Many nodes are of one make, and what was found on one of them is not looked for again.
+TEST(OffersProperty, ManyNodesAreToldWhatEachOfThemIsToldAlone) {
+  int fit = 0;
+  int none = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Rng rng{seed};
+    Ledger l;
+    OfferedNodes all;
+    for (int i = 0; i < 40; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      TestNode node = testNode(name).gpus(4, "x").gpus(4, rng.chance(50) ? "x" : "y", 300);
+      if (rng.chance(10)) { node.notReady(); }
+      if (rng.chance(20)) { node.cpu(100); }
+      if (rng.chance(20)) { node.health(static_cast<int>(rng.below(8)), model::Health::Unhealthy); }
+      if (rng.chance(20)) { node.health(static_cast<int>(rng.below(8)), model::Health::Unknown); }
+      node.addTo(l);
+      const model::NodeName at{name};
+      for (int id = 0; id < 8; ++id) {
+        if (rng.chance(rng.chance(50) ? 10 : 60)) { l.hold(at, id, model::Uid{"q"}, Source::Lease, {}); }
+      }
+      if (rng.chance(10)) { l.hold(at, 1, kSelf, Source::Lease, {}); }
+      if (rng.chance(20)) { l.usePod(at, model::Uid{"counts"}, Source::BoundPod, {}, 1); }
+      l.setAwaitsLook(at, rng.chance(15));
+    }
+    for (Ledger::NodeIndex i = 0; i < l.size(); ++i) { all.push_back(&l.at(i)); }
+    PodRequest request = testClaim(static_cast<std::int64_t>(1 + rng.below(6)));
+    request.devices->shared = rng.chance(15);
+    request.resources.cpu_milli = 200;
+    const Offers offers = offersFor(all, request, kSelf);
+    const auto scores = scoresFor(all, request, kSelf);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto alone = fitOn(*all[i], request, kSelf);
+      ASSERT_EQ(offers.rejectionOf(i) == nullptr, alone.has_value()) << "seed " << seed << " node " << i;
+      ASSERT_TRUE(alone || scores[i] == 0);
+      for (std::size_t k = 0; alone && k < i; ++k) {
+        const auto other = fitOn(*all[k], request, kSelf);
+        if (!other) { continue; }
+        const auto rank = [](const NodeState& n, const Placement& p) {
+          return std::pair{-p.score, n.free_devices};
+        };
+        const bool before = rank(*all[i], *alone) < rank(*all[k], *other);
+        ASSERT_GE(scores[before ? i : k], scores[before ? k : i]) << "seed " << seed;
+      }
+      ++(alone ? fit : none);
+    }
+  }
+  EXPECT_GT(fit, 1'000);
+  EXPECT_GT(none, 1'000);
 }
 
 /// What kube-scheduler has looked at is not looked at again.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sched/ledger/derive.h"
+#include "sched/placement/part.h"
 #include "sched/policy/best_set.h"
 #include "sched/policy/contiguous.h"
 #include "sched/policy/policy.h"
@@ -23,11 +23,21 @@ constexpr std::int64_t kListedScore = 1'000'000'000'000'000;  // up to 64 of the
 constexpr std::int64_t kLayoutScore = 100'000'000'000'000;
 constexpr std::int64_t kWorstPairScore = 10'000'000;  // GB/s are at most 1,000,000
 
-Terms termsOf(const DeviceRequest& r) {
+Terms termsOf(const DeviceRequest& r, Meter* meter = nullptr) {
   const bool ignore = r.topology == model::TopologyMode::Ignore;
   return {static_cast<int>(r.count), r.topology == model::TopologyMode::Required,
-          ignore ? 0 : r.min_bandwidth_gbps};
+          ignore ? 0 : r.min_bandwidth_gbps, meter};
 }
+
+/// What it takes to read the pairs of a chosen set, and the list of ids.
+void addChoice(Meter* meter, const DeviceRequest& r) {
+  const auto count = static_cast<std::uint64_t>(r.count);
+  addSteps(meter, count * count / 2 + 2 * r.prefer_ids.size());
+}
+
+/// Any device is as good as another.
+bool isAnyOfOne(const DeviceRequest& r) { return r.count == 1 && r.prefer_ids.empty(); }
+std::optional<Choice> anyOne(Mask free) { return Choice{lowest(free, 1), kMetScore}; }
 
 bool looksAtTopology(const DeviceRequest& r) { return r.topology != model::TopologyMode::Ignore; }
 
@@ -42,55 +52,6 @@ std::int64_t scoreOf(const Topology& t, Mask set, const DeviceRequest& r) {
          c.sum / pairs;
 }
 
-/// Holders other than `self`.
-std::size_t othersOn(const DeviceState& d, const model::Uid& self) {
-  return static_cast<std::size_t>(
-      std::count_if(d.holders.begin(), d.holders.end(), [&](const Holder& h) { return h.uid != self; }));
-}
-
-bool isFree(const DeviceState& d, const model::Uid& self) { return d.givable() && othersOn(d, self) == 0; }
-
-/// What others have of a device that somebody would share. Open: nothing, or they are sharers without
-/// amounts and not too many, one of whom surely has it: else who joined would take a GPU that an anonymous
-/// pod may use.
-enum class Held : std::uint8_t { Open, Alone, InPart, Full, Unsure };
-
-Held heldFor(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
-  static constexpr Amount kJustShared{true, 0, 0};
-  std::size_t others = 0;
-  bool sure = false;
-  Held held = Held::Open;
-  for (const Holder& h : d.holders) {
-    if (h.uid == self) { continue; }
-    ++others;
-    sure = sure || h.isSure();
-    if (!h.amount.shared) { return Held::Alone; }
-    if (h.amount != kJustShared) { held = Held::InPart; }
-  }
-  if (others == 0 || held != Held::Open) { return held; }
-  if (!sure) { return Held::Unsure; }
-  return others < request.max_sharers ? Held::Open : Held::Full;
-}
-
-bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
-  return d.givable() && heldFor(d, request, self) == Held::Open;
-}
-
-/// How many may be given at once. Anonymous pods use devices that nobody holds by id,
-/// so that many fewer are free.
-std::int64_t availableFor(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
-  std::int64_t untouched = 0;
-  std::int64_t joined = 0;
-  for (const auto& d : n.devices) {
-    if (isFree(d, self)) {
-      ++untouched;
-    } else if (r.shared && isShareable(d, r, self)) {
-      ++joined;
-    }
-  }
-  return joined + std::max<std::int64_t>(0, untouched - n.anonymous);
-}
-
 Mask heldByOthers(const NodeState& n, const model::Uid& self) {
   if (self.empty()) { return n.held; }
   Mask held = 0;
@@ -102,24 +63,31 @@ Mask heldByOthers(const NodeState& n, const model::Uid& self) {
 
 /// Bits of the devices of `among` that may be shared, fewest holders first. Of those that nobody holds only
 /// as many as are surely not anonymous pods', listed ids before others.
-std::vector<int> sharingOrder(const NodeState& n, Mask among, const DeviceRequest& r,
-                              const model::Uid& self) {
+std::vector<int> sharingOrder(Part& n, Mask among, const DeviceRequest& r, const model::Uid& self,
+                              Meter* meter) {
   std::vector<std::pair<std::size_t, int>> joined;
   Mask untouched = 0;
-  for (const auto& d : n.devices) {
-    if (d.bit < 0 || (among & bit(d.bit)) == 0 || !isShareable(d, r, self)) { continue; }
-    const std::size_t others = othersOn(d, self);
-    if (others == 0) {
-      untouched |= bit(d.bit);
-    } else {
-      joined.emplace_back(others, d.bit);
+  std::int64_t all_untouched = 0;
+  std::uint64_t holders = 0;
+  for (int i = 0; i < static_cast<int>(n.size()); ++i) {
+    const DeviceState& d = *n.devices()[static_cast<std::size_t>(i)];
+    holders += d.holders.size();
+    const bool free = isFree(d, self);
+    all_untouched += free ? 1 : 0;
+    if ((among & bit(i)) == 0) { continue; }
+    if (free) {
+      untouched |= bit(i);
+    } else if (isShareable(d, r, self)) {
+      joined.emplace_back(othersOn(d, self), i);
     }
   }
-  const auto all_untouched =
-      std::count_if(n.devices.begin(), n.devices.end(), [&](const auto& d) { return isFree(d, self); });
-  const auto spare = static_cast<int>(std::clamp<std::int64_t>(all_untouched - n.anonymous, 0, kMaxDevices));
+  addSteps(meter, kStepsPerDevice * n.devices().size() + holders + r.prefer_ids.size());
+  const auto spare =
+      static_cast<int>(std::clamp<std::int64_t>(all_untouched - n.anonymous(), 0, kMaxDevices));
   Mask listed = 0;
-  for (const int i : listedIn(*n.topology, untouched, r.prefer_ids)) { listed |= bit(i); }
+  if (!r.prefer_ids.empty()) {
+    for (const int i : listedIn(n.topology(meter), untouched, r.prefer_ids)) { listed |= bit(i); }
+  }
   Mask kept = lowest(listed, spare);
   kept |= lowest(untouched & ~listed, spare - countOf(kept));
   std::vector<int> order = ascending(kept);
@@ -130,30 +98,31 @@ std::vector<int> sharingOrder(const NodeState& n, Mask among, const DeviceReques
 
 /// Where sharers look, one after the other: everywhere, then, where one island is Required, in each. Which
 /// untouched devices they may have depends on it.
-std::vector<Mask> placesOf(const NodeState& n, const DeviceRequest& r) {
-  std::vector<Mask> places{n.topology->all()};
-  if (r.topology == model::TopologyMode::Required && n.anonymous > 0) {
-    places.insert(places.end(), n.topology->islands().begin(), n.topology->islands().end());
+std::vector<Mask> placesOf(Part& n, const DeviceRequest& r, Meter* meter) {
+  std::vector<Mask> places{~Mask{0}};
+  if (r.topology == model::TopologyMode::Required && n.anonymous() > 0) {
+    const auto& islands = n.topology(meter).islands();
+    places.insert(places.end(), islands.begin(), islands.end());
   }
   return places;
 }
 
-std::optional<Choice> offerShared(const NodeState& n, Mask among, const DeviceRequest& r,
-                                  const model::Uid& self) {
-  const std::vector<int> order = sharingOrder(n, among, r, self);
+std::optional<Choice> offerShared(Part& n, Mask among, const DeviceRequest& r, const model::Uid& self,
+                                  Meter* meter) {
+  const std::vector<int> order = sharingOrder(n, among, r, self, meter);
   if (static_cast<std::int64_t>(order.size()) < r.count) { return std::nullopt; }
-  const auto set = policyOf(r.policy).shared(*n.topology, order, r, termsOf(r));
+  const Topology& t = n.topology(meter);
+  const auto set = policyOf(r.policy).shared(t, order, r, termsOf(r, meter));
+  addChoice(meter, r);
   if (!set) { return std::nullopt; }
-  const std::int64_t score =
-      looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
-  return Choice{*set, score + ((*set & n.unknown) == 0 ? kHealthyScore : 0)};
+  const std::int64_t score = looksAtTopology(r) ? scoreOf(t, *set, r) : scoreOf(t.flat(), *set, r);
+  return Choice{*set, score + ((*set & n.unknown()) == 0 ? kHealthyScore : 0)};
 }
 
-std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
-  if (n.topology == nullptr) { return std::nullopt; }
-  for (const Mask health : {n.healthy, n.healthy | n.unknown}) {
-    for (const Mask place : placesOf(n, r)) {
-      if (const auto choice = offerShared(n, health & place, r, self)) { return choice; }
+std::optional<Choice> offerShared(Part& n, const DeviceRequest& r, const model::Uid& self, Meter* meter) {
+  for (const Mask health : {n.healthy(), n.healthy() | n.unknown()}) {
+    for (const Mask place : placesOf(n, r, meter)) {
+      if (const auto choice = offerShared(n, health & place, r, self, meter)) { return choice; }
     }
   }
   return std::nullopt;
@@ -167,6 +136,7 @@ std::string gpusText(const std::vector<int>& ids) {
 std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids) {
   std::vector<int> missing;
   std::vector<int> cut_up;
+  std::vector<int> twice;
   std::vector<int> unhealthy;
   for (const int id : ids) {
     const DeviceState* d = n.device(id);
@@ -174,6 +144,8 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
       missing.push_back(id);
     } else if (d->facts.partitioned) {
       cut_up.push_back(id);
+    } else if (d->twice) {
+      twice.push_back(id);
     } else if (!d->givable()) {
       unhealthy.push_back(id);
     }
@@ -182,6 +154,7 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
   if (!cut_up.empty()) {
     return Misfit{Reason::NoSuchGpus, fmt::format("whole {}: MIG cuts it up", gpusText(cut_up)), 0, 0};
   }
+  if (!twice.empty()) { return Misfit{Reason::GpusTwice, gpusText(twice), 0, 0}; }
   if (!unhealthy.empty()) { return Misfit{Reason::GpusUnhealthy, gpusText(unhealthy), 0, 0}; }
   return std::nullopt;
 }
@@ -240,62 +213,79 @@ std::optional<Misfit> refuseNamed(const NodeState& n, const DeviceRequest& r, co
   return std::nullopt;
 }
 
-std::optional<Choice> offer(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
-  if (r.shared) { return offerShared(n, r, self); }
-  return offerWhole(n, heldByOthers(n, self), r.count,
-                    [&](const Topology& t, Mask free) { return chooseWhole(t, free, r); });
-}
-
-/// A wide node with only the first kMaxDevices devices that may be given to this request, of one island if
-/// named.
-NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
-                   const std::string* island) {
-  NodeState out;
-  out.agent_stale = n.agent_stale;
-  for (const auto& d : n.devices) {
-    const bool may = r.shared ? isShareable(d, r, self) : isFree(d, self);
-    if (may && (island == nullptr || d.facts.island == *island) && out.devices.size() < kMaxDevices) {
-      out.devices.push_back(d);
-    }
+/// Of a node that is not wide.
+std::optional<Choice> offer(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
+                            Meter* meter) {
+  if (n.topology == nullptr) { return std::nullopt; }
+  if (r.shared) {
+    Part all{n};
+    return offerShared(all, r, self, meter);
   }
-  deriveDevices(out, nullptr);
-  const auto untouched = [&](const NodeState& of) {
-    return std::count_if(of.devices.begin(), of.devices.end(),
-                         [&](const auto& d) { return isFree(d, self); });
-  };
-  // As many of these are anonymous pods' as leave no more than are surely free on the whole node.
-  out.anonymous =
-      std::max<std::int64_t>(0, untouched(out) - std::max<std::int64_t>(0, untouched(n) - n.anonymous));
-  return out;
+  return offerWhole(n, heldByOthers(n, self), r.count,
+                    [&](const Topology& t, Mask free) { return chooseWhole(t, free, r, meter); });
 }
 
-std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+/// Of a part of a wide one.
+std::optional<Choice> offer(Part& part, const DeviceRequest& r, const model::Uid& self, Meter* meter) {
+  if (r.shared) { return offerShared(part, r, self, meter); }
+  const Offered whole{part.healthy(), part.unknown(), part.anonymous()};
+  return offerWhole(whole, r.count, [&](Mask free) {
+    return isAnyOfOne(r) ? anyOne(free) : chooseWhole(part.topology(meter), free, r, meter);
+  });
+}
+
+/// The ids that the part has, in the order of the list.
+std::vector<int> listedOf(const Part& part, const std::vector<std::size_t>& place_of) {
+  std::vector<std::pair<std::size_t, int>> listed;
+  for (const DeviceState* d : part.devices()) {
+    const auto id = static_cast<std::size_t>(d->facts.id);
+    if (id < place_of.size() && place_of[id] > 0) { listed.emplace_back(place_of[id], d->facts.id); }
+  }
+  std::sort(listed.begin(), listed.end());
+  std::vector<int> ids;
+  for (const auto& [place, id] : listed) { ids.push_back(id); }
+  return ids;
+}
+
+/// By id, its place in the list from 1 on; 0: it is not in it. Of ids that a device may have.
+std::vector<std::size_t> placesIn(const std::vector<int>& ids) {
+  std::vector<std::size_t> place_of(ids.empty() ? 0 : model::kMaxDeviceId + 1);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto id = static_cast<std::size_t>(ids[i]);
+    if (ids[i] >= 0 && id < place_of.size() && place_of[id] == 0) { place_of[id] = i + 1; }
+  }
+  return place_of;
+}
+
+std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
+                                   Meter* meter) {
+  WideParts parts = partsOf(n, r, self, meter);
   std::optional<Placement> best;
-  const auto look = [&](const std::string* island) {
-    const NodeState part = narrowed(n, r, self, island);
-    const auto choice = offer(part, r, self);
-    if (!choice) { return; }
-    Placement p{part.topology->ids(choice->set), choice->score};
-    if (!best || p.score > best->score || (p.score == best->score && p.ids < best->ids)) {
-      best = std::move(p);
-    }
+  if (parts.available < r.count) { return best; }
+  const std::vector<std::size_t> place_of = placesIn(r.prefer_ids);
+  DeviceRequest of_part = r;
+  const auto look = [&](Part& part) {
+    if (!place_of.empty()) { of_part.prefer_ids = listedOf(part, place_of); }
+    const auto choice = offer(part, of_part, self, meter);
+    if (!choice || (best && choice->score < best->score)) { return; }
+    Placement p{part.ids(choice->set), choice->score};
+    if (!best || p.score > best->score || p.ids < best->ids) { best = std::move(p); }
   };
-  if (availableFor(n, r, self) < r.count) { return best; }
-  look(nullptr);
-  std::set<std::string> islands;
-  for (const auto& d : n.devices) { islands.insert(d.facts.island); }
-  for (const auto& island : islands) { look(&island); }
+  look(parts.lowest);
+  for (Part& island : parts.islands) { look(island); }
   return best;
 }
 
 /// What the island that serves best has of `usable`, all of `must` in it.
-Misfit islandMisfit(Reason reason, const Topology& t, Mask usable, Mask must, const DeviceRequest& r) {
+Misfit islandMisfit(Reason reason, const Topology& t, Mask usable, Mask must, const DeviceRequest& r,
+                    Meter* meter) {
   int most = 0;
   std::optional<std::int64_t> best_gbps;
   for (const Mask island : t.islands()) {
     const bool has_all = (must & ~island) == 0;
     most = std::max(most, countOf(has_all ? usable & island : must & island));
-    const auto set = has_all ? bestSet(t, usable & island, static_cast<int>(r.count), must) : std::nullopt;
+    const auto set =
+        has_all ? bestSet(t, usable & island, static_cast<int>(r.count), must, meter) : std::nullopt;
     if (set) { best_gbps = std::max(best_gbps.value_or(0), t.connectionOf(*set).worst); }
   }
   if (!best_gbps) { return {reason, "", r.count, most}; }
@@ -303,49 +293,59 @@ Misfit islandMisfit(Reason reason, const Topology& t, Mask usable, Mask must, co
 }
 
 /// Whoever ends and whatever is repaired there: no island allows it. (Of a wide node nobody says so.)
-std::optional<Misfit> impossibleTopology(const NodeState& n, const DeviceRequest& r) {
+std::optional<Misfit> impossibleTopology(const NodeState& n, const DeviceRequest& r, Meter* meter) {
   if (r.topology != model::TopologyMode::Required || r.count < 2 || n.topology == nullptr) {
     return std::nullopt;
   }
   DeviceRequest any = r;
   any.policy = model::Policy::Contiguous;  // a policy chooses, but of the same sets
   any.prefer_ids.clear();
-  if (chooseWhole(*n.topology, n.topology->all(), any)) { return std::nullopt; }
-  return islandMisfit(Reason::TopologyImpossible, *n.topology, n.topology->all(), 0, r);
+  if (chooseWhole(*n.topology, n.topology->all(), any, meter)) { return std::nullopt; }
+  return islandMisfit(Reason::TopologyImpossible, *n.topology, n.topology->all(), 0, r, meter);
 }
 
 /// Enough may be given, but no set of them is allowed.
-Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const model::Uid& self) {
-  const NodeState part = whole_node.isWide() ? narrowed(whole_node, r, self, nullptr) : NodeState{};
-  const NodeState& n = whole_node.isWide() ? part : whole_node;
-  const Topology& t = *n.topology;
+Misfit topologyMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self, Meter* meter) {
+  Part part = n.isWide() ? std::move(partsOf(n, r, self, meter).lowest) : Part{n};
+  const Topology& t = part.topology(meter);
   Mask free = 0;
-  for (const Mask place : r.shared ? placesOf(n, r) : std::vector<Mask>{}) {
-    for (const int i : sharingOrder(n, place & (n.healthy | n.unknown), r, self)) { free |= bit(i); }
-  }
-  for (const auto& d : n.devices) {
-    if (d.bit >= 0 && !r.shared && isFree(d, self)) { free |= bit(d.bit); }
+  if (r.shared) {
+    for (const Mask place : placesOf(part, r, meter)) {
+      const Mask among = place & (part.healthy() | part.unknown());
+      for (const int i : sharingOrder(part, among, r, self, meter)) { free |= bit(i); }
+    }
+  } else {
+    for (std::size_t i = 0; i < part.devices().size(); ++i) {
+      if (isFree(*part.devices()[i], self)) { free |= bit(static_cast<int>(i)); }
+    }
   }
   Mask must = 0;  // listed ids that have to be in it
   const auto listed = listedIn(t, free, r.prefer_ids);
   for (const int i : listed) { must |= bit(i); }
   if (static_cast<std::int64_t>(listed.size()) >= r.count) { free = std::exchange(must, 0); }
-  return islandMisfit(Reason::TopologyUnmet, t, free, must, r);
+  return islandMisfit(Reason::TopologyUnmet, t, free, must, r, meter);
 }
 
 /// What never fits there.
-std::optional<Misfit> permanentMisfit(const NodeState& n, const DeviceRequest& r) {
+std::optional<Misfit> permanentMisfit(const NodeState& n, const DeviceRequest& r, Meter* meter) {
   const std::int64_t most = std::min<std::int64_t>(n.whole, r.count > kMaxDevices ? kMaxDevices : n.whole);
   if (n.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
   if (most < r.count) { return Misfit{Reason::TooFewGpus, "", r.count, most}; }
-  return impossibleTopology(n, r);
+  return impossibleTopology(n, r, meter);
 }
 
 /// Too few of something now, whatever the topology; nullopt: there are enough.
-std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
+                                  Meter* meter) {
+  if (n.devices.size() > kMaxDevices) { addSteps(meter, 2 * kStepsPerDevice * n.devices.size()); }
   const auto usable =
       std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
-  if (usable < r.count) { return Misfit{Reason::TooFewHealthy, "", r.count, usable}; }
+  if (usable < r.count) {
+    const auto twice =
+        std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.twice; });
+    const bool they_would_do = usable + twice >= r.count;
+    return Misfit{they_would_do ? Reason::GpusTwice : Reason::TooFewHealthy, "", r.count, usable};
+  }
   const std::int64_t free = availableFor(n, r, self);
   if (free < r.count) { return Misfit{Reason::TooFewFree, "", r.count, free}; }
   return std::nullopt;
@@ -353,38 +353,41 @@ std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, co
 
 }  // namespace
 
-std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& r) {
+std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& r, Meter* meter) {
   if (countOf(free) < r.count) { return std::nullopt; }
-  if (r.count == 1 && r.prefer_ids.empty()) { return Choice{lowest(free, 1), kMetScore}; }
+  if (isAnyOfOne(r)) { return anyOne(free); }
   if (!looksAtTopology(r) && !policyOf(r.policy).over_islands) {
     DeviceRequest plain = r;
     plain.topology.reset();
     plain.min_bandwidth_gbps = 0;  // equivalent: the score of every set and node is lower by the same
-    return chooseWhole(t.flat(), free, plain);
+    addSteps(meter, static_cast<std::uint64_t>(t.size()) * static_cast<std::uint64_t>(t.size()));
+    return chooseWhole(t.flat(), free, plain, meter);
   }
-  const auto set = policyOf(r.policy).whole(t, free, r, termsOf(r));
+  const auto set = policyOf(r.policy).whole(t, free, r, termsOf(r, meter));
+  addChoice(meter, r);
   return set ? std::optional{Choice{*set, scoreOf(t, *set, r)}} : std::nullopt;
 }
 
-std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
-                                  const model::Uid& self) {
+std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request, const model::Uid& self,
+                                  Meter* meter) {
   if (!request.exact.empty()) {
     return refuseNamed(node, request, self) ? std::nullopt : std::optional{Placement{request.exact, 0}};
   }
-  if (node.isWide()) { return placeWide(node, request, self); }
-  const auto choice = offer(node, request, self);
+  if (node.isWide()) { return placeWide(node, request, self, meter); }
+  const auto choice = offer(node, request, self, meter);
   return choice ? std::optional{Placement{node.topology->ids(choice->set), choice->score}} : std::nullopt;
 }
 
-Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self) {
+Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self,
+                         Meter* meter) {
   if (!request.exact.empty()) {
     if (auto misfit = refuseNamed(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
     return Placement{request.exact, 0};
   }
-  if (auto placed = tryPlace(node, request, self)) { return *std::move(placed); }
-  if (auto misfit = permanentMisfit(node, request)) { return tl::unexpected(*std::move(misfit)); }
-  if (auto misfit = countMisfit(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
-  return tl::unexpected(topologyMisfit(node, request, self));
+  if (auto placed = tryPlace(node, request, self, meter)) { return *std::move(placed); }
+  if (auto misfit = permanentMisfit(node, request, meter)) { return tl::unexpected(*std::move(misfit)); }
+  if (auto misfit = countMisfit(node, request, self, meter)) { return tl::unexpected(*std::move(misfit)); }
+  return tl::unexpected(topologyMisfit(node, request, self, meter));
 }
 
 namespace {

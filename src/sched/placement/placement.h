@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sched/ledger/node_state.h"
+#include "sched/policy/meter.h"
 #include "sched/request/reason.h"
 
 namespace gs::sched {
@@ -41,10 +42,11 @@ struct Placement {
 
 /// `self`: holdings of this uid do not count.
 [[nodiscard]] Verdict<Placement> place(const NodeState& node, const DeviceRequest& request,
-                                       const model::Uid& self = model::Uid{});
+                                       const model::Uid& self = model::Uid{}, Meter* meter = nullptr);
 /// The same without the reason, which costs more than the choice.
 [[nodiscard]] std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
-                                                const model::Uid& self = model::Uid{});
+                                                const model::Uid& self = model::Uid{},
+                                                Meter* meter = nullptr);
 /// Could it get exactly these (Unknown ones too)? nullopt: yes.
 [[nodiscard]] std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
                                                 const std::vector<int>& ids,
@@ -62,23 +64,36 @@ struct Choice {
   std::int64_t score = 0;
 };
 /// The policy's choice out of `free`: a function of its arguments only.
-[[nodiscard]] std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& request);
+[[nodiscard]] std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& request,
+                                                Meter* meter = nullptr);
 /// Added to a choice without Unknown devices.
 inline constexpr std::int64_t kHealthyScore = 1'000'000'000'000'000'000;
 
-/// place() for whole devices without the reason: `choose(topology, free)` stands for chooseWhole().
+/// What may be given of a node or a part of one, whole.
+struct Offered {
+  Mask healthy = 0;
+  Mask unknown = 0;
+  std::int64_t anonymous = 0;
+};
+
+/// place() for whole devices without the reason: `choose(free)` stands for chooseWhole().
+template <class Choose>
+[[nodiscard]] std::optional<Choice> offerWhole(const Offered& n, std::int64_t count, const Choose& choose) {
+  const Mask any = n.healthy | n.unknown;
+  if (countOf(any) - n.anonymous < count) { return std::nullopt; }
+  std::optional<Choice> choice;
+  if (countOf(n.healthy) - n.anonymous >= count) { choice = choose(n.healthy); }
+  if (!choice && any != n.healthy) { choice = choose(any); }
+  if (choice && (choice->set & n.unknown) == 0) { choice->score += kHealthyScore; }
+  return choice;
+}
+/// `choose(topology, free)`, of a node that is not wide.
 template <class Choose>
 [[nodiscard]] std::optional<Choice> offerWhole(const NodeState& node, Mask held, std::int64_t count,
                                                const Choose& choose) {
   if (node.topology == nullptr) { return std::nullopt; }
-  const Mask healthy = node.healthy & ~held;
-  const Mask any = (node.healthy | node.unknown) & ~held;
-  if (countOf(any) - node.anonymous < count) { return std::nullopt; }
-  std::optional<Choice> choice;
-  if (countOf(healthy) - node.anonymous >= count) { choice = choose(*node.topology, healthy); }
-  if (!choice && any != healthy) { choice = choose(*node.topology, any); }
-  if (choice && (choice->set & node.unknown) == 0) { choice->score += kHealthyScore; }
-  return choice;
+  const Offered whole{node.healthy & ~held, node.unknown & ~held, node.anonymous};
+  return offerWhole(whole, count, [&](Mask free) { return choose(*node.topology, free); });
 }
 
 }  // namespace gs::sched

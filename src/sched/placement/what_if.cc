@@ -1,5 +1,9 @@
 #include "sched/placement/what_if.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "sched/ledger/derive.h"
 
 namespace gs::sched {
@@ -12,26 +16,74 @@ NodeState withFacts(NodeState n, const model::Node& facts, Doors doors) {
   return n;
 }
 
-NodeState withoutPods(NodeState n, const std::set<model::Uid>& gone) {
-  for (DeviceState& d : n.devices) {
-    std::erase_if(d.holders, [&](const Holder& h) { return gone.contains(h.uid); });
+NodeWithout::NodeWithout(const NodeState& node) : node_{node}, state_{node} {
+  constexpr auto kEnded = static_cast<std::uint8_t>(Source::Draining);
+  for (std::size_t i = 0; i < node.devices.size(); ++i) {
+    for (const Holder& h : node.devices[i].holders) {
+      Holding& holding = holdings_[h.uid];
+      holding.devices.push_back(i);
+      holding.ended = holding.ended && h.sources == kEnded;
+    }
   }
-  std::erase_if(n.in_flight, [&](const InFlight& f) { return gone.contains(f.uid); });
-  std::erase_if(n.counted, [&](const Counted& c) { return gone.contains(c.uid); });
-  deriveDevices(n, nullptr);
-  deriveAnonymous(n);
-  deriveFree(n);
-  return n;
+  for (const InFlight& f : node.in_flight) {
+    Holding& holding = holdings_[f.uid];
+    holding.in_flight = true;
+    holding.ended = false;
+  }
+  for (const Counted& c : node.counted) { holdings_[c.uid].counted = true; }
 }
 
-NodeState withoutPods(NodeState n, const std::vector<const model::Pod*>& gone) {
-  std::set<model::Uid> uids;
-  for (const model::Pod* pod : gone) {
-    if (pod->node != n.node.name || pod->finished() || !uids.insert(pod->uid).second) { continue; }
-    n.used -= pod->requests;
-    --n.used_pods;
+void NodeWithout::take(const model::Pod& pod) {
+  state_.used -= pod.requests;
+  --state_.used_pods;
+  derived_ = false;
+  take(pod.uid);
+}
+
+void NodeWithout::giveBack(const model::Pod& pod) {
+  state_.used += pod.requests;
+  ++state_.used_pods;
+  derived_ = false;
+  giveBack(pod.uid);
+}
+
+bool NodeWithout::isGone(const model::Uid& uid) const {
+  const auto it = holdings_.find(uid);
+  return it != holdings_.end() && it->second.gone;
+}
+
+void NodeWithout::move(const model::Uid& uid, bool gone) {
+  const auto it = holdings_.find(uid);
+  if (it == holdings_.end() || it->second.gone == gone) { return; }
+  Holding& holding = it->second;
+  holding.gone = gone;
+  derived_ = false;
+  const auto copyStaying = [this](const auto& from, auto& to) {
+    to.clear();
+    std::copy_if(from.begin(), from.end(), std::back_inserter(to),
+                 [this](const auto& one) { return !isGone(one.uid); });
+  };
+  for (const std::size_t i : holding.devices) {
+    DeviceState& device = state_.devices[i];
+    const bool was_held = !device.holders.empty();
+    copyStaying(node_.devices[i].holders, device.holders);
+    const bool is_held = !device.holders.empty();
+    const int more = static_cast<int>(is_held) - static_cast<int>(was_held);
+    state_.with_holders += more;
+    state_.untouched -= device.givable() ? more : 0;
+    if (device.bit < 0) { continue; }
+    state_.held = is_held ? state_.held | bit(device.bit) : state_.held & ~bit(device.bit);
   }
-  return withoutPods(std::move(n), uids);
+  if (holding.in_flight) { copyStaying(node_.in_flight, state_.in_flight); }
+  if (holding.counted) { copyStaying(node_.counted, state_.counted); }
+}
+
+const NodeState& NodeWithout::state() {
+  if (!std::exchange(derived_, true)) {
+    deriveAnonymous(state_);
+    deriveFree(state_);
+  }
+  return state_;
 }
 
 }  // namespace gs::sched

@@ -38,41 +38,82 @@ struct Growing {
 };
 
 /// Tries sets in the order of their ids, so that the first of equals is kept; leaves out what cannot be
-/// better any more.
+/// better any more. Of each candidate it keeps how it is connected to the set so far, so that the last device
+/// of a set costs one comparison.
 class ExactSearch {
  public:
-  ExactSearch(const Topology& t, Mask candidates) : t_{t} {
-    for (Mask a = candidates; a != 0; a &= a - 1) {
-      for (Mask b = candidates; b != 0; b &= b - 1) {
-        fastest_ = std::max(fastest_, t.gbps(lowestOf(a), lowestOf(b)));
+  ExactSearch(const Topology& t, Mask candidates) : t_{t}, candidates_{ascending(candidates)} {
+    fastest_from_.resize(candidates_.size() + 1);
+    for (std::size_t a = candidates_.size(); a-- > 0;) {
+      fastest_from_[a] = fastest_from_[a + 1];
+      for (std::size_t b = a + 1; b < candidates_.size(); ++b) {
+        fastest_from_[a] = std::max(fastest_from_[a], gbps(a, b));
       }
     }
+    steps_ = candidates_.size() * candidates_.size() / 2;
   }
 
-  void grow(const Growing& g, Mask candidates, int missing) {
-    if (missing == 0) {
-      if (best_.set == 0 || g.c > best_.c) { best_ = g; }
-      return;
+  Mask run(const Growing& start, int missing) {
+    Joining joining;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      joining.at(i) = Growing{start.set, {kNoPair, 0}}.with(t_, candidates_[i]).c;
     }
-    if (best_.set != 0 && !canBeat(g, missing)) { return; }
-    for (Mask m = candidates; countOf(m) >= missing; m &= m - 1) {
-      grow(g.with(t_, lowestOf(m)), m & (m - 1), missing - 1);
-    }
+    grow(start, joining, 0, static_cast<std::size_t>(missing));
+    return best_.set;
   }
-
-  [[nodiscard]] Mask best() const { return best_.set; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
-  [[nodiscard]] bool canBeat(const Growing& g, int missing) const {
-    if (g.c.worst != best_.c.worst) { return g.c.worst > best_.c.worst; }
-    const std::int64_t have = countOf(g.set);
-    const std::int64_t new_pairs = missing * have + missing * (missing - 1) / 2;
-    return g.c.sum + new_pairs * fastest_ > best_.c.sum;
+  using Joining = std::array<Connection, kMaxDevices>;  // by candidate: its pairs with all of the set
+
+  [[nodiscard]] std::int64_t gbps(std::size_t a, std::size_t b) const {
+    return t_.gbps(candidates_[a], candidates_[b]);
+  }
+
+  /// `missing` more, out of the candidates from `from` on.
+  void grow(const Growing& g, const Joining& joining, std::size_t from, std::size_t missing) {
+    steps_ += candidates_.size() - from;
+    if (missing > 1) { return growOn(g, joining, from, missing); }
+    for (std::size_t i = from; i < candidates_.size(); ++i) {
+      const Connection c{std::min(g.c.worst, joining[i].worst), g.c.sum + joining[i].sum};
+      if (best_.set == 0 || c > best_.c) { best_ = {g.set | bit(candidates_[i]), c}; }
+    }
+  }
+
+  void growOn(const Growing& g, const Joining& joining, std::size_t from, std::size_t missing) {
+    for (std::size_t i = from; i + missing <= candidates_.size(); ++i) {
+      const Growing with{g.set | bit(candidates_[i]),
+                         {std::min(g.c.worst, joining[i].worst), g.c.sum + joining[i].sum}};
+      ++steps_;
+      if (best_.set != 0 && with.c.worst < best_.c.worst) { continue; }
+      Joining next;
+      Connection most{0, 0};  // that one of those that are left adds
+      for (std::size_t j = i + 1; j < candidates_.size(); ++j) {
+        const std::int64_t pair = gbps(i, j);
+        next[j] = {std::min(joining[j].worst, pair), joining[j].sum + pair};
+        most = {std::max(most.worst, next[j].worst), std::max(most.sum, next[j].sum)};
+      }
+      if (best_.set != 0 && !canBeat(with, most, i + 1, static_cast<std::int64_t>(missing - 1))) {
+        steps_ += candidates_.size() - i;
+        continue;
+      }
+      grow(with, next, i + 1, missing - 1);
+    }
+  }
+
+  [[nodiscard]] bool canBeat(const Growing& g, const Connection& most, std::size_t from,
+                             std::int64_t missing) const {
+    const std::int64_t worst = std::min(g.c.worst, most.worst);
+    if (worst != best_.c.worst) { return worst > best_.c.worst; }
+    const std::int64_t among_them = missing * (missing - 1) / 2;
+    return g.c.sum + missing * most.sum + among_them * fastest_from_[from] > best_.c.sum;
   }
 
   const Topology& t_;
-  std::int64_t fastest_ = 0;
+  const std::vector<int> candidates_;
+  std::vector<std::int64_t> fastest_from_;  // of the pairs among the candidates from there on
   Growing best_;
+  std::uint64_t steps_ = 0;
 };
 
 /// Adds the device that leaves the set best connected, until there are enough. O(devices * count).
@@ -102,7 +143,10 @@ Mask greedySet(const Topology& t, const Growing& start, Mask candidates, int cou
   return set;
 }
 
-Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int count) {
+Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int count, Meter* meter) {
+  const auto devices = static_cast<std::uint64_t>(countOf(candidates));
+  const std::uint64_t steps = devices * static_cast<std::uint64_t>(count);
+  addSteps(meter, start.set != 0 ? steps : devices * steps);
   if (start.set != 0) { return greedySet(t, start, candidates, count); }
   Mask best = 0;
   Connection best_c;
@@ -119,7 +163,7 @@ Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int 
 
 }  // namespace
 
-std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must) {
+std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must, Meter* meter) {
   const int missing = count - countOf(must);
   const Mask candidates = within & ~must;
   if (missing < 0 || countOf(candidates) < missing) { return std::nullopt; }
@@ -127,10 +171,11 @@ std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must
   if (t.isEven(within)) { return must | lowest(candidates, missing); }
   Growing start;
   for (Mask m = must; m != 0; m &= m - 1) { start = start.with(t, lowestOf(m)); }
-  if (!fewSets(countOf(candidates), missing)) { return greedySearch(t, start, candidates, count); }
-  ExactSearch search{t, within};
-  search.grow(start, candidates, missing);
-  return search.best();
+  if (!fewSets(countOf(candidates), missing)) { return greedySearch(t, start, candidates, count, meter); }
+  ExactSearch search{t, candidates};
+  const Mask best = search.run(start, missing);
+  addSteps(meter, search.steps());
+  return best;
 }
 
 }  // namespace gs::sched

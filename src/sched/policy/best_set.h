@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "sched/policy/meter.h"
 #include "sched/policy/topology.h"
 
 namespace gs::sched {
@@ -14,6 +15,7 @@ namespace gs::sched {
 inline constexpr std::int64_t kExactSets = 20'000;
 
 /// Out of `within`, containing `must` (a subset of it). nullopt: not that many devices, or more in `must`.
-[[nodiscard]] std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must = 0);
+[[nodiscard]] std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must = 0,
+                                          Meter* meter = nullptr);
 
 }  // namespace gs::sched

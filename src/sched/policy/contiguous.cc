@@ -8,8 +8,10 @@ namespace {
 /// Keeps the better-connected set, the one with the lower ids of equals.
 class Best {
  public:
-  explicit Best(const Topology& t) : t_{t} {}
+  Best(const Topology& t, Meter* meter) : t_{t}, meter_{meter} {}
   void offer(Mask set) {
+    const auto devices = static_cast<std::uint64_t>(countOf(set));
+    addSteps(meter_, devices * devices / 2);
     const Connection c = t_.connectionOf(set);
     if (!set_ || c > connection_ || (c == connection_ && idsBefore(set, *set_))) {
       set_ = set;
@@ -21,14 +23,16 @@ class Best {
 
  private:
   const Topology& t_;
+  Meter* meter_;
   std::optional<Mask> set_;
   Connection connection_;
 };
 
 bool isWindow(const Topology& t, Mask run) { return (run & (run - 1) & ~t.joined()) == 0; }
 
-Best bestWindow(const Topology& t, Mask free, int count, Mask must) {
-  Best best{t};
+Best bestWindow(const Topology& t, Mask free, const Terms& terms, Mask must) {
+  Best best{t, terms.meter};
+  const int count = terms.count;
   const Mask run = count >= kMaxDevices ? ~Mask{0} : bit(count) - 1;
   for (int i = 0; i + count <= t.size(); ++i) {
     const Mask window = run << i;
@@ -37,18 +41,18 @@ Best bestWindow(const Topology& t, Mask free, int count, Mask must) {
   return best;
 }
 
-Best bestInIsland(const Topology& t, Mask free, int count, Mask must) {
-  Best best{t};
+Best bestInIsland(const Topology& t, Mask free, const Terms& terms, Mask must) {
+  Best best{t, terms.meter};
   for (const Mask island : t.islands()) {
     if ((must & ~island) != 0) { continue; }
-    if (const auto set = bestSet(t, free & island, count, must)) { best.offer(*set); }
+    if (const auto set = bestSet(t, free & island, terms.count, must, terms.meter)) { best.offer(*set); }
   }
   return best;
 }
 
-Best bestAnywhere(const Topology& t, Mask free, int count, Mask must) {
-  Best best{t};
-  if (const auto set = bestSet(t, free, count, must)) { best.offer(*set); }
+Best bestAnywhere(const Topology& t, Mask free, const Terms& terms, Mask must) {
+  Best best{t, terms.meter};
+  if (const auto set = bestSet(t, free, terms.count, must, terms.meter)) { best.offer(*set); }
   return best;
 }
 
@@ -61,12 +65,12 @@ Layout layoutOf(const Topology& t, Mask set) {
 }
 
 std::optional<Mask> contiguous(const Topology& t, Mask free, const Terms& terms, Mask must) {
-  const Best window = bestWindow(t, free, terms.count, must);
+  const Best window = bestWindow(t, free, terms, must);
   if (window.meets(terms)) { return window.set(); }
-  const Best island = bestInIsland(t, free, terms.count, must);
+  const Best island = bestInIsland(t, free, terms, must);
   if (island.meets(terms)) { return island.set(); }
   if (terms.required) { return std::nullopt; }
-  const Best anywhere = bestAnywhere(t, free, terms.count, must);
+  const Best anywhere = bestAnywhere(t, free, terms, must);
   if (anywhere.meets(terms)) { return anywhere.set(); }
   return window.set() ? window.set() : island.set() ? island.set() : anywhere.set();
 }

@@ -12,6 +12,7 @@ std::optional<Mask> spread(const Topology& t, const std::vector<int>& order, con
   Mask set = 0;
   while (countOf(set) < terms.count) {
     Mask visited = 0;  // islands that gave one in this round
+    addSteps(terms.meter, order.size());
     for (const int i : order) {
       if ((set & bit(i)) != 0 || (visited & bit(i)) != 0) { continue; }
       set |= bit(i);

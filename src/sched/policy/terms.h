@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sched/policy/meter.h"
 #include "sched/policy/topology.h"
 
 namespace gs::sched {
@@ -14,6 +15,7 @@ struct Terms {
   bool required = false;
   /// Not required: sets that reach it are better than those that don't.
   std::int64_t min_gbps = 0;
+  Meter* meter = nullptr;
 
   [[nodiscard]] bool metBy(const Connection& c) const { return count < 2 || c.worst >= min_gbps; }
   [[nodiscard]] bool allows(const Topology& t, Mask set) const {

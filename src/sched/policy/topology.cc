@@ -1,6 +1,7 @@
 #include "sched/policy/topology.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "base/check.h"
@@ -17,40 +18,58 @@ const model::Link* linkTo(const model::Device& from, int to) {
   return nullptr;
 }
 
-}  // namespace
-
-std::int64_t pairGbps(const model::Device& a, const model::Device& b) {
+/// By their links to each other, where they have some.
+std::int64_t gbpsOf(const model::Device& a, const model::Device& b, const model::Link* there,
+                    const model::Link* back) {
   std::int64_t gbps = 0;
   if (a.links.empty() && b.links.empty()) {
     gbps = a.island == b.island ? std::min(a.bandwidth_gbps, b.bandwidth_gbps) : 0;
-  } else {
-    const model::Link* there = linkTo(a, b.id);
-    const model::Link* back = linkTo(b, a.id);
-    if (there != nullptr && back != nullptr) {
-      gbps = std::min(there->gbps, back->gbps);
-    } else if (there != nullptr || back != nullptr) {
-      gbps = (there != nullptr ? there : back)->gbps;
-    }
+  } else if (there != nullptr && back != nullptr) {
+    gbps = std::min(there->gbps, back->gbps);
+  } else if (there != nullptr || back != nullptr) {
+    gbps = (there != nullptr ? there : back)->gbps;
   }
   return std::clamp<std::int64_t>(gbps, 0, kMostGbps);
 }
 
+}  // namespace
+
+std::int64_t pairGbps(const model::Device& a, const model::Device& b) {
+  return gbpsOf(a, b, linkTo(a, b.id), linkTo(b, a.id));
+}
+
 Topology::Topology(const Devices& devices) {
   GS_CHECK(devices.size() <= kMaxDevices, "{} devices", devices.size());
-  std::vector<std::string_view> names;
+  std::map<std::string_view, std::uint8_t> islands;
   for (const auto* d : devices) {
     GS_CHECK(ids_.empty() || ids_.back() < d->id, "device ids not ascending");
     ids_.push_back(d->id);
-    const auto known = std::find(names.begin(), names.end(), d->island);
-    island_of_.push_back(static_cast<std::uint8_t>(known - names.begin()));
-    if (known == names.end()) { names.emplace_back(d->island); }
+    const auto next = static_cast<std::uint8_t>(islands.size());
+    island_of_.push_back(islands.try_emplace(d->island, next).first->second);
   }
-  for (const auto* a : devices) {
-    for (const auto* b : devices) {
-      gbps_.push_back(a == b ? 0 : static_cast<std::int32_t>(pairGbps(*a, *b)));
+  readPairs(devices);
+  finish();
+}
+
+/// pairGbps() of every pair. A device may have a link to each other one, so each list is read once.
+void Topology::readPairs(const Devices& devices) {
+  const std::size_t n = devices.size();
+  std::vector<const model::Link*> links(n * n);  // of a (row) to b, the first one
+  for (std::size_t a = 0; a < n; ++a) {
+    for (const model::Link& link : devices[a]->links) {
+      const int b = find(link.to);
+      if (b < 0) { continue; }
+      const model::Link*& known = links[a * n + static_cast<std::size_t>(b)];
+      if (known == nullptr) { known = &link; }
     }
   }
-  finish();
+  gbps_.resize(n * n);
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const std::int64_t gbps = gbpsOf(*devices[a], *devices[b], links[a * n + b], links[b * n + a]);
+      gbps_[a * n + b] = gbps_[b * n + a] = static_cast<std::int32_t>(gbps);
+    }
+  }
 }
 
 /// Fills in what follows from ids_, island_of_ and gbps_.

@@ -87,6 +87,7 @@ class Topology {
  private:
   friend class TopologyPool;
   Topology() = default;
+  void readPairs(const Devices& devices);
   void finish();
 
   std::vector<int> ids_;

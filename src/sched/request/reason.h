@@ -31,6 +31,9 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
   /// or "node(s) had too few GPUs in one island: need 6 and the largest has 4"         never fits there
   TopologyImpossible,
+  /// "node(s) had too few GPUs whose UUID stands once: need 2 and most is 1" or "node(s) had GPU 5 with a
+  /// UUID that stands at another GPU too"
+  GpusTwice,
   TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
   GpusUnhealthy,  // "node(s) had unhealthy GPU 5"             of those that the request names
   TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
@@ -38,6 +41,8 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
   /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
+  /// "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they have"
+  AwaitsLook,
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/ledger/shares.h)
 };
 

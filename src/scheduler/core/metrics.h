@@ -13,6 +13,7 @@ inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_tota
 inline constexpr const char* kPendingPods = "scheduler_pending_pods";
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
 inline constexpr const char* kLeaseRepairsFailing = "gpu_scheduler_lease_repairs_failing";
+inline constexpr const char* kContradictions = "gpu_scheduler_contradictions";
 inline constexpr const char* kLeading = "gpu_scheduler_leading";
 
 }  // namespace gs::scheduler

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mutant.h"
 #include "sched/ledger/quota.h"
 
 namespace gs::scheduler {
@@ -42,7 +43,9 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
   if (c_.config.cache_weight > 0) { request->better_with = pod.kernel_caches; }
-  if (we_filter) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
+  if (we_filter || !GS_MUTANT(OffersRefused)) {
+    request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
+  }
   return door;
 }
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "controller/backoff.h"
+#include "controller/nodes_in_vain.h"
 #include "sched/doors/door.h"
 #include "scheduler/core/context.h"
 #include "scheduler/pending/grant.h"
 #include "scheduler/pending/held_back.h"
-#include "scheduler/pending/nodes_in_vain.h"
 #include "scheduler/report/claim_status.h"
 #include "scheduler/report/reporter.h"
 
@@ -66,9 +66,11 @@ class PendingPods : public controller::Part {
   /// In its condition, an event and its claim's status; and once for each kind in the log.
   void tell(const model::Pod& pod, const Rejection& rejection);
   [[nodiscard]] std::string whyWaiting(const model::Uid& uid) const;
-  /// It is unschedulable, so nothing fits but where it was tried.
-  void nowhereElse(const model::Uid& uid) {
-    if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
+  /// It is unschedulable, so nothing fits but where it was tried. True: that is news.
+  bool nowhereElse(const model::Uid& uid) {
+    const bool is_news = in_vain_.nowhereElse(uid);
+    if (is_news) { c_.reconciles.add(uid); }
+    return is_news;
   }
   /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing
   /// fits.
@@ -128,7 +130,7 @@ class PendingPods : public controller::Part {
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
-  NodesInVain in_vain_;
+  controller::NodesInVain in_vain_;
   HeldBack held_back_;
   std::unordered_map<model::Uid, bool> blocked_;  // true: by scheduling gates
   std::size_t gated_ = 0;                         // of these

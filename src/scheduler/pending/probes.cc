@@ -33,6 +33,7 @@ void Probes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*
   pending_.tryLater(uid, kapi::retryWait(pending_.attempts(uid) + 1, outcome.retry_after, kTerms));
   if (const model::Pod* pod = c_.cache().pod(uid)) {
     slots_.failed(pod->key.ns);
+    if (!c_.places(*pod)) { return; }  // kube-scheduler says what its pods wait for
     c_.warnOnce(*pod, "FailedScheduling",
                 fmt::format("the pod's status cannot be written: {} {}", outcome.http, outcome.message));
   }

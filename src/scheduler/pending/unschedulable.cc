@@ -19,7 +19,8 @@ constexpr std::size_t kMostRetired = 8192;  // at once
 constexpr std::size_t kFewNodes = 512;      // looking at all of them is cheap
 constexpr std::size_t kClassesPerTurn = 4'096;
 constexpr std::size_t kActivatedPerTurn = 256;
-constexpr std::size_t kToldPerTurn = 1'024;
+constexpr std::size_t kToldPerTurn = 512;
+constexpr std::uint64_t kLooksPerRejection = Unschedulable::kLooksPerTurn / 2;
 
 }  // namespace
 
@@ -37,10 +38,15 @@ void Unschedulable::refreshSoon() {
 }
 
 /// Where it takes a look at many nodes to find new words, the old ones do until refresh() comes to them.
+/// Where it takes too long to find the first ones they are told then.
 void Unschedulable::reject(sched::EquivalenceClass pod_class) {
   sched::Decider& decider = c_.engine.decider();
   const bool cheap = decider.remembersRejection(pod_class) || c_.engine.ledger().size() <= kFewNodes;
-  if (cheap || !words_.contains(pod_class)) { return reject(pod_class, decider.rejection(pod_class)); }
+  if (cheap || !words_.contains(pod_class)) {
+    sched::RejectionBoard once;
+    auto now = decider.rejection(pod_class, kLooksPerRejection, once);
+    if (now) { return reject(pod_class, *std::move(now)); }
+  }
   tellSoon(pod_class, markUnschedulable(pod_class));
   stale_.insert(pod_class);
   refreshSoon();
@@ -198,7 +204,11 @@ void Unschedulable::refresh(bool numbers_too) {
   if (round_.empty() || numbers_too) { beginRound(numbers_too); }
   const sched::Decider& decider = c_.engine.decider();
   const std::uint64_t until = decider.looks() + kLooksPerTurn;
-  while (!round_.empty() && decider.looks() < until) { readAnew(round_.extract(round_.begin()).value()); }
+  while (!round_.empty() && decider.looks() < until) {
+    const sched::EquivalenceClass next = *round_.begin();
+    if (!readAnew(next)) { break; }
+    round_.erase(next);
+  }
   if (!round_.empty()) {
     refresh_at_ = c_.now.mono + kRefreshTurn;
   } else if (all_stale_ || !stale_.empty()) {
@@ -228,9 +238,18 @@ void Unschedulable::addThoseWithCaches() {
   }
 }
 
-void Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
-  if (!c_.engine.queue().unschedulableClasses().contains(pod_class)) { return; }
-  sched::Rejection now = c_.engine.decider().rejection(pod_class);
+/// False: it is not done, and goes on in the next turn.
+bool Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
+  if (!c_.engine.queue().unschedulableClasses().contains(pod_class)) { return true; }
+  if (half_read_.first != pod_class) { half_read_ = {pod_class, {}}; }
+  auto now = c_.engine.decider().rejection(pod_class, kLooksPerRejection, half_read_.second);
+  if (!now) { return false; }
+  half_read_ = {};
+  readAnew(pod_class, *std::move(now));
+  return true;
+}
+
+void Unschedulable::readAnew(sched::EquivalenceClass pod_class, sched::Rejection now) {
   const auto words = words_.find(pod_class);
   const bool same = words != words_.end() && words->second.kind == now.kind;
   if (!same || round_tells_numbers_) { return reject(pod_class, std::move(now)); }
@@ -284,6 +303,7 @@ void Unschedulable::reset() {
   stale_.clear();
   all_stale_ = false;
   round_.clear();
+  half_read_ = {};
   other_numbers_.clear();
   caches_changed_.clear();
   refresh_at_.reset();

@@ -27,8 +27,8 @@ namespace gs::scheduler {
 
 class Unschedulable : public controller::Part {
  public:
-  /// At nodes (Decider::looks): after so many for unschedulable pods, and again for ready ones, another event
-  /// has its turn.
+  /// At nodes (Decider::looks, which is what they cost): after so many for unschedulable pods, and again for
+  /// ready ones, another event has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
   Unschedulable(Context& context, PendingPods& pending, const NodeCaches& node_caches,
@@ -72,7 +72,8 @@ class Unschedulable : public controller::Part {
   void refreshSoon();
   void beginRound(bool numbers_too);
   void addThoseWithCaches();
-  void readAnew(sched::EquivalenceClass pod_class);
+  bool readAnew(sched::EquivalenceClass pod_class);
+  void readAnew(sched::EquivalenceClass pod_class, sched::Rejection now);
   void lookAtAll();
   void noteChanges();
   void wake(const sched::NodeState& node);
@@ -100,8 +101,9 @@ class Unschedulable : public controller::Part {
   // nothing: it is rejected anew before it is again.
   std::set<sched::EquivalenceClass> stale_;  // to be read in the next round
   bool all_stale_ = false;
-  std::set<sched::EquivalenceClass> round_;          // in this one
-  bool round_tells_numbers_ = false;                 // as well as kinds
+  std::set<sched::EquivalenceClass> round_;                              // in this one
+  bool round_tells_numbers_ = false;                                     // as well as kinds
+  std::pair<sched::EquivalenceClass, sched::RejectionBoard> half_read_;  // the one that is being read
   std::set<sched::EquivalenceClass> other_numbers_;  // they were read: to be told by the sweep
   std::set<std::string> caches_changed_;             // namespaces
   std::optional<Mono> refresh_at_;

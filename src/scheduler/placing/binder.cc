@@ -46,7 +46,11 @@ const Grant* Binder::find(const model::Uid& uid) const {
 }
 
 void Binder::forget(const model::Uid& uid) {
-  grants_.erase(uid);
+  auto grant = grants_.extract(uid);
+  if (!grant.empty()) {
+    grant.mapped().hold.release();
+    c_.engine.expectsNoMore(grant.mapped().node, uid);
+  }
   calls_.drop(uid);
   slots_.close(uid);
 }
@@ -73,6 +77,7 @@ void Binder::grant(const model::Pod& pod, const sched::PodRequest& request, cons
   Grant grant = make(pod, placed.node, std::move(ids), request);
   grant.hold = c_.engine.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                           {pod.key.ns, sched::gpuMilli(request)});
+  c_.engine.expectsCounted(placed.node, pod.uid, c_.now.mono);
   pending_.placing(pod.uid);
   slots_.open(pod.uid, pod.key.ns);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
@@ -110,7 +115,10 @@ void Binder::notAskedForAnyMore(const model::Uid& uid) {
   Grant* grant = find(uid);
   if (grant == nullptr) { return; }
   grant->asked = false;
-  if (grant->stage == Stage::Leasing) { giveUp(*grant, "whoever asked for it gave up"); }
+  if (grant->stage != Stage::Leasing) { return; }
+  grant->in_vain = true;  // its leases were waited for in vain: another node may do
+  slots_.failed(grant->pod.ns);
+  giveUp(*grant, "whoever asked for it gave up");
 }
 
 void Binder::tellCaller(const Grant& grant, bool bound, std::string why) {

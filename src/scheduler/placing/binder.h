@@ -130,6 +130,7 @@ class Binder : public controller::Part {
   void finishRelease(const Grant& grant);
   void scheduledEvent(const Grant& grant);
   void warnOfUntold(const Grant& grant);
+  void warnOfPicked(const Grant& grant);
   void logBound(const Grant& grant, std::optional<Mono> since);
   [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;
   std::vector<int> openLeases(Grant& grant);

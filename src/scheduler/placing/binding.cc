@@ -32,9 +32,9 @@ bool Binder::gaveUpFor(Grant& grant, const model::Pod& pod) {
 
 /// The ids mean other devices by now than those that were decided on.
 bool Binder::isRenumbered(const Grant& grant) const {
-  const model::GpuNodeStatus* status = c_.cache().status(grant.node);
+  const engine::DeviceIndex* devices = c_.cache().devices(grant.node);
   for (std::size_t i = 0; i < grant.ids.size(); ++i) {
-    if (engine::isAnother(status, grant.ids[i], grant.uuids[i])) { return true; }
+    if (engine::isAnother(devices, grant.ids[i], grant.uuids[i])) { return true; }
   }
   return false;
 }
@@ -143,6 +143,7 @@ void Binder::bindApplied(Grant& grant) {
   tellCaller(grant, true);
   scheduledEvent(grant);
   warnOfUntold(grant);
+  warnOfPicked(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
   const auto since = pending_.placed(grant.uid);
   logBound(grant, since);
@@ -194,6 +195,23 @@ void Binder::warnOfUntold(const Grant& grant) {
                               "gpu-scheduler-webhook, or write that entry into the pod",
                               untoldText(*pod), grant.node.text, model::printIds(grant.ids))},
                  c_.now, c_.out);
+}
+
+/// A pod that is told which GPUs it was given, and whose limits have the kubelet pick some besides, where
+/// nobody makes these the same.
+void Binder::warnOfPicked(const Grant& grant) {
+  const model::Pod* pod = c_.cache().pod(grant.uid);
+  const std::int64_t limit = pod == nullptr ? 0 : pod->requests.get(model::kNvidiaGpu);
+  if (limit <= 0 || grant.ids.empty() || !sched::asksById(*pod, c_.engine.doors())) { return; }
+  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
+  if (node == nullptr || node->enforces || node->node.allocatable.get(model::kNvidiaGpu) <= 0) { return; }
+  c_.events.send(
+      {kapi::kPod, grant.pod, grant.uid, pod->revision, true, "DevicePluginPicks", "Binding",
+       fmt::format("the pod was given GPUs {} and is told these, and for its limit nvidia.com/gpu: {} "
+                   "the device plugin of node {} picks GPUs, which may be others: take that limit "
+                   "out of the pod, for what names its GPUs is enough",
+                   model::printIds(grant.ids), limit, grant.node.text)},
+      c_.now, c_.out);
 }
 
 void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {

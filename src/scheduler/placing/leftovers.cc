@@ -29,7 +29,7 @@ std::optional<Leftovers::Whole> Leftovers::wholeSet(const model::Pod& pod) const
     const auto entry = lease.partOf(pod.uid);
     if (!lease.isOurs() || !lease.malformed.empty() || lease.shared() != any.shared() || !entry ||
         entry->reservation != first->reservation || entry->devices != first->devices ||
-        engine::isAnother(c_.cache().status(lease.node), lease.gpu, lease.uuid)) {
+        engine::isAnother(c_.cache().devices(lease.node), lease.gpu, lease.uuid)) {
       return std::nullopt;
     }
   }

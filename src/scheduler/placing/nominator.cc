@@ -5,8 +5,6 @@
 
 #include "base/mutant.h"
 #include "kapi/write.h"
-#include "sched/ledger/quota.h"
-#include "sched/placement/fit.h"
 
 namespace gs::scheduler {
 namespace {
@@ -17,12 +15,14 @@ constexpr Duration kBetweenForgotten = std::chrono::milliseconds{200};
 
 }  // namespace
 
-Nominator::Nominator(Context& context)
+Nominator::Nominator(Context& context, Holds& holds)
     : c_{context},
+      holds_{holds},
       calls_{c_.parts.add(*this), controller::kWakeTerms},
       lines_{Line{}, Line{kBetweenForgotten}} {}
 
 void Nominator::asked(const model::Uid& uid, bool fits) {
+  wokenIsOver(uid);
   asked_[uid] = c_.now.mono;
   const bool changes = fits == waiting_.contains(uid);
   if (fits) {
@@ -54,17 +54,18 @@ void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, co
   if (GS_MUTANT(WakesNobody)) { return; }
   const Why why = waits->second.why;
   if (why == Why::Refused) {
-    if (!hold(pod, request, node, c_.now.mono + controller::WokenPods::kAwaited)) { return; }
+    (void)holds_.begin(pod, request, node);
     woken_.add(pod.uid, pod.key.ns, c_.now.mono);
   }
   waitsNoMore(pod.uid);
   asked_[pod.uid] = c_.now.mono;
-  c_.sendAbout(pod.uid, kapi::wakePod(pod, c_.rng.uuid()), calls_.begin(pod.uid, why));
+  calls_of_.take(pod.key.ns);
+  c_.sendAbout(pod.uid, kapi::wakePod(pod, c_.rng.uuid()), calls_.begin(pod.uid, {why, pod.key.ns}));
 }
 
 /// For those of whom nobody asked nothing is held.
 bool Nominator::hasRoom(Why why, const std::string& ns) const {
-  return calls_.underWay() < controller::WokenPods::kAtOnce && (why == Why::Forgotten || woken_.hasRoom(ns));
+  return calls_of_.free(ns) > 0 && (why == Why::Forgotten || woken_.hasRoom(ns));
 }
 
 bool Nominator::mayWake(const model::Pod& pod, Waits& waits) {
@@ -95,55 +96,36 @@ void Nominator::wokenIsOver(const model::Uid& uid) {
   if (woken_.over(uid)) { lineOf(Why::Refused).roomChanged(); }
 }
 
-bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node,
-                     Mono until) {
-  (void)release(pod.uid);
-  sched::Ledger& ledger = c_.engine.ledger();
-  const sched::NodeState* state = ledger.find(node);
-  if (state == nullptr || !state->exists || ledger.isReserved(node, pod.uid)) { return false; }
-  const auto fit = sched::fitOn(*state, request, pod.uid);
-  if (!fit) { return false; }
-  held_.insert_or_assign(
-      pod.uid,
-      Held{node, ledger.reserve(node, pod.uid, request, fit->ids, {pod.key.ns, sched::gpuMilli(request)}),
-           until});
-  return true;
-}
-
-std::optional<Nominator::Was> Nominator::release(const model::Uid& uid) {
-  wokenIsOver(uid);
-  const auto held = held_.extract(uid);
-  if (held.empty()) { return std::nullopt; }
-  return Was{held.mapped().node, held.mapped().until};
-}
-
 void Nominator::forget(const model::Uid& uid) {
   asked_.erase(uid);
   waitsNoMore(uid);
-  (void)release(uid);
+  wokenIsOver(uid);
+  holds_.forget(uid);
   calls_.forget(uid);
 }
 
 /// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on.
 void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
+  if (!call) { return; }
+  calls_of_.giveBack(call->what.ns);
   for (Line& line : lines_) { line.roomChanged(); }
-  if (!call || call->stale) { return; }
+  if (call->stale) { return; }
   const bool applied = outcome.result == kapi::CallResult::Applied;
   const auto pod = outcome.object.as<model::Pod>();
   if (applied && pod != nullptr && pod->uid == call->key) {
     c_.engine.learn(outcome.object, now.mono);
     return;
   }
-  (void)release(call->key);
-  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{call->what}); }
+  wokenIsOver(call->key);
+  holds_.release(call->key);
+  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{call->what.why}); }
 }
 
 void Nominator::tick(Now now, kapi::Effects& /*out*/) {
+  holds_.tick(now.mono);
   for (auto& uid : calls_.takeDue(now.mono)) { c_.reconciles.add(std::move(uid)); }
   if (!woken_.takeOver(now.mono).empty()) { lineOf(Why::Refused).roomChanged(); }
-  std::erase_if(held_,
-                [&](const auto& held) { return held.second.until <= now.mono && !GS_MUTANT(HoldsForEver); });
   letIn(Why::Refused);
   letIn(Why::Forgotten);
 }
@@ -151,8 +133,7 @@ void Nominator::tick(Now now, kapi::Effects& /*out*/) {
 std::optional<Mono> Nominator::nextDue() const {
   std::optional<Mono> due = calls_.nextDue();
   const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
-  for (const auto& [uid, held] : held_) { sooner(held.until); }
-  for (const auto at : {woken_.nextDue(), lines_[0].nextDue(), lines_[1].nextDue()}) {
+  for (const auto at : {holds_.nextDue(), woken_.nextDue(), lines_[0].nextDue(), lines_[1].nextDue()}) {
     if (at) { sooner(*at); }
   }
   return due;
@@ -162,9 +143,10 @@ void Nominator::reset() {
   asked_.clear();
   waiting_.clear();
   for (Line& line : lines_) { line.reset(); }
-  held_.clear();
+  holds_.reset();
   woken_.reset();
   calls_.reset();
+  calls_of_.reset();
 }
 
 }  // namespace gs::scheduler

@@ -1,16 +1,16 @@
-// GPUs that are held for a while for a pod that a kube-scheduler places, on the node where it is expected to
-// bind it; and the pods for which it found no node. A part of the scheduler's; one thread.
+// Pods for which a kube-scheduler found no node, or of which it has not asked for long: they are woken. A
+// part of the scheduler's; one thread.
 //
 // kube-scheduler looks at a pod again when something changes that it watches. GPUs that are free again are
-// nothing of that. So a pod that found none waits in our queue as pods of our own do. When its turn comes,
-// GPUs are held for it and an annotation of it is written, which wakes its kube-scheduler. That may refuse
-// the node for reasons of its own, so each time the pod waits longer before. What is held is a reservation
-// of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
-// the pod's next request, which may hold anew, or after its time.
-// Of those that were woken few have something at a time, and of one namespace half of what it leaves to
-// others: who asks for GPUs and is refused by kube-scheduler for ever takes no more than that
-// (controller/woken_pods.h). The others stand in line (controller/wake_line.h), and so many a second have
-// their turn. The extender wakes pods by the same (extender/grants/refusals.h), and holds nothing for them.
+// nothing of that. So a pod that found none waits in our queue as pods of our own do. When its turn comes, an
+// annotation of it is written, which wakes its kube-scheduler, and GPUs are held for it for a moment, as
+// holds.h says: by courtesy, so that nobody waits because of them. kube-scheduler may refuse the node for
+// reasons of its own, so each time the pod waits longer before.
+// Few are woken at a time (controller/woken_pods.h): of those that found nothing, until their kube-scheduler
+// asks or kAwaited is over, a namespace has half of what it leaves to others; so it has of the writes that
+// are under way. Who is refused by kube-scheduler for ever, or cannot be written, takes no more than that.
+// The others stand in line (controller/wake_line.h), and so many a second have their turn. The extender wakes
+// pods by the same (extender/grants/refusals.h).
 #pragma once
 
 #include <array>
@@ -19,17 +19,18 @@
 #include <optional>
 #include <string>
 
+#include "controller/fair_share.h"
 #include "controller/keyed_calls.h"
 #include "controller/wake_line.h"
 #include "controller/woken_pods.h"
-#include "sched/ledger/ledger.h"
 #include "scheduler/core/context.h"
+#include "scheduler/placing/holds.h"
 
 namespace gs::scheduler {
 
 class Nominator : public controller::Part {
  public:
-  explicit Nominator(Context& context);
+  Nominator(Context& context, Holds& holds);
 
   /// Its kube-scheduler asked about it, and found a node or none: then it does not look again by itself.
   void asked(const model::Uid& uid, bool fits);
@@ -41,17 +42,9 @@ class Nominator : public controller::Part {
     const auto waits = waiting_.find(uid);
     return waits != waiting_.end() && !waits->second.in_line && calls_.due(uid, c_.now.mono);
   }
-  /// It fits there: see above.
+  /// It fits there: it is woken, or stands in line.
   void wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node);
 
-  /// Until then. False: it does not fit there.
-  bool hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node, Mono until);
-  struct Was {
-    model::NodeName node;
-    Mono until{};
-  };
-  /// What is held for it is free again; it is told what that was.
-  std::optional<Was> release(const model::Uid& uid);
   /// It is gone, or bound.
   void forget(const model::Uid& uid);
 
@@ -60,7 +53,7 @@ class Nominator : public controller::Part {
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
   [[nodiscard]] std::size_t size() const {
-    return asked_.size() + held_.size() + calls_.size() + lines_[0].size() + lines_[1].size();
+    return asked_.size() + calls_.size() + lines_[0].size() + lines_[1].size();
   }
 
  private:
@@ -71,6 +64,10 @@ class Nominator : public controller::Part {
     Mono turn_until{};         // it stood there
     std::uint64_t ticket = 0;  // its place
   };
+  struct Wake {
+    Why why{};
+    std::string ns;
+  };
   using Line = controller::WakeLine<>;
   [[nodiscard]] Line& lineOf(Why why) { return lines_.at(static_cast<std::size_t>(why)); }
   [[nodiscard]] bool hasRoom(Why why, const std::string& ns) const;
@@ -78,20 +75,17 @@ class Nominator : public controller::Part {
   [[nodiscard]] bool mayWake(const model::Pod& pod, Waits& waits);
   void letIn(Why why);
   void waitsNoMore(const model::Uid& uid);
-  /// What was held for it since it was woken is over.
+  /// Its kube-scheduler asked, or will not.
   void wokenIsOver(const model::Uid& uid);
-  struct Held {
-    model::NodeName node;
-    sched::Reservation hold;
-    Mono until{};
-  };
+
   Context& c_;
-  controller::KeyedCalls<model::Uid, Why> calls_;
-  std::map<model::Uid, Mono> asked_;  // when last, or first seen
+  Holds& holds_;
+  controller::KeyedCalls<model::Uid, Wake> calls_;
+  controller::FairShare calls_of_{controller::WokenPods::kAtOnce};  // by namespace
+  std::map<model::Uid, Mono> asked_;                                // when last, or first seen
   std::map<model::Uid, Waits> waiting_;
-  std::array<Line, 2> lines_;  // by Why
-  std::map<model::Uid, Held> held_;
-  controller::WokenPods woken_;  // those whose GPUs are held since they were woken
+  std::array<Line, 2> lines_;    // by Why
+  controller::WokenPods woken_;  // of those that found nothing
 };
 
 }  // namespace gs::scheduler

@@ -1,5 +1,6 @@
 #include "scheduler/placing/placer.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -47,7 +48,7 @@ void Placer::placeSome(int& left) {
   for (; left > 0 && b_.slots.any() && decider.looks() < until; --left) {
     const auto item = c_.engine.queue().pop();
     if (!item) { return; }
-    if (!heldBack(*item)) { decide(*item); }
+    if (!heldBack(*item)) { decide(*item, until); }
   }
 }
 
@@ -73,7 +74,7 @@ void Placer::bringBack() {
   }
 }
 
-void Placer::decide(const sched::Queue::Item& item) {
+void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   const model::Pod* pod = c_.cache().pod(item.uid);
   b_.pending.leave(item.uid);
   if (pod == nullptr || pod->bound() || pod->deleting || b_.binder.has(item.uid) ||
@@ -84,7 +85,10 @@ void Placer::decide(const sched::Queue::Item& item) {
     return;
   }  // it asks for something else now: it will be queued again
   followQuotas();
-  if (const auto placed = c_.engine.decider().decide(item.pod_class)) { return place(*pod, item, *placed); }
+  sched::Decider& decider = c_.engine.decider();
+  const std::uint64_t left = until - std::min(until, decider.looks());
+  if (!decider.prepare(item.pod_class, left)) { return b_.pending.putBack(item); }  // it goes on there
+  if (const auto placed = decider.decide(item.pod_class)) { return place(*pod, item, *placed); }
   b_.pending.putBack(item);
   if (c_.places(*pod)) {
     c_.count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", c_.config.scheduler_name}});

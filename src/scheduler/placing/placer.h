@@ -47,7 +47,8 @@ class Placer {
  private:
   [[nodiscard]] bool heldBack(const sched::Queue::Item& item);
   void bringBack();
-  void decide(const sched::Queue::Item& item);
+  /// Where that takes more looks than are left `until` then, it is put back into the queue.
+  void decide(const sched::Queue::Item& item, std::uint64_t until);
   void place(const model::Pod& pod, const sched::Queue::Item& item, const sched::Placed& placed);
 
   Context& c_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "engine/engine.h"
 #include "sched/doors/exact.h"
@@ -14,22 +13,20 @@ namespace {
 
 constexpr const char* kUnused = "no pod that waits or runs names this claim";
 
-struct Running {
-  const model::Pod* pod;
-  std::vector<int> ids;
-};
+using Running = const engine::Cache::ClaimPod*;
 
 /// Those that come first, of any number.
 std::vector<kapi::ClaimAllocation> firstOf(std::vector<Running> running) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(running.size(), kapi::kMaxAllocations));
   const auto listed = running.begin() + count;
-  std::partial_sort(running.begin(), listed, running.end(), [](const Running& a, const Running& b) {
-    return std::tie(a.pod->bound_at, a.pod->uid) < std::tie(b.pod->bound_at, b.pod->uid);
+  std::partial_sort(running.begin(), listed, running.end(), [](Running a, Running b) {
+    if (a->bound_at != b->bound_at) { return a->bound_at < b->bound_at; }
+    return a->pod->uid < b->pod->uid;
   });
   std::vector<kapi::ClaimAllocation> out;
   for (auto it = running.begin(); it != listed; ++it) {
-    const model::Pod& pod = *it->pod;
-    out.push_back({pod.key.name, pod.uid, pod.node, std::move(it->ids), pod.bound_at});
+    const model::Pod& pod = *(*it)->pod;
+    out.push_back({pod.key.name, pod.uid, pod.node, *sched::allocatedIds(pod), pod.bound_at});
   }
   return out;
 }
@@ -51,15 +48,14 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
   bool used = false;
   bool reserved = false;
   for (const auto& [uid, known] : cache_.podsOfClaim(claim.key)) {
-    const model::Pod& pod = *known;
-    if (pod.finished()) { continue; }
+    if (known.over) { continue; }
     used = true;
-    if (!pod.bound()) {
+    if (!known.bound) {
       ++waiting_pods;
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
       if (!reserved) { reserved = view_.reserved(uid); }
-    } else if (auto ids = sched::allocatedIds(pod)) {
-      running.push_back({&pod, *std::move(ids)});
+    } else if (known.gpus) {
+      running.push_back(&known);
     }
   }
   s.total = running.size();

@@ -70,7 +70,7 @@ sched::ClaimUsers ClaimWarnings::usersOf(const model::ObjectKey& key, std::int64
   sched::ClaimUsers users{key, count};
   const auto& pods = c_.cache().podsOfClaim(key);
   looks_ += pods.size();
-  for (const auto& [uid, pod] : pods) { users.add(*pod); }
+  for (const auto& [uid, known] : pods) { users.add(*known.pod); }
   return users;
 }
 

@@ -12,12 +12,13 @@ namespace gs::scheduler {
 void DeviceHealth::see(const model::Pod& pod, const std::vector<int>& held) {
   const model::GpuNodeStatus* status = c_.cache().status(pod.node);
   if (status == nullptr) { return; }
-  for (const auto& device : status->devices) {
-    if (!std::binary_search(held.begin(), held.end(), device.id)) { continue; }
-    if (device.health == model::Health::Unhealthy) {
-      fails(pod, device);
-    } else if (device.health == model::Health::Healthy) {
-      isWell(pod, device.id);
+  for (const int id : held) {
+    const model::Device* device = c_.cache().devices(pod.node)->device(id);
+    if (device == nullptr) { continue; }
+    if (device->health == model::Health::Unhealthy) {
+      fails(pod, *device);
+    } else if (device->health == model::Health::Healthy) {
+      isWell(pod, device->id);
     }
   }
 }

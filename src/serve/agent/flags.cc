@@ -44,6 +44,9 @@ void addAgent(process::Command command, AgentFlags& f) {
       .choice("--enforce", {"off", "env", "devices"}, f.enforce,
               "What it makes of the GPUs that a pod was given: nothing, or its containers are told (by the "
               "webhook); devices is not there yet")
+      .choice("--visible-devices", {"ids", "uuid"}, f.visible_devices,
+              "How containers are told their GPUs, as gpu-scheduler has it: by ids, GPUs whose id may mean "
+              "another one are given to nobody")
       .duration("--publish-interval", f.publish, "How often it is written though nothing changed")
       .duration("--publish-interval-draining", f.publish_draining,
                 "The same while the GPUs of a pod that ended wait to be free");
@@ -95,7 +98,8 @@ agent::Agent::Config AgentFlags::config(const Environment& environment) const {
           .enforcement = enforce == "env" ? model::Enforcement::Env : model::Enforcement::Off,
           .calm = publish,
           .draining = publish_draining,
-          .boot_id = simulate.empty() ? bootId() : ""};
+          .boot_id = simulate.empty() ? bootId() : "",
+          .told_uuids = visible_devices == "uuid"};
 }
 
 std::unique_ptr<noderim::GpuSource> AgentFlags::source(const Environment& environment) const {

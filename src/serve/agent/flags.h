@@ -23,6 +23,7 @@ struct AgentFlags {
   std::string simulate;           // a node file; "": by NVML
   std::string container_runtime;  // as it was written
   std::string enforce = "off";
+  std::string visible_devices = "ids";
   Duration poll = std::chrono::seconds{5};
   Duration limit = std::chrono::seconds{30};
   Duration publish = std::chrono::seconds{60};

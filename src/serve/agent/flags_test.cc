@@ -64,6 +64,9 @@ TEST(AgentFlags, SayWhatTheMachineGoesBy) {
   AgentFlags flags;
   flags.node_name = "n";
   EXPECT_EQ(flags.config(having({})).enforcement, model::Enforcement::Off);
+  EXPECT_FALSE(flags.config(having({})).told_uuids);
+  flags.visible_devices = "uuid";
+  EXPECT_TRUE(flags.config(having({})).told_uuids);
   flags.enforce = "env";
   flags.publish = std::chrono::seconds{7};
   flags.publish_draining = std::chrono::seconds{3};

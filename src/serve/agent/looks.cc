@@ -1,7 +1,9 @@
 #include "serve/agent/looks.h"
 
+#include <memory>
 #include <utility>
 
+#include "agent/known_gpus.h"
 #include "agent/status.h"
 
 namespace gs::serve {
@@ -38,11 +40,13 @@ void Looks::containersSeen(const agent::ContainersLook& look) {
 }
 
 Result<std::string> printedLook(noderim::GpuSource& source, const agent::Agent::Config& config) {
-  const agent::Look look = source.look();
-  if (!look) { return fail(Code::Unavailable, look.error().text); }
+  const auto look = std::make_shared<const agent::Look>(source.look());
+  if (!*look) { return fail(Code::Unavailable, look->error().text); }
+  agent::KnownGpus gpus{config.told_uuids};
+  gpus.looked(look);
   agent::NodeView view;
-  view.devices = agent::devicesOf(*look);
-  view.driver_version = look->driver_version;
+  view.devices = gpus.shown();
+  view.driver_version = gpus.driverVersion();
   view.enforcement = config.enforcement;
   return json::printPretty(agent::statusBody(config.node, view, ""), 2);
 }

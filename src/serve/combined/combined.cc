@@ -22,6 +22,15 @@ bool isOffered(const scheduler::Scheduler& scheduler, const model::Pod& pod) {
   return scheduler.asksUs(pod) && sched::asksAtOwnDoor(pod, scheduler.engine().doors());
 }
 
+/// nullopt: there is none of that name.
+std::vector<std::optional<extender::NodeTable::Index>> knownOf(const extender::Candidates& candidates) {
+  std::vector<std::optional<extender::NodeTable::Index>> out(candidates.nodes.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (candidates.nodes[i] != extender::NodeTable::kUnknown) { out[i] = candidates.nodes[i]; }
+  }
+  return out;
+}
+
 extender::Config besideScheduler(extender::Config config, const scheduler::Scheduler& scheduler) {
   config.own_scheduler = scheduler.name();
   config.is_bound_by_others = [&scheduler](const model::Pod& pod) {
@@ -129,14 +138,10 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
       a.scores = pods.prioritize(*request.pod, nodes);
       answer(Kind::Offered);
       return decide(now, out);
-    case extender::Verb::Preempt: {
-      std::vector<scheduler::Preemption> preemptions;
-      for (std::size_t i = 0; i < nodes.size(); ++i) {
-        preemptions.push_back({nodes[i], request.victims[i].uids});
-      }
-      a.kept = pods.preempt(*request.pod, preemptions);
-      return answer(Kind::Kept);
-    }
+    case extender::Verb::Preempt:
+      scheduler_.extenderPreemption(now).ask(
+          {request_id, request.pod, knownOf(request.candidates), request.victims, until});
+      return decide(now, out);
     case extender::Verb::Bind:
       pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
       return decide(now, out);
@@ -156,6 +161,7 @@ std::vector<std::pair<extender::RequestId, extender::Answer>> Combined::takeAnsw
     a.offers = std::move(offered.offers);
     out.emplace_back(offered.id, std::move(a));
   }
+  takePreemptions(out);
   for (auto& bound : scheduler_.takeBindAnswers()) {
     using Kind = scheduler::BindAnswer::Kind;
     extender::Answer a;
@@ -166,6 +172,20 @@ std::vector<std::pair<extender::RequestId, extender::Answer>> Combined::takeAnsw
     out.emplace_back(bound.id, std::move(a));
   }
   return out;
+}
+
+void Combined::takePreemptions(std::vector<std::pair<extender::RequestId, extender::Answer>>& out) {
+  using Kind = extender::Answer::Kind;
+  scheduler::ExtenderPreemption& preemption = scheduler_.extenderPreemption();
+  for (auto& found : preemption.takeAnswers()) {
+    out.emplace_back(found.id, extender::answerOf(std::move(found), table()));
+  }
+  for (const std::uint64_t id : preemption.takeDropped()) {
+    extender::Answer a;
+    a.kind = Kind::Unavailable;
+    a.text = "this replica does not lead any more; ask again";
+    out.emplace_back(id, std::move(a));
+  }
 }
 
 void Combined::stopTaking() {

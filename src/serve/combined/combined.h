@@ -44,6 +44,7 @@ class Combined {
   [[nodiscard]] bool isOffered(const extender::Request& request) const;
   void askScheduler(extender::RequestId request_id, const extender::Request& request, Now now,
                     kapi::Effects& out);
+  void takePreemptions(std::vector<std::pair<extender::RequestId, extender::Answer>>& out);
   void follow(Now now);
   void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);

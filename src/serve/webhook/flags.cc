@@ -18,7 +18,8 @@ void addWebhook(process::Command command, WebhookFlags& f) {
       .text("--scheduler-names", "NAMES", f.schedulers,
             "schedulerNames, parted by commas, of pods whose containers are told their GPUs")
       .text("--device-order", "ORDER", f.device_order,
-            "CUDA_DEVICE_ORDER of containers that do not set it: ids are in PCI order; empty: none is set")
+            "CUDA_DEVICE_ORDER of containers that are told their GPUs: ids are in PCI order; empty: as they "
+            "set it")
       .flag("--inject-limits", f.inject_limits,
             "Add nvidia.com/gpu to the limits of pods whose GpuClaim is Exclusive, and there when they are "
             "created");

@@ -11,10 +11,11 @@ extender_flags() { sed -n "s|0.0.0.0:3456|$1|; s/^ *- \(--extender-.*\)/\1/p" "$
 # start_kube_scheduler [SED-SCRIPT]: with its configuration changed by that.
 start_kube_scheduler() {
   local dir=$CASE_DIR/cluster config=$CASE_DIR/cluster/kube-scheduler.yaml
+  kubectl create namespace gpu-kube --dry-run=client -o yaml | kubectl apply -f - >/dev/null # of an account there
   kubectl apply -f "$KUBE/rbac.yaml" >/dev/null
   {
     embedded "$KUBE/kube-scheduler-config.yaml" config.yaml |
-      sed "s|gpu-scheduler-extender.default.svc:3456|$EXTENDER|; ${1:-}"
+      sed "s|gpu-scheduler-extender.gpu-kube.svc:3456|$EXTENDER|; ${1:-}"
     echo "clientConnection: {kubeconfig: $dir/kube-scheduler.kubeconfig}"
   } >"$config"
   provider_kubeconfig kube-system gpu-kube-scheduler >"$dir/kube-scheduler.kubeconfig"

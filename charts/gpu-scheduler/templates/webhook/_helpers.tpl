@@ -1,11 +1,13 @@
-{{/* What webhook.caBundle means for what is left empty. */}}
-{{- define "gpu-scheduler.webhook.placement" -}}
-{{- .Values.webhook.placement | default (ternary "Sidecar" "Deployment" (not (empty .Values.webhook.caBundle))) }}
-{{- end }}
 {{- define "gpu-scheduler.webhook.isSidecar" -}}
-{{- if and .Values.webhook.enabled (eq (include "gpu-scheduler.webhook.placement" .) "Sidecar") }}true{{ end }}
+{{- if and .Values.webhook.enabled (eq .Values.webhook.placement "Sidecar") }}true{{ end }}
 {{- end }}
 
+{{/* Of its health and metrics; beside the scheduler that one has the other port. */}}
+{{- define "gpu-scheduler.webhook.healthPort" -}}
+{{- .Values.webhook.healthPort | default (ternary 8081 8080 (eq .Values.webhook.placement "Sidecar")) }}
+{{- end }}
+
+{{/* What webhook.caBundle means for a mode that is left empty. */}}
 {{- define "gpu-scheduler.webhook.certsMode" -}}
 {{- $mode := .Values.webhook.certs.mode | default (ternary "secret" "auto" (not (empty .Values.webhook.caBundle))) }}
 {{- if and (eq $mode "secret") (empty .Values.webhook.caBundle) }}
@@ -18,11 +20,17 @@
 {{- end }}
 
 {{- define "gpu-scheduler.webhook.secret" -}}
-{{- .Values.webhook.certs.secretName | default (printf "%s-webhook-%s" (include "gpu-scheduler.fullname" .) (ternary "tls" "cert" (eq (include "gpu-scheduler.webhook.certsMode" .) "secret"))) }}
+{{- .Values.webhook.certs.secretName | default (printf "%s-webhook-cert" (include "gpu-scheduler.fullname" .)) }}
+{{- end }}
+
+{{/* "true" where the certificate is yours and its Secret has no name here: then either name serves, as the two guides' scripts
+make them: <name>-webhook-cert and <name>-webhook-tls. */}}
+{{- define "gpu-scheduler.webhook.eitherSecret" -}}
+{{- if and (eq (include "gpu-scheduler.webhook.certsMode" .) "secret") (empty .Values.webhook.certs.secretName) }}true{{ end }}
 {{- end }}
 
 {{- define "gpu-scheduler.webhook.serviceAccount" -}}
-{{- if eq (include "gpu-scheduler.webhook.placement" .) "Sidecar" }}{{ include "gpu-scheduler.serviceAccount" . }}
+{{- if eq .Values.webhook.placement "Sidecar" }}{{ include "gpu-scheduler.serviceAccount" . }}
 {{- else }}{{ include "gpu-scheduler.fullname" . }}-webhook{{ end }}
 {{- end }}
 
@@ -39,7 +47,8 @@
   args:
   - --scheduler-names={{ include "gpu-scheduler.schedulerNames" . }}
   - --device-order={{ .Values.webhook.deviceOrder }}
-  - --metrics-address=0.0.0.0:{{ ternary 8081 8080 (eq $isSidecar "true") }}
+  - --addr=0.0.0.0:{{ .Values.webhook.port }}
+  - --metrics-address=0.0.0.0:{{ include "gpu-scheduler.webhook.healthPort" . }}
   - --log-level={{ .Values.webhook.logLevel }}
   {{- if .Values.webhook.injectLimits }}
   - --inject-limits
@@ -57,25 +66,38 @@
   - {{ . | quote }}
   {{- end }}
   ports:
-  - {name: https, containerPort: 8443}
-  - {name: {{ ternary "webhook-health" "health" (eq $isSidecar "true") }}, containerPort: {{ ternary 8081 8080 (eq $isSidecar "true") }}}
+  - {name: https, containerPort: {{ .Values.webhook.port }}}
+  - {name: {{ ternary "webhook-health" "health" (eq $isSidecar "true") }}, containerPort: {{ include "gpu-scheduler.webhook.healthPort" . }}}
   {{- include "gpu-scheduler.probes" (dict "live" "/healthz" "ready" "/readyz" "port" (ternary "webhook-health" "health" (eq $isSidecar "true"))) | nindent 2 }}
   resources: {{- toYaml .Values.webhook.resources | nindent 4 }}
   securityContext: {{- toYaml .Values.securityContext | nindent 4 }}
+  {{- $mounts := .Values.webhook.extraVolumeMounts }}
   {{- if ne $mode "auto" }}
-  volumeMounts:
-  - {name: certs, mountPath: /certs, readOnly: true}
+  {{- $mounts = prepend $mounts (dict "name" "certs" "mountPath" "/certs" "readOnly" true) }}
+  {{- end }}
+  {{- with $mounts }}
+  volumeMounts: {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
 
-{{/* A list; empty where the webhook keeps its certificate itself. */}}
+{{/* A list; of certificates none where the webhook keeps its own itself. */}}
 {{- define "gpu-scheduler.webhook.volumes" -}}
-{{- if ne (include "gpu-scheduler.webhook.certsMode" .) "auto" }}
+{{- $name := include "gpu-scheduler.fullname" . }}
+{{- if include "gpu-scheduler.webhook.eitherSecret" . }}
+- name: certs
+  projected: # of both the second; without either the webhook waits for its certificate, and says so
+    sources:
+    - secret: {name: {{ $name }}-webhook-cert, optional: true}
+    - secret: {name: {{ $name }}-webhook-tls, optional: true}
+{{- else if ne (include "gpu-scheduler.webhook.certsMode" .) "auto" }}
 - name: certs
   secret:
     secretName: {{ include "gpu-scheduler.webhook.secret" . }}
     {{- if include "gpu-scheduler.webhook.isSidecar" . }}
     optional: true # without it the webhook waits for its certificate, and the scheduler beside it runs
     {{- end }}
+{{- end }}
+{{- with .Values.webhook.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}

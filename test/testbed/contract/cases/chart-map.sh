@@ -67,11 +67,12 @@ expect "GPU leases" "gpu-node-a-0 gpu-node-a-1 gpu-node-b-2 " "$(gpu_leases -n $
 kubectl delete statefulset my-app --cascade=foreground >/dev/null
 eventually "GPU leases" "" gpu_leases -n $NAMESPACE
 
-step "Full Deployment: the webhook beside it, with the certificate that the script made"
+step "Full Deployment, in one pod as the guide has it: the webhook beside it, with the certificate that the script made"
+FULL=(--set webhook.enabled=true --set webhook.placement=Sidecar)
 (cd "$CASE_DIR" && "$REPO/gpu-scheduler/generate-webhook-certs.sh" >"$CASE_DIR/script.log" 2>&1)
 expect_like "what the script says" 'Certificates generated successfully!' "$(<"$CASE_DIR/script.log")"
 kubectl apply -f "$CASE_DIR/certs/webhook-tls-secret.yaml" >/dev/null 2>>"$CASE_DIR/kubectl.log" # it warns that Helm made the namespace
-upgrade --set webhook.enabled=true --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")"
+upgrade "${FULL[@]}" --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")"
 expect "containers of a pod" "scheduler webhook" "$(in_system get deployment gpu-scheduler -o jsonpath='{.spec.template.spec.containers[*].name}')"
 expect_words "kubectl get mutatingwebhookconfiguration" "NAME WEBHOOKS AGE
 gpu-scheduler-webhook 1 AGE" "$(kubectl get mutatingwebhookconfiguration gpu-scheduler-webhook)"
@@ -145,7 +146,7 @@ in_system apply -f "$CASE_DIR/certs/webhook-tls-secret.yaml" >/dev/null 2>>"$CAS
 eventually_rolled_out
 
 step "Upgrade, Uninstall, and the Secret is removed"
-upgrade --set webhook.enabled=true --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")" --set resources.limits.cpu=1000m
+upgrade "${FULL[@]}" --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")" --set resources.limits.cpu=1000m
 expect_output "requests answered 401 or 403" "" forbidden_requests
 SCHEDULER_ACCOUNT=nobody # from now on: its rights go with the release, before it does
 helm uninstall gpu-scheduler -n $NAMESPACE >/dev/null

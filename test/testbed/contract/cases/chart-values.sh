@@ -80,6 +80,22 @@ done
 expect_like "nobody who injects" 'scheduler.requireInjection=true with webhook.enabled=false' "$(refused webhook.enabled=false,scheduler.requireInjection=true)"
 expect_like "an issuer without a name" 'webhook.certs.issuerRef has no name' "$(refused webhook.certs.mode=cert-manager,webhook.certs.issuerRef.kind=ClusterIssuer)"
 expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook.certs.mode=cert-manager' "$(refused webhook.certs.issuerRef.name=mine)"
+expect_like "a sidecar in the host's network" 'webhook.hostNetwork=true with webhook.placement=Sidecar' "$(refused webhook.hostNetwork=true,webhook.placement=Sidecar)"
+expect_like "a sidecar elsewhere" 'webhook.nodeSelector with webhook.placement=Sidecar' "$(refused webhook.nodeSelector.a=b,webhook.placement=Sidecar)"
+expect_like "one port twice" 'webhook.port and webhook.healthPort are both 8080' "$(refused webhook.port=8080)"
+expect_like "an order of which ids are not" 'webhook.deviceOrder=FASTEST_FIRST with scheduler.visibleDevices=ids' "$(refused webhook.deviceOrder=FASTEST_FIRST)"
+expect_like "a port of the scheduler's" 'webhook.port or webhook.healthPort is 8080 with webhook.placement=Sidecar' "$(refused webhook.healthPort=8080,webhook.placement=Sidecar)"
+expect_like "a label of the chart's" "invalid propertyName 'app'" "$(refused podLabels.app=mine)"
+expect_like "a digest that is none" '/image/digest' "$(refused image.digest=sha256:1)"
+
+step "values of the ancestors' charts: taken where they mean something, else refused with what to write (docs/migration.md)"
+expect_like "namespace=other" 'namespace=other is read by nobody.* helm install -n other' "$(refused namespace=other)"
+expect_like "two names of the account" 'serviceAccountName=a is the old name of serviceAccount.name, which is b' "$(refused serviceAccountName=a,serviceAccount.name=b)"
+expect_like "crds.install=false" 'helm install --skip-crds' "$(refused crds.install=false)"
+expect_like "gpuScheduling.enabled=false" 'gpuScheduling.enabled=false is read by nobody' "$(of_check refused gpuScheduling.enabled=false)"
+expect_like "podDisruptionBudget.enabled=true" 'podDisruptionBudget.enabled=true is read by nobody' "$(of_check refused podDisruptionBudget.enabled=true)"
+expect_like "commonLabels" 'labels of pods are podLabels' "$(of_check refused commonLabels.a=b)"
+expect_like "commonAnnotations" 'annotations of pods are podAnnotations' "$(of_check refused commonAnnotations.a=b)"
 expect_like "replicaCont=1" "additional properties 'replicaCont' not allowed" "$(of_check refused replicaCont=1)"
 expect_like "its toleration's misspelt key" "additional properties 'efect' not allowed" "$(of_check refused 'tolerations[0].efect=NoSchedule')"
 expect_like "its securityContext" "additional properties 'runAsUsr' not allowed" "$(of_check refused securityContext.runAsUsr=1)"
@@ -96,9 +112,18 @@ step "what the guides' values mean"
 # value PATH-OF-JQ VALUES...: of all objects.
 value() { render "${@:2}" | kubectl create --dry-run=client --validate=false -o json -f - | jq -rs "[.[] | $1] | join(\" \")"; }
 CA=YQ==
-expect "containers of the scheduler's pod with a CA" "scheduler webhook" \
-  "$(value 'select(.kind == "Deployment").spec.template.spec.containers[].name' --set "webhook.caBundle=$CA")"
-expect "its Secret" gpu-scheduler-webhook-tls "$(value 'select(.kind == "Deployment").spec.template.spec.volumes[]?.secret.secretName' --set "webhook.caBundle=$CA")"
+# A CA says whom to trust, and where the certificate is; where the webhook runs is said by webhook.placement alone.
+pods_of() { value 'select(.kind == "Deployment") | "\(.metadata.name)=\([.spec.template.spec.containers[].name] | join(","))"' "$@"; }
+secrets_of() { value 'select(.kind == "Deployment").spec.template.spec.volumes[]? | .secret.secretName // (.projected.sources[]?.secret.name) // empty' "$@"; }
+for ca in "" "$CA"; do
+  expect "pods with CA '$ca'" "gpu-scheduler=scheduler gpu-scheduler-webhook=webhook" "$(pods_of --set "webhook.caBundle=$ca")"
+  expect "a sidecar with CA '$ca'" "gpu-scheduler=scheduler,webhook" "$(pods_of --set "webhook.caBundle=$ca,webhook.placement=Sidecar")"
+done
+for placement in Deployment Sidecar; do
+  expect "Secrets that serve a $placement" "gpu-scheduler-webhook-cert gpu-scheduler-webhook-tls" "$(secrets_of --set "webhook.caBundle=$CA,webhook.placement=$placement")"
+  expect "the one that is named" my-tls "$(secrets_of --set "webhook.caBundle=$CA,webhook.placement=$placement,webhook.certs.secretName=my-tls")"
+done
+expect_output "Secrets that are mounted by default" "" secrets_of
 expect "who is trusted" "$CA $CA" "$(value '.webhooks[]?.clientConfig.caBundle // empty' --set "webhook.caBundle=$CA")"
 expect "failure policies" "Fail Ignore" "$(value '.webhooks[]?.failurePolicy' --set webhook.failurePolicy=Fail)"
 expect_output "rights to Secrets with a certificate of one's own" "" value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]' --set "webhook.caBundle=$CA"
@@ -119,9 +144,27 @@ images() { quietly helm template gpu-scheduler "$CHART" --set scheduler.mode=bot
 expect "kube-scheduler of a GKE cluster" registry.k8s.io/kube-scheduler:v1.33.5 "$(images --kube-version v1.33.5-gke.1080000)"
 expect "of a k3s cluster" registry.k8s.io/kube-scheduler:v1.34.1 "$(images --kube-version v1.34.1+k3s1)"
 expect "one that is named" registry.k8s.io/kube-scheduler:v1.33.1 "$(images --set kubeScheduler.image.tag=v1.33.1)"
+OLD="$CHART/ci/ancestor-claims-values.yaml"
+expect "accounts by serviceAccountName" "gpu-scheduler" "$(value 'select(.kind == "Deployment" and .metadata.name == "gpu-scheduler").spec.template.spec.serviceAccountName' -f "$OLD")"
+expect "namespaces by excludeNamespaces" '["kube-system","kube-public","kube-node-lease","team-a","default"]' \
+  "$(value 'select(.kind == "MutatingWebhookConfiguration").webhooks[].namespaceSelector.matchExpressions[0].values | tojson' -f "$OLD")"
+OLD="$CHART/ci/ancestor-map-values.yaml"
+scheduler_of() { value "select(.kind == \"Deployment\" and .metadata.name == \"gpu-scheduler\").spec.template.spec | $1" "${@:2}"; }
+expect "env, volumes, volumeMounts" "TZ notes /notes" \
+  "$(scheduler_of '"\(.containers[0].env[-1].name) \(.volumes[-1].name) \(.containers[0].volumeMounts[-1].mountPath)"' -f "$OLD")"
+expect "probes" "/health:8080:30:5 /ready:8080:10:5" "$(scheduler_of '.containers[0] | .livenessProbe, .readinessProbe
+  | "\(.httpGet.path):\(.httpGet.port):\(.periodSeconds):\(.timeoutSeconds)"' -f "$OLD")"
+expect "the check chart's interval and env" "20 UTC" "$(of_check value 'select(.kind == "StatefulSet").spec.template.spec.containers[0].env[]
+  | select(.name == "LOG_INTERVAL" or .name == "TZ").value' -f "$CHART-check/ci/ancestor-values.yaml")"
+expect "in the node's network" "true ClusterFirstWithHostNet 18443,18080 0" "$(value 'select(.kind == "Deployment" and .metadata.name == "gpu-scheduler-webhook").spec
+  | "\(.template.spec.hostNetwork) \(.template.spec.dnsPolicy) \([.template.spec.containers[0].ports[].containerPort | tostring] | join(",")) \(.strategy.rollingUpdate.maxSurge)"' \
+  -f "$CHART/ci/host-network-values.yaml")"
+DIGEST=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+expect "images with a digest" "gpu-scheduler:0.1.0@$DIGEST registry.example.com/webhook:0.1.0" \
+  "$(value 'select(.kind == "Deployment").spec.template.spec.containers[].image' -f "$CHART/ci/extras-values.yaml")"
 expect "PodMonitors" "agent=gpu-scheduler-agent:health webhook=gpu-scheduler:webhook-health" "$(value 'select(.kind == "PodMonitor")
   | "\(.metadata.name | split("-") | last)=\(.spec.selector.matchLabels["app.kubernetes.io/name"]):\(.spec.podMetricsEndpoints[].port)"' \
-  --set "webhook.caBundle=$CA,metrics.serviceMonitor.enabled=true")"
+  --set "webhook.placement=Sidecar,metrics.serviceMonitor.enabled=true")"
 # What changes a program's file starts it anew.
 checksum() { value 'select(.kind == "Deployment").spec.template.metadata.annotations // {} | to_entries[] | select(.key | startswith("checksum/")) | .value' "$@"; }
 MODE=scheduler.mode=both,quota.enabled=true
@@ -164,9 +207,11 @@ rules_of() {
 render -s templates/scheduler/rbac.yaml >"$CASE_DIR/scheduler.yaml"
 render -s templates/webhook/rbac.yaml --set webhook.injectLimits=true >"$CASE_DIR/webhook.yaml"
 render -s templates/agent/rbac.yaml >"$CASE_DIR/agent.yaml"
+render -s templates/users.yaml >"$CASE_DIR/users.yaml"
 expect "of the scheduler" "$(rules_of "$REPO/deploy/rbac/scheduler.yaml")" "$(rules_of "$CASE_DIR/scheduler.yaml")"
 expect "of the webhook" "$(rules_of "$REPO/deploy/webhook/rbac.yaml")" "$(rules_of "$CASE_DIR/webhook.yaml")"
 expect "of the agent" "$(rules_of "$REPO/deploy/agent/rbac.yaml")" "$(rules_of "$CASE_DIR/agent.yaml")"
+expect "of users" "$(rules_of "$REPO/deploy/rbac/users.yaml")" "$(rules_of "$CASE_DIR/users.yaml")"
 
 step "the CRDs are brought to this version: claims stay, and what others wrote on them"
 kubectl annotate crd gpuclaims.gpu.scheduling gpu.scheduling/lease-namespace=kept >/dev/null

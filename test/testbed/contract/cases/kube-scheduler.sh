@@ -21,7 +21,7 @@ start_kube_scheduler
 
 step "deploy/kube-scheduler/ is accepted as it is: accounts, configuration, Deployments and Service"
 kubectl apply -f "$KUBE/" >/dev/null 2>>"$CASE_DIR/kubectl.log" || fail "$(tail -n 3 "$CASE_DIR/kubectl.log")"
-kubectl delete deployments gpu-scheduler -n default >/dev/null # no kubelet runs here
+kubectl delete deployments gpu-scheduler -n gpu-kube >/dev/null # no kubelet runs here
 kubectl delete deployments gpu-kube-scheduler -n kube-system >/dev/null
 
 step "the usage guide's examples 1 to 4 give its output"

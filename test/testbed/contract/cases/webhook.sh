@@ -59,8 +59,8 @@ for node in node-a node-b; do # whose agents keep containers from no GPU
   patch_status "$node" '[{"op": "replace", "path": "/status/enforcement", "value": "off"}]'
 done
 kubectl create rolebinding alice --clusterrole=edit --user=alice >/dev/null
-kubectl create rolebinding alice-claims --clusterrole=gpu-claims --user=alice >/dev/null
-kubectl create clusterrole gpu-claims --verb='*' --resource=gpuclaims.gpu.scheduling >/dev/null
+kubectl create rolebinding bob --clusterrole=view --user=bob >/dev/null
+kubectl apply -f "$REPO/deploy/rbac/users.yaml" >/dev/null
 run_scheduler scheduler
 kubectl apply -f "$WEBHOOK/rbac.yaml" -f "$WEBHOOK/configurations.yaml" -f "$WEBHOOK/policy.yaml" >/dev/null
 kubectl apply -f "$WEBHOOK/gpu-scheduler-webhook.yaml" --dry-run=server >/dev/null
@@ -80,6 +80,27 @@ before=$(asked /mutate)
 pod plain | create
 expect "environment of another pod" '{}' "$(env_of plain)"
 expect "reviews of pods" "$before" "$(asked /mutate)"
+
+step "what is told stands first; an order of which ids are not is replaced, with a warning"
+got=$(pod ordered one env '{name: MINE, value: "$(CUDA_VISIBLE_DEVICES)"}, {name: CUDA_DEVICE_ORDER, value: FASTEST_FIRST}' | kubectl create -f - 2>&1)
+expect_like "the warning" 'Warning: container main sets CUDA_DEVICE_ORDER="FASTEST_FIRST"' "$got"
+expect "its variables" "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER MINE" "$(field pod/ordered '.spec.containers[0].env[*].name')"
+expect "its order" PCI_BUS_ID "$(field pod/ordered '.spec.containers[0].env[1].value')"
+delete_pods ordered
+
+step "a container that kubectl debug adds is told too"
+kubectl debug first --image=busybox --container=late -- true >/dev/null 2>&1
+expect "its environment" "$REFERENCE" "$(kubectl get pod/first -o json | jq -c '.spec.ephemeralContainers[0].env | map({(.name): (.value // .valueFrom.fieldRef.fieldPath)}) | add')"
+kubectl debug first --image=busybox --container=later -- true >/dev/null 2>&1
+expect "the variables of both" "2 2" "$(kubectl get pod/first -o json | jq -r '[.spec.ephemeralContainers[].env | length | tostring] | join(" ")')"
+
+step "who may edit a namespace may make claims there, and who may view it may see them"
+may() { kubectl auth can-i --as="$1" "${@:2}" 2>/dev/null || true; }
+eventually "alice makes claims" yes may alice create gpuclaims.gpu.scheduling # once a controller has put the roles together
+eventually "bob sees them" yes may bob list gpuclaims.gpu.scheduling
+expect "bob makes claims" no "$(may bob create gpuclaims.gpu.scheduling)"
+expect "alice writes their status" no "$(may alice patch gpuclaims.gpu.scheduling --subresource=status)"
+expect "alice says which GPUs a pod has" no "$(may alice write results.gpu.scheduling)"
 
 step "a claim pod of another scheduler is made as it is, with a warning"
 got=$(pod elsewhere one | sed 's/schedulerName: gpu-scheduler/schedulerName: other/' | kubectl create -f - 2>&1)

@@ -149,16 +149,19 @@ def placements(w):
 
 
 def wanting(w):
-    """Who wants a GPU, and who is counted how."""
+    """Who wants a GPU, who is counted how, and who is refused since gpu-manager would."""
     w.add_node("n", 200, 8)
 
-    def placed(what, limits, ids, change=None):
+    def asked(limits, change=None):
         pod = pod_object("p", limits)
         if change:
             change(pod["spec"])
         made = w.api.create_pod(pod)
         w.pods.append(("default", "p"))
-        reply = w.filter(made, ["n"])
+        return made, w.filter(made, ["n"])
+
+    def placed(what, limits, ids):
+        made, reply = asked(limits)
         if ids is None:
             expect(f"{what}: FailedNodes of a pod that wants no GPU", None, reply["FailedNodes"])
             expect(f"{what}: its annotations", None, w.note(made))
@@ -167,16 +170,32 @@ def wanting(w):
         expect(f"{what}: nodes", ["n"], [n["metadata"]["name"] for n in reply["Nodes"]["items"]])
         w.drop(made)
 
+    def refused(what, limits, says, change=None):
+        made, reply = asked(limits, change)
+        expect(f"{what}: nodes", [], reply["Nodes"]["items"])
+        expect(f"{what}: nobody is preempted for it", reply["FailedNodes"], reply["FailedAndUnresolvableNodes"])
+        if says not in reply["FailedNodes"]["n"]:
+            raise Wrong(f"{what}: {reply['FailedNodes']}, expected is {says}")
+        expect(f"{what}: its annotations", None, w.note(made))
+        w.drop(made)
+
+    placed("nothing", ((0, 0),), None)
     placed("100 cores without memory", ((100, 0),), {0: "0"})
-    placed("99 cores without memory", ((99, 0),), None)
-    placed("memory only", ((0, 8),), None)
-    placed("two containers of 60 cores", ((60, 0), (60, 0)), {})
     placed("a container that asks for nothing", ((0, 0), (10, 1)), {1: "0"})
+    limit = 'spec.containers[{}].resources.limits["{}"]={} without '
+    refused("99 cores without memory", ((99, 0),), limit.format(0, CORE, 99))
+    refused("memory only", ((0, 8),), limit.format(0, MEMORY, 8))
+    refused("two containers of 60 cores", ((60, 0), (60, 0)), limit.format(0, CORE, 60))
+    refused("a second container of 20 cores", ((60, 2), (20, 0)), limit.format(1, CORE, 20))
 
     def init_only(spec):
         spec["initContainers"] = [{**spec["containers"][0], "name": "init"}]
         spec["containers"][0] = {"name": "c0", "image": "pause"}
-    placed("limits of an init container", ((100, 8),), None, init_only)
+
+    def sidecar(spec):
+        spec["initContainers"] = [{**spec["containers"][0], "name": "side", "restartPolicy": "Always"}]
+    for what, change in (("limits of an init container", init_only), ("limits of a sidecar", sidecar)):
+        refused(what, ((60, 4),), f'spec.initContainers[0].resources.limits["{CORE}"]=60: gpu-manager', change)
 
     for what, held, ids, asked, wanted in (
             ("both devices are held", ((200, 0),), {0: "0,1"}, (10, 1), None),

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "model/ids.h"
 
-namespace gs::scheduler {
+namespace gs::controller {
 
 class NodesInVain {
  public:
@@ -42,4 +42,4 @@ class NodesInVain {
   std::map<model::Uid, OfPod> pods_;
 };
 
-}  // namespace gs::scheduler
+}  // namespace gs::controller

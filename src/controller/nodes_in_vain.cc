@@ -1,11 +1,11 @@
-#include "scheduler/pending/nodes_in_vain.h"
+#include "controller/nodes_in_vain.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "kapi/retry_wait.h"
 
-namespace gs::scheduler {
+namespace gs::controller {
 namespace {
 
 constexpr Duration kMostInVainFor = std::chrono::minutes{3};
@@ -47,4 +47,4 @@ bool NodesInVain::refused(const model::Uid& uid) const {
   return of_pod != pods_.end() && of_pod->second.refused;
 }
 
-}  // namespace gs::scheduler
+}  // namespace gs::controller

@@ -1,0 +1,57 @@
+// Small rules that many kinds share: names, numbers, addresses and paths within an object, with
+// kube-apiserver's words (apimachinery's util/validation). Each adds to `errors` what is wrong with the value
+// at `field`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/meta/answer.h"
+#include "json/value.h"
+
+namespace gs::apiserver {
+
+using Texts = std::vector<std::string>;
+
+void append(FieldErrors& errors, FieldErrors more);
+/// Invalid, once for each reason.
+void refuseFor(FieldErrors& errors, const std::string& field, const json::Value& value, const Texts& reasons);
+[[nodiscard]] FieldError fieldNotFound(std::string field, const json::Value& value);
+
+/// Absent, or at least 0.
+void checkNotNegative(FieldErrors& errors, const std::string& field, const json::Value& value);
+/// One of `known`, of which "" may be one.
+void checkKnown(FieldErrors& errors, const std::string& field, const json::Value& value, const Texts& known);
+/// Absent, or one of `known`.
+void checkKnownIfThere(FieldErrors& errors, const std::string& field, const json::Value& value,
+                       const Texts& known);
+/// The same, and "" or absent is a value that is missing.
+void checkKnownOrMissing(FieldErrors& errors, const std::string& field, const json::Value& value,
+                         const Texts& known);
+
+// What is wrong with a text or a number; empty when nothing.
+[[nodiscard]] Texts portNumberErrors(std::int64_t port);
+[[nodiscard]] Texts portNameErrors(std::string_view name);
+[[nodiscard]] Texts envNameErrors(std::string_view name);
+[[nodiscard]] Texts headerNameErrors(std::string_view name);
+/// Of users and groups.
+[[nodiscard]] Texts idErrors(std::int64_t id);
+[[nodiscard]] Texts ipErrors(std::string_view ip);
+[[nodiscard]] Texts cidrErrors(std::string_view cidr);
+/// 4 or 6; 0: it is none.
+[[nodiscard]] int familyOf(std::string_view ip_or_cidr);
+/// No element of it is "..".
+[[nodiscard]] Texts backstepErrors(std::string_view path);
+/// Relative too.
+[[nodiscard]] Texts descendingPathErrors(std::string_view path);
+/// And it does not begin with "..", either.
+[[nodiscard]] Texts keyPathErrors(std::string_view path);
+
+/// As Go's TrimSpace leaves it.
+[[nodiscard]] std::string_view withoutSpace(std::string_view text);
+/// []string{"a", "b"}
+[[nodiscard]] std::string goTexts(const json::Value& texts, std::string_view type = "string");
+
+}  // namespace gs::apiserver

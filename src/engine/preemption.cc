@@ -1,0 +1,181 @@
+#include "engine/preemption.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sched/ledger/quota.h"
+
+namespace gs::engine {
+namespace {
+
+using When = sched::Room::When;
+
+constexpr std::uint64_t kCostPerTurn = 20'000;
+constexpr std::uint64_t kCostOfNode = 16;  // whatever it has
+constexpr Duration kForgotten = std::chrono::minutes{2};
+constexpr std::size_t kMostAwaits = 4'096;
+
+bool goesByItself(const Engine& engine, const model::Uid& uid, bool ended) {
+  const model::Pod* pod = engine.cache().pod(uid);
+  if (pod == nullptr) { return ended || engine.cache().knownGone(uid); }
+  return pod->deleting || pod->finished();
+}
+
+/// The only term of a quota that matters on this node.
+void applyQuota(sched::PodRequest& request, const std::optional<sched::QuotaRoom>& room,
+                const model::Node& node, std::int64_t milli) {
+  if (!room) { return; }
+  request.quota->terms.models.clear();
+  const auto label = node.labels.find(room->model_label);
+  const auto left = label == node.labels.end() ? room->models.end() : room->models.find(label->second);
+  if (left != room->models.end() && milli <= left->second) {
+    request.quota->terms.models.push_back(left->first);
+  }
+}
+
+/// How many times somebody is said to have something of it.
+std::size_t holdersOf(const sched::NodeState& node) {
+  std::size_t all = node.counted.size() + node.in_flight.size();
+  for (const auto& device : node.devices) { all += device.holders.size(); }
+  return all;
+}
+
+}  // namespace
+
+void Preemption::ask(Question question) {
+  questions_.push_back({std::move(question), engine_.ledger().comings().end()});
+}
+
+std::vector<std::uint64_t> Preemption::drop() {
+  std::vector<std::uint64_t> out;
+  for (const Open& open : questions_) { out.push_back(open.question.id); }
+  questions_.clear();
+  awaits_.clear();
+  return out;
+}
+
+void Preemption::work(Mono now) {
+  if (questions_.empty()) { return; }
+  Open& open = questions_.front();
+  Question& q = open.question;
+  const bool changed = open.comings != engine_.ledger().comings().end();
+  if (changed || now >= q.until) {
+    answers_.push_back({q.id, changed ? Answer::Kind::NodesChanged : Answer::Kind::TooLate});
+    questions_.pop_front();
+    return;
+  }
+  const auto room = q.milli > 0 ? engine_.quotaRoom(q.pod->key.ns) : std::nullopt;
+  q.request.quota.reset();
+  if (room) {
+    q.request.quota = {q.pod->key.ns, q.milli, {room->model_label, {}, room->pool_label, room->pools}};
+  }
+  open.seen.resize(engine_.ledger().size());
+  for (const std::uint64_t until = cost_ + kCostPerTurn; open.at < q.nodes.size(); ++open.at) {
+    if (cost_ >= until) { return; }
+    look(open, room, now);
+  }
+  conclude(open, now);
+  questions_.pop_front();
+}
+
+const Preemption::Uids& Preemption::givenOn(const Question& q, std::size_t position) {
+  static const Uids kNone;
+  return q.given != nullptr && position < q.given->size() ? (*q.given)[position] : kNone;
+}
+
+void Preemption::look(Open& open, const std::optional<sched::QuotaRoom>& room, Mono now) {
+  Question& q = open.question;
+  ++cost_;
+  const auto index = q.nodes[open.at];
+  if (!index || *index >= open.seen.size() || open.seen[*index]) { return; }
+  open.seen[*index] = true;
+  const sched::NodeState& node = engine_.ledger().at(*index);
+  const std::size_t holders = holdersOf(node);
+  if (!node.exists || holders > kMostHolders) { return; }
+  const std::size_t cost_of_look =
+      kCostOfNode + node.devices.size() + static_cast<std::size_t>(node.share_devices);
+  cost_ += cost_of_look + holders + node.node.labels.size();
+  sched::NodeWithout without{node};
+  sched::NodePods pods = podsOf(q, open.at, without, mayAwait(q.pod->uid, now));
+  if (room) { pods.charges = engine_.ledger().gpuUsesOf(*index, q.pod->key.ns); }
+  const auto fits = [&](const sched::NodeState& state, std::int64_t given_back) {
+    applyQuota(q.request, room, state.node, q.milli - given_back);
+    return fits_(state, q.request, q.pod->uid);
+  };
+  const std::vector<const model::Pod*> given = pods.given;
+  const sched::Room found = sched::roomFor(without, std::move(pods), fits);
+  cost_ += found.looks * cost_of_look;
+  if (found.when == When::Never) { return; }
+  Kept& kept = open.found.emplace_back(Kept{open.at, {}});
+  if (!found.victims.empty()) { kept.victims = allVictims(givenOn(q, open.at), given, found.victims); }
+}
+
+/// Those that nobody here knows come first: kube-scheduler looks at the first one's priority.
+Preemption::Uids Preemption::allVictims(const Uids& given, std::vector<const model::Pod*> known,
+                                        const std::vector<const model::Pod*>& named) {
+  Uids out;
+  std::set<model::Uid> listed;
+  for (const model::Pod* pod : known) { listed.insert(pod->uid); }
+  for (const auto& uid : given) {
+    if (listed.insert(uid).second) { out.push_back(uid); }
+  }
+  known.insert(known.end(), named.begin(), named.end());
+  std::sort(known.begin(), known.end(),
+            [](const auto* a, const auto* b) { return sched::isMoreImportant(*a, *b); });
+  for (const model::Pod* pod : known) { out.push_back(pod->uid); }
+  return out;
+}
+
+/// Of the pods that kube-scheduler names, those that are there make room.
+sched::NodePods Preemption::podsOf(const Question& q, std::size_t position, const sched::NodeWithout& node,
+                                   bool leave) {
+  sched::NodePods out;
+  const model::NodeName& name = engine_.ledger().at(*q.nodes[position]).node.name;
+  std::set<model::Uid> given;
+  for (const auto& uid : givenOn(q, position)) {
+    ++cost_;
+    const model::Pod* pod = engine_.cache().pod(uid);
+    if (pod == nullptr || pod->node != name || pod->finished() || !given.insert(uid).second) { continue; }
+    out.given.push_back(pod);
+  }
+  for (const auto& [uid, holding] : node.holdings()) {
+    if (uid == q.pod->uid || given.contains(uid)) { continue; }
+    if (goesByItself(engine_, uid, holding.ended)) {
+      if (leave) { out.leaving.push_back(uid); }
+      continue;
+    }
+    const model::Pod* pod = engine_.cache().pod(uid);
+    const bool may_go = q.pod->preempts && pod != nullptr && pod->node == name;
+    if (may_go && pod->priority < q.pod->priority) { out.lower.push_back(pod); }
+  }
+  return out;
+}
+
+bool Preemption::mayAwait(const model::Uid& uid, Mono now) const {
+  const auto it = awaits_.find(uid);
+  return it == awaits_.end() || now < it->second.since + kAwaited || now >= it->second.last + kForgotten;
+}
+
+void Preemption::await(const model::Uid& uid, Mono now) {
+  if (awaits_.size() >= kMostAwaits) {
+    std::erase_if(awaits_, [&](const auto& one) { return now >= one.second.last + kForgotten; });
+    if (awaits_.size() >= kMostAwaits) { awaits_.clear(); }
+  }
+  const auto [it, fresh] = awaits_.try_emplace(uid, Awaits{now, now});
+  if (!fresh && now >= it->second.last + kForgotten) { it->second.since = now; }
+  it->second.last = now;
+}
+
+void Preemption::conclude(Open& open, Mono now) {
+  const Question& q = open.question;
+  const auto needs_nobody = [&](const Kept& kept) {
+    return kept.victims.empty() && givenOn(q, kept.position).empty();
+  };
+  if (mayAwait(q.pod->uid, now) && std::any_of(open.found.begin(), open.found.end(), needs_nobody)) {
+    await(q.pod->uid, now);
+    std::erase_if(open.found, [&](const Kept& kept) { return !needs_nobody(kept); });
+  }
+  answers_.push_back({q.id, Answer::Kind::Found, std::move(open.found)});
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,116 @@
+// Preemption for a kube-scheduler: which nodes have room for a pod of its once others have left them, and who
+// has to leave besides those that it names itself (sched/placement/victims.h). What it does not count,
+// shares and claims, it cannot name victims for: it sends such nodes without any. For both doors that it asks
+// at.
+//
+// Nobody is named while one of the nodes will have room by itself: pods that are being deleted are as good as
+// gone, and of those that ended the containers are. Their GPUs are free some moments after kube-scheduler
+// knows that its victims are gone, and it would evict others meanwhile, on another node. That is so for
+// kAwaited at most, since somebody may never go; from then on those count as staying.
+//
+// A request may name every node of the cluster. A turn of it costs no more than its budget, and one node
+// more; the next one is due at once. Each node is looked at once, however often it is named. Requests are
+// served in the order in which they came. One thread; the engine must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "sched/placement/victims.h"
+
+namespace gs::engine {
+
+class Preemption {
+ public:
+  /// A usual grace period, and the agent's look.
+  static constexpr Duration kAwaited = std::chrono::seconds{40};
+  /// Of a node on which more is held than that nobody has to go.
+  static constexpr std::size_t kMostHolders = 8'192;
+
+  using NodeIndex = sched::Ledger::NodeIndex;
+  using Uids = std::vector<model::Uid>;
+  struct Question {
+    std::uint64_t id = 0;  // its caller's
+    model::PodPtr pod;
+    sched::PodRequest request;
+    std::int64_t milli = 0;  // that it counts of its namespace's quota; nothing of that is in the ledger
+    /// By position; nullopt: none that is known.
+    std::vector<std::optional<NodeIndex>> nodes;
+    /// By position, whom kube-scheduler would evict; null: nobody anywhere.
+    std::shared_ptr<const std::vector<Uids>> given;
+    Mono until = Mono::max();  // nobody waits for the answer any more
+  };
+  /// A node that is a candidate.
+  struct Kept {
+    std::size_t position = 0;
+    Uids victims;  // all, the most important first; empty: those that were given, and nobody else
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  struct Answer {
+    enum class Kind : std::uint8_t {
+      Found,
+      NodesChanged,  // indexes may mean other nodes by now
+      TooLate,
+    };
+    std::uint64_t id = 0;
+    Kind kind{};
+    std::vector<Kept> kept{};
+  };
+  /// Does it fit there? `self` is the pod.
+  using Fits = bool (*)(const sched::NodeState&, const sched::PodRequest&, const model::Uid& self);
+
+  Preemption(const Engine& engine, Fits fits) : engine_{engine}, fits_{fits} {}
+
+  void ask(Question question);
+  /// The pod of the next turn; nullptr: nobody asks.
+  [[nodiscard]] const model::Pod* next() const {
+    return questions_.empty() ? nullptr : questions_.front().question.pod.get();
+  }
+  /// One turn.
+  void work(Mono now);
+  [[nodiscard]] std::vector<Answer> takeAnswers() { return std::exchange(answers_, {}); }
+  /// Somebody else decides from now on: the ids of those that were not answered.
+  [[nodiscard]] std::vector<std::uint64_t> drop();
+  [[nodiscard]] std::size_t size() const { return questions_.size() + awaits_.size(); }
+  /// What all turns have cost, in devices and pods that were looked at.
+  [[nodiscard]] std::uint64_t cost() const { return cost_; }
+
+ private:
+  struct Open {
+    Question question;
+    std::size_t comings = 0;   // Ledger::comings(), when it came
+    std::size_t at = 0;        // the next position
+    std::vector<bool> seen{};  // by node
+    std::vector<Kept> found{};
+  };
+  struct Awaits {  // a pod that was told to wait for what leaves by itself
+    Mono since{};
+    Mono last{};
+  };
+
+  void look(Open& open, const std::optional<sched::QuotaRoom>& room, Mono now);
+  [[nodiscard]] sched::NodePods podsOf(const Question& question, std::size_t position,
+                                       const sched::NodeWithout& node, bool leave);
+  [[nodiscard]] static const Uids& givenOn(const Question& question, std::size_t position);
+  [[nodiscard]] static Uids allVictims(const Uids& given, std::vector<const model::Pod*> known,
+                                       const std::vector<const model::Pod*>& named);
+  [[nodiscard]] bool mayAwait(const model::Uid& uid, Mono now) const;
+  void await(const model::Uid& uid, Mono now);
+  void conclude(Open& open, Mono now);
+
+  const Engine& engine_;
+  Fits fits_;
+  std::deque<Open> questions_;
+  std::vector<Answer> answers_;
+  std::map<model::Uid, Awaits> awaits_;
+  std::uint64_t cost_ = 0;
+};
+
+}  // namespace gs::engine

@@ -1,0 +1,56 @@
+// Who has to leave a node so that a pod fits there. kube-scheduler's preemption chooses victims by what it
+// counts itself; of GPUs that it does not count it lets its extenders name them. Pure over the node's state.
+//
+// Rules, as kube-scheduler's own: only pods of lower priority; as few as will do: all of them are thought
+// away, then they come back one after the other, the most important first, and whoever finds no place beside
+// the pod is a victim. More important is a higher priority, then who was bound earlier, then the lower uid.
+// So none of those that are named can be left out. PodDisruptionBudgets are not looked at: nobody tells us.
+//
+// Invariant that this rests on: a pod that fits still fits when another one goes.
+// Cost: of n pods of which k are victims some k log n looks at the node (NodeWithout). n is kMostLowerPods at
+// most: of more, the least important are thought away, and the others stay.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "model/pod.h"
+#include "sched/placement/what_if.h"
+
+namespace gs::sched {
+
+inline constexpr std::size_t kMostLowerPods = 256;  // of one node; more than kubelets run
+
+/// As kube-scheduler orders victims.
+[[nodiscard]] bool isMoreImportant(const model::Pod& a, const model::Pod& b);
+
+/// The pods of a node, as far as somebody gets room when they go.
+struct NodePods {
+  std::vector<const model::Pod*> given;  // go in any case: bound there, not finished, each once
+  std::vector<model::Uid> leaving;       // go by themselves
+  std::vector<const model::Pod*> lower;  // may be told to go; none of the others
+  /// What each of them counts of the quota of the pod's namespace.
+  std::map<model::Uid, std::int64_t> charges;
+};
+
+/// Whether the pod fits on the node as it would be, when so much of its namespace's quota was given back.
+using FitsOn = std::function<bool(const NodeState&, std::int64_t given_back)>;
+
+struct Room {
+  enum class When : std::uint8_t {
+    Never,
+    WithGiven,    // once the given ones are gone, or with none of them
+    WithLeaving,  // once those that leave are gone too
+    WithVictims,
+  };
+  When when{};
+  std::vector<const model::Pod*> victims{};  // besides the given ones; the most important first
+  std::size_t looks = 0;                     // at the node
+};
+/// `node`: all its pods are there; who is gone afterwards is not said.
+[[nodiscard]] Room roomFor(NodeWithout& node, NodePods pods, const FitsOn& fits);
+
+}  // namespace gs::sched

@@ -1,0 +1,135 @@
+// What kube-scheduler asks to be bound (extender_pods.h). A part of the scheduler's; one thread.
+//
+// The GPUs are chosen anew on the node that was chosen, and granted to the pod: from then on it goes the way
+// of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
+// everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
+// way then: kube-scheduler asks again, and joins what is under way. A namespace has no more of them under way
+// than it has slots. Others of it wait for one, and their GPUs are held for a moment. Where pods of it are
+// stuck (slots.h) the next shows first that it can be written (probes.h), as pods of our own do. Who waits
+// does so with one of the workers that serve everybody, so at most Config::max_waiting_binds do, and of one
+// namespace half of those: who comes on top is told at once to ask again.
+// Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
+// to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
+// the pod still fits there. Then they are fenced and deleted (leftovers.h).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/context.h"
+#include "scheduler/core/slots.h"
+#include "scheduler/pending/pending_pods.h"
+#include "scheduler/pending/probes.h"
+#include "scheduler/placing/binder.h"
+#include "scheduler/placing/holds.h"
+#include "scheduler/placing/leftovers.h"
+#include "scheduler/term/lease_record.h"
+
+namespace gs::scheduler {
+
+/// What kube-scheduler asks to be done.
+struct BindRequest {
+  std::uint64_t id = 0;  // its caller's
+  model::ObjectKey pod;
+  model::Uid uid;
+  model::NodeName node;
+  Mono until{};  // nobody waits for the answer any more
+  Mono since{};  // its writes began
+};
+
+struct BindAnswer {
+  enum class Kind : std::uint8_t {
+    Bound,
+    Failed,       // `text`; kube-scheduler tries the pod again
+    Unavailable,  // we do not decide now
+  };
+  std::uint64_t id = 0;
+  Kind kind{};
+  std::string text;
+};
+
+class AskedBinds {
+ public:
+  struct Beside {
+    const LeaseRecord& record;
+    Slots& slots;
+    PendingPods& pending;
+    Probes& probes;
+    Binder& binder;
+    Leftovers& leftovers;
+    Holds& holds;
+  };
+  AskedBinds(Context& context, Beside beside) : c_{context}, b_{beside} {}
+
+  /// Longer than the writes of a bind take where all is well. One namespace where they take longer is not
+  /// waited for: its pods would keep everybody's kube-scheduler waiting.
+  static constexpr Duration kPaced = std::chrono::milliseconds{250};
+
+  void bind(BindRequest request);
+  [[nodiscard]] std::vector<BindAnswer> takeAnswers() { return std::exchange(answers_, {}); }
+  /// So many of it are being bound, or of all, that the next would have to be told to ask again; or some wait
+  /// for a slot: more of them would only wait for longer. Nobody waits for those of whom the writes take
+  /// long.
+  [[nodiscard]] bool isCrowded(const std::string& ns) const;
+
+  /// After every event: who waits is told what came of its pod.
+  void settle();
+  /// Leases of this unbound pod are left alone: there is time for kube-scheduler to ask again.
+  [[nodiscard]] bool mayBeAskedAgain(const model::Uid& uid);
+  void forget(const model::Uid& uid) { left_.erase(uid); }
+
+  // ExtenderPods calls these as its own.
+  void tick(Mono now);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  void reset();
+  [[nodiscard]] std::size_t size() const { return waiting() + left_.size(); }
+
+ private:
+  /// It waits 10 s at most between two tries (its podMaxBackoffSeconds).
+  static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
+  static constexpr std::size_t kQueued = 2;
+  /// What it asks for, and the GPUs that it gets; or why it gets none.
+  struct Room {
+    sched::PodRequest request;
+    sched::Placement placement;
+    std::string why;     // "": it fits
+    bool raced = false;  // others have what it was filtered for
+  };
+  [[nodiscard]] std::set<std::string> slowNamespaces() const;
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size() + probed_.size() + queued_in_all_; }
+  [[nodiscard]] std::size_t waitingOf(const std::string& ns) const;
+  [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request) const;
+  [[nodiscard]] Room lookAt(const model::Pod& pod, const model::NodeName& node) const;
+  [[nodiscard]] Room roomFor(const model::Pod& pod, const model::NodeName& node);
+  [[nodiscard]] bool mustShow(const model::Pod& pod) const;
+  /// It is answered once it is known whether it can be written.
+  void probe(const model::Pod& pod, BindRequest request);
+  void goOn(const model::Pod& pod, BindRequest request);
+  /// Its GPUs are held until it has a slot; or it is answered.
+  void enqueue(const model::Pod& pod, BindRequest request);
+  /// It has a grant from now on; or it is answered.
+  void grant(BindRequest request);
+  void goOnWithProbed();
+  void grantQueued();
+  [[nodiscard]] std::string whyNotInLine(const model::Pod& pod, const model::NodeName& node);
+  [[nodiscard]] std::string begin(const model::Pod& pod, const model::NodeName& node);
+  void answer(std::uint64_t id, BindAnswer::Kind kind, std::string text = {});
+  void busy(const BindRequest& request, std::string text);
+
+  Context& c_;
+  Beside b_;
+  std::multimap<model::Uid, BindRequest> waiting_;         // for what comes of a grant
+  std::multimap<model::Uid, BindRequest> probed_;          // for what comes of a probe
+  std::map<std::string, std::deque<BindRequest>> queued_;  // for a slot, by namespace; none is empty
+  std::size_t queued_in_all_ = 0;
+  std::map<model::Uid, Mono> left_;  // unbound pods with leases and no grant, since when
+  std::vector<BindAnswer> answers_;
+};
+
+}  // namespace gs::scheduler

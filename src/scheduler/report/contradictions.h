@@ -1,0 +1,85 @@
+// Says when two facts about a GPU contradict each other (R79): a Warning event on the pods and on the nodes
+// concerned, once for each contradiction until it is over. A gauge and a line of /readyz count those that
+// last. Nothing is taken away: only its owner can end a pod.
+//   in-use-by-other    containers of a pod use a GPU (inUseBy) whose lease names another pod that runs
+//   uuid-twice-in-node, uuid-on-two-nodes    a UUID stands at two GPUs (engine/uuids.h)
+// A pod that ended is none of this: what it still uses drains (R14).
+// Cost: a pod that is looked at, its own devices; else what changed, kPerTurn UUIDs at an event.
+// A part of the scheduler's; one thread.
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/device_index.h"
+#include "scheduler/core/context.h"
+
+namespace gs::scheduler {
+
+class Contradictions : public controller::Part {
+ public:
+  explicit Contradictions(Context& context) : c_{context} { c_.parts.add(*this); }
+
+  /// A bound pod, anybody's: it, or who uses its GPUs, may have changed.
+  void see(const model::Pod& pod);
+  /// The pod has ended.
+  void forget(const model::Uid& uid);
+  /// Says what is new of UUIDs. Called after each event.
+  void pump();
+  [[nodiscard]] bool hasMore() const { return !to_tell_.empty(); }
+  void reset() override;
+
+  enum class Kind : std::uint8_t { InUseByOther, UuidTwiceInNode, UuidOnTwoNodes };
+  static constexpr std::size_t kKinds = 3;
+  [[nodiscard]] static const char* nameOf(Kind kind);
+  /// How many last, of each kind.
+  [[nodiscard]] std::array<std::size_t, kKinds> counts() const;
+  /// One of them, for people; "" there is none.
+  [[nodiscard]] std::string example() const;
+  [[nodiscard]] std::size_t size() const { return doubly_used_.size() + uuids_.size(); }
+
+ private:
+  using Device = std::pair<model::NodeName, int>;
+  using Pods = std::set<model::Uid>;
+  static constexpr int kPerTurn = 64;
+  /// Pods, or GPUs, that a message names.
+  static constexpr std::size_t kNamed = 4;
+  /// UUIDs that one node is told of; the gauge counts all of them.
+  static constexpr int kOfNode = 4;
+  struct DoublyUsed {
+    Pods leased;  // whom its lease names, of pods that run
+    Pods others;  // who use it besides
+    Pods told;    // of both, and of those before
+    bool node_told = false;
+  };
+  struct Twice {
+    std::set<Device> places;
+    Pods told;
+    std::set<model::NodeName> nodes_told;
+  };
+
+  [[nodiscard]] const model::Pod* runningOn(const model::NodeName& node, const model::Uid& uid) const;
+  [[nodiscard]] bool isLeased(const model::Uid& uid, const Device& device,
+                              const engine::DeviceIndex& devices) const;
+  void check(const Device& device);
+  void over(const Device& device);
+  void tell(const Device& device, DoublyUsed& now);
+  void tellUuid(const std::string& uuid);
+  void warn(const model::Pod& pod, const char* reason, std::string note);
+  void warn(const model::NodeName& node, const char* reason, std::string note);
+  [[nodiscard]] std::string namesOf(const Pods& pods) const;
+
+  Context& c_;
+  std::map<Device, DoublyUsed> doubly_used_;
+  std::map<model::Uid, std::set<Device>> of_pod_;  // where doubly_used_ has it
+  std::map<std::string, Twice> uuids_;
+  std::map<model::NodeName, int> said_to_node_;  // UUIDs; none is 0
+  std::set<std::string> to_tell_;                // UUIDs
+  bool is_fresh_ = true;                         // nothing was read of what stands twice
+};
+
+}  // namespace gs::scheduler

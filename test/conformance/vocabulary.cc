@@ -1,0 +1,269 @@
+#include "test/conformance/vocabulary.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+
+namespace gs::conformance {
+namespace {
+
+using json::Array;
+using json::Value;
+
+/// One field a line, then its words as JSON. A field of one type only: "v1.Toleration.operator".
+constexpr std::string_view kWords = R"words(
+name ["main", "a", "b", "a", "b", "A", "a.b", "a_b", "-a", "a-", "", "1"]
+v1.ObjectMeta.name ["x", "x.y", "x", "X", "x_y", "x-", ".x", ""]
+v1.ObjectMeta.generateName ["x-", "x", "X-", "x.", "x--", "-"]
+v1.ObjectMeta.labels ["b", "c", "", "a b", "-", "A.b_c"]
+v1.ObjectMeta.annotations ["b", "", "a b", "1", "-1", "01", "+1", "2147483648", "x/y"]
+v1.ObjectMeta.finalizers ["example.com/a", "kubernetes", "orphan", "a", "a b", "foregroundDeletion"]
+v1.ObjectMeta.namespace ["default", "other"]
+v1.EnvVar.name ["A", "B", "A", "a-b", "a=b", "", "1", "A B"]
+v1.EnvVar.value ["", "x", "$(A)", "y"]
+v1.ContainerPort.name ["http", "a", "http", "HTTP", "a--b", "1", "a-", "sixteen-letters-x", ""]
+v1.HTTPHeader.name ["X-A", "a", "a b", "", "_"]
+v1.Sysctl.name ["net.core.somaxconn", "kernel.sem", "kernel.shm_rmid_forced", "net/ipv4/tcp_syncookies", "fs.mqueue.a", "A", "a..b", "", "kernel.sem"]
+v1.PodSchedulingGate.name ["a", "b", "example.com/a", "", "a b", "a/b/c"]
+v1.PodReadinessGate.conditionType ["a", "example.com/a", "", "a b"]
+v1.PodDNSConfigOption.name ["ndots", "", "a"]
+v1.PodOS.name ["linux", "Linux", ""]
+image ["i", "i:1", "i:latest", "r.io/i@sha256:0000000000000000000000000000000000000000000000000000000000000000", "r:5000/i", "", " i", "i ", "I"]
+command ["sh", "", "a b"]
+containerPort [80, 8080, 80, 0, 1, 65535, 65536, -1]
+hostPort [80, 8080, 80, 0, 1, 65535, 65536, -1]
+hostIP ["", "127.0.0.1", "x"]
+protocol ["TCP", "UDP", "SCTP", "", "tcp", "HTTP"]
+scheme ["HTTP", "HTTPS", "", "http"]
+v1.GRPCAction.port [80, 0, 65536]
+service ["", "a"]
+path ["/", "a", "", "/a/../b", "..", "..a", "../a", "a/b", "/a"]
+mountPath ["/a", "/b", "/a", "", "a", "/a/../b"]
+subPath ["a", "", "/a", "..", "a/../b"]
+subPathExpr ["a", "", "/a", "$(A)"]
+v1.VolumeMount.name ["a", "b", "a", ""]
+mountPropagation ["None", "HostToContainer", "Bidirectional", "none", ""]
+recursiveReadOnly ["Disabled", "Enabled", "IfPossible", "", "x"]
+medium ["", "Memory", "HugePages", "x"]
+v1.HostPathVolumeSource.type ["", "Directory", "File", "Socket", "directory"]
+defaultMode [0, 420, 511, 512, -1]
+mode [0, 420, 511, 512, -1]
+secretName ["a", "", "A"]
+claimName ["a", ""]
+driver ["a.b", "A.b", "", "a_b", "csi.example.com", "a-very-long-name-of-a-driver-which-goes-on-for-more-than-63-letters"]
+expirationSeconds [600, 599, 3600, 4294967296, 4294967297, 0]
+fieldPath ["metadata.name", "metadata.labels['a']", "metadata.annotations['A/b']", "metadata.labels['a b']", "metadata.labels", "status.podIP", "spec.host", "spec.nodeName", "status.phase", "x", "", "spec.x['a']", "metadata.annotations['']"]
+v1.ObjectFieldSelector.apiVersion ["v1", "", "v2"]
+resource ["limits.cpu", "requests.memory", "limits.ephemeral-storage", "requests.hugepages-2Mi", "cpu", "", "limits.nvidia.com/gpu"]
+divisor ["1", "1m", "0", "1Mi", "1k", "2", "10m", "1Ki"]
+prefix ["A_", "", "a b", "=", "1"]
+operator ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "", "in"]
+v1.Toleration.operator ["Exists", "Equal", "", "exists", "In"]
+effect ["NoSchedule", "PreferNoSchedule", "NoExecute", "", "noexecute"]
+key ["a", "b", "a", "example.com/a", "", "a b", "metadata.name", "a/b/c", "/a", "A"]
+topologyKey ["kubernetes.io/hostname", "a", "a", "", "a b", "a/b/c"]
+values ["a", "b", "", "a b", "1", "-"]
+v1.Toleration.value ["", "a", "a b", "-"]
+v1.Taint.value ["", "a", "a b", "-"]
+whenUnsatisfiable ["DoNotSchedule", "ScheduleAnyway", "DoNotSchedule", "", "x"]
+nodeAffinityPolicy ["Honor", "Ignore", "", "honor"]
+nodeTaintsPolicy ["Honor", "Ignore", "", "honor"]
+maxSkew [1, 2, 0, -1]
+minDomains [1, 0, -1]
+weight [1, 100, 0, 101, -1]
+matchLabelKeys ["a", "b", "", "a b"]
+mismatchLabelKeys ["a", "b", "", "a b"]
+namespaces ["default", "A", ""]
+restartPolicy ["Always", "OnFailure", "Never", "", "always"]
+v1.Container.restartPolicy ["Always", "OnFailure", "Never", ""]
+v1.ContainerResizePolicy.restartPolicy ["NotRequired", "RestartContainer", "", "x"]
+resourceName ["cpu", "memory", "", "gpu"]
+dnsPolicy ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None", "", "none"]
+nameservers ["10.0.0.1", "::1", "x", "", "1.2.3"]
+searches ["a.b", "a.b.", ".", "_a.b", "A", "", "a..b"]
+hostnames ["a", "a.b", "A", ""]
+ip ["10.0.0.1", "::1", "x", "", "10.0.0.1", "010.0.0.1"]
+imagePullPolicy ["Always", "IfNotPresent", "Never", "", "always"]
+terminationMessagePolicy ["File", "FallbackToLogsOnError", "", "x"]
+hostname ["a", "A", "a.b", ""]
+subdomain ["a", "A", "a.b", ""]
+nodeName ["n", "N", "n.m", ""]
+schedulerName ["a", "", "gpu-scheduler"]
+serviceAccountName ["default", "default", "a.b"]
+priorityClassName ["", "system-node-critical", "none", "A"]
+priority [0, 1, 2000001000]
+preemptionPolicy ["Never", "PreemptLowerPriority", "", "x"]
+terminationGracePeriodSeconds [0, 30, -1, 1, 5]
+activeDeadlineSeconds [1, 0, -1, 30, 2147483647, 2147483648]
+tolerationSeconds [0, 30, -1]
+initialDelaySeconds [0, 5, -1]
+timeoutSeconds [0, 1, -1, 5]
+periodSeconds [0, 1, -1]
+successThreshold [0, 1, 2, -1]
+failureThreshold [0, 3, -1]
+v1.SleepAction.seconds [0, 1, -1, 31]
+runAsUser [0, 1000, -1, 2147483647, 2147483648]
+runAsGroup [0, 1000, -1, 2147483648]
+fsGroup [0, 1000, -1, 2147483648]
+supplementalGroups [0, 1000, -1, 2147483648]
+fsGroupChangePolicy ["Always", "OnRootMismatch", "", "x"]
+supplementalGroupsPolicy ["Merge", "Strict", "", "x"]
+seLinuxChangePolicy ["Recursive", "MountOption", "", "x"]
+procMount ["Default", "Unmasked", "", "x"]
+v1.SeccompProfile.type ["RuntimeDefault", "Localhost", "Unconfined", "", "x"]
+v1.AppArmorProfile.type ["RuntimeDefault", "Localhost", "Unconfined", "", "x"]
+localhostProfile ["a", "", "/a", "../a", " a"]
+add ["NET_ADMIN", "CAP_SYS_ADMIN", ""]
+drop ["ALL", ""]
+podCIDR ["10.0.0.0/24", "10.0.0.0", "", "::/64", "10.0.0.0/33"]
+podCIDRs ["10.0.0.0/24", "::/64", "10.0.0.0", "10.0.1.0/24", "10.0.0.0/33"]
+v1.NodeCondition.type ["Ready", "MemoryPressure", "a"]
+status ["True", "False", "Unknown", ""]
+v1.NodeAddress.type ["InternalIP", "Hostname", "InternalIP", ""]
+address ["10.0.0.1", "a", "10.0.0.1", ""]
+v1.DeploymentStrategy.type ["RollingUpdate", "Recreate", "", "x"]
+v1.DaemonSetUpdateStrategy.type ["RollingUpdate", "OnDelete", "", "x"]
+maxUnavailable [0, 1, -1, "25%", "0%", "101%", "a", "1"]
+maxSurge [0, 1, -1, "25%", "0%", "101%", "a", "1"]
+replicas [0, 1, -1, 3]
+minReadySeconds [0, 1, -1, 700]
+revisionHistoryLimit [0, 1, -1]
+progressDeadlineSeconds [0, 1, 600, -1]
+policyTypes ["Ingress", "Egress", "Ingress", "", "x"]
+v1.NetworkPolicyPort.port [80, "http", 0, 65536, "HTTP", "a--b"]
+endPort [80, 90, 1, 0, 65536]
+cidr ["10.0.0.0/8", "::/0", "10.0.0.0", "", "10.0.0.0/33"]
+except ["10.1.0.0/16", "10.0.0.0/8", "11.0.0.0/16", "x", ""]
+policyName ["a", "A", "", "a.b"]
+validationActions ["Deny", "Warn", "Audit", "Deny", "", "deny"]
+parameterNotFoundAction ["Deny", "Allow", "", "x"]
+matchPolicy ["Exact", "Equivalent", "", "x"]
+operations ["CREATE", "UPDATE", "*", "DELETE", "", "create"]
+apiGroups ["", "apps", "*"]
+apiVersions ["v1", "*", ""]
+resources ["pods", "*", "pods/*", "*/status", "pods/status", "", "*/*"]
+scope ["*", "Cluster", "Namespaced", "", "x"]
+v1.OwnerReference.apiVersion ["v1", "apps/v1", "", "a/"]
+v1.OwnerReference.kind ["Pod", "", "Node"]
+uid ["00000000-0000-0000-0000-000000000001", "", "a"]
+)words";
+
+/// What stands in an object and is another server's business, or out of reach: the list of docs/testing.md.
+constexpr std::string_view kLeftOut[] = {
+    // The server's own.
+    "v1.ObjectMeta.managedFields", "v1.ObjectMeta.selfLink", "v1.ObjectMeta.resourceVersion",
+    "v1.ObjectMeta.uid", "v1.ObjectMeta.creationTimestamp", "v1.ObjectMeta.deletionTimestamp",
+    "v1.ObjectMeta.deletionGracePeriodSeconds", "v1.ObjectMeta.generation", "v1.Pod.status",
+    "v1.Deployment.status", "v1.DaemonSet.status", "v1.Pod.kind", "v1.Pod.apiVersion", "v1.Node.kind",
+    "v1.Node.apiVersion", "v1.Deployment.kind", "v1.Deployment.apiVersion", "v1.DaemonSet.kind",
+    "v1.DaemonSet.apiVersion", "v1.NetworkPolicy.kind", "v1.NetworkPolicy.apiVersion",
+    "v1.ValidatingAdmissionPolicyBinding.kind", "v1.ValidatingAdmissionPolicyBinding.apiVersion",
+    // Behind feature gates that are off in 1.33.
+    "v1.PodSpec.resources", "v1.PodSpec.resourceClaims", "v1.ResourceRequirements.claims", "v1.Volume.image",
+    "v1.VolumeProjection.clusterTrustBundle",
+    // RuntimeClasses, which are not served, and ephemeral containers, which need a subresource.
+    "v1.PodSpec.runtimeClassName", "v1.PodSpec.overhead", "v1.PodSpec.ephemeralContainers",
+    // serviceAccount stands for serviceAccountName.
+    "v1.PodSpec.serviceAccount",
+    // Windows.
+    "v1.SecurityContext.windowsOptions", "v1.PodSecurityContext.windowsOptions",
+    // Volumes of old drivers, and templates of claims.
+    "v1.Volume.gcePersistentDisk", "v1.Volume.awsElasticBlockStore", "v1.Volume.gitRepo", "v1.Volume.iscsi",
+    "v1.Volume.glusterfs", "v1.Volume.rbd", "v1.Volume.flexVolume", "v1.Volume.cinder", "v1.Volume.cephfs",
+    "v1.Volume.flocker", "v1.Volume.fc", "v1.Volume.azureFile", "v1.Volume.vsphereVolume",
+    "v1.Volume.quobyte", "v1.Volume.azureDisk", "v1.Volume.photonPersistentDisk", "v1.Volume.portworxVolume",
+    "v1.Volume.scaleIO", "v1.Volume.storageos", "v1.Volume.ephemeral",
+    // Of nodes: what kubelets alone write.
+    "v1.NodeSpec.configSource", "v1.NodeStatus.config", "v1.NodeStatus.images",
+    "v1.NodeStatus.volumesAttached", "v1.NodeStatus.runtimeHandlers", "v1.NodeStatus.features",
+    "v1.NodeSystemInfo.swap"};
+
+const std::map<std::string, Array, std::less<>>& words() {
+  static const auto kAll = [] {
+    std::map<std::string, Array, std::less<>> out;
+    for (std::string_view rest = kWords.substr(1); !rest.empty();) {
+      const auto line = rest.substr(0, rest.find('\n'));
+      const auto space = line.find(' ');
+      const auto parsed = json::parse(line.substr(space + 1));
+      GS_CHECK(parsed && parsed->isArray(), "not a list of words: {}", line);
+      out.emplace(line.substr(0, space), parsed->items());
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    }
+    return out;
+  }();
+  return kAll;
+}
+
+std::string longText(std::size_t size) { return std::string(size, 'x'); }
+
+}  // namespace
+
+const json::Array* wordsOf(std::string_view field) {
+  if (const auto at = words().find(field); at != words().end()) { return &at->second; }
+  const auto at = words().find(field.substr(std::min(field.rfind('.') + 1, field.size())));
+  return at == words().end() ? nullptr : &at->second;
+}
+
+const Texts& keysOf(std::string_view field) {
+  static const Texts kResources{"cpu",       "memory",          "nvidia.com/gpu", "ephemeral-storage", "gpu",
+                                "pods",      "hugepages-2Mi",   "hugepages-x",    "requests.cpu",      "a b",
+                                "A.com/gpu", "kubernetes.io/a", "storage",        "a.com/b/c",         ""};
+  static const Texts kKeys{"a",
+                           "b",
+                           "a",
+                           "example.com/a",
+                           "a b",
+                           "",
+                           "/a",
+                           "a/",
+                           "A/b",
+                           "a/b/c",
+                           "a_b",
+                           "kubernetes.io/config.mirror",
+                           "controller.kubernetes.io/pod-deletion-cost"};
+  static const Texts kLabels{"a", "b", "a", "example.com/a", "a b", "", "/a", "a/", "A/b", "a/b/c", "a_b"};
+  for (const char* one : {"limits", "requests", "capacity", "allocatable", "overhead"}) {
+    if (field.ends_with(one)) { return kResources; }
+  }
+  return field.ends_with("annotations") ? kKeys : kLabels;
+}
+
+bool isLeftOut(std::string_view field) {
+  return std::find(std::begin(kLeftOut), std::end(kLeftOut), field) != std::end(kLeftOut);
+}
+
+bool isChoice(std::string_view go_name) {
+  static const std::set<std::string_view> kChoices{
+      "v1.Volume",           "v1.EnvVarSource", "v1.EnvFromSource",    "v1.LifecycleHandler",
+      "v1.VolumeProjection", "v1.Probe",        "v1.NetworkPolicyPeer"};
+  return kChoices.contains(go_name);
+}
+
+const Texts& texts() {
+  static const Texts kTexts{"a",          "b",          "a",   "",     "A",           "a.b",
+                            "a b",        "-a",         "a-",  "a\"b", "a\nb",        "1",
+                            longText(63), longText(64), "a/b", "..",   longText(253), longText(254)};
+  return kTexts;
+}
+
+const json::Array& numbers() {
+  static const Array kNumbers{0, 1, -1, 2, 30, 100, 65536, 2147483647};
+  return kNumbers;
+}
+
+const json::Array& amounts() {
+  static const Array kAmounts{"1",   "2",    "1",     "0",   "-1",   "500m", "1500m", "1.5",
+                              "0.5", "1Gi",  "1.5Gi", "1e3", "1000", "1k",   "1n",    "-1n",
+                              "1u",  "1e-9", "2Mi",   "3Mi", 1,      2.5,    "x",     ""};
+  return kAmounts;
+}
+
+const json::Array& portRefs() {
+  static const Array kPorts{80, "http", 0, 65536, "HTTP", "", "a--b", "1"};
+  return kPorts;
+}
+
+}  // namespace gs::conformance
