@@ -48,9 +48,12 @@ PodSecurityContext v1.PodSecurityContext seLinuxOptions:*SeLinux windowsOptions:
   seccompProfile:*Seccomp appArmorProfile:*AppArmor seLinuxChangePolicy:*string
 Container v1.Container name:!string image:string command:[string] args:[string] workingDir:string
   ports:[ContainerPort]@containerPort,protocol envFrom:[EnvFrom] env:[EnvVar]@name resources:Resources
-  resizePolicy:[ResizePolicy] restartPolicy:*string volumeMounts:[VolumeMount]@mountPath volumeDevices:[VolumeDevice]@devicePath
-  livenessProbe:*Probe readinessProbe:*Probe startupProbe:*Probe lifecycle:*Lifecycle terminationMessagePath:string
-  terminationMessagePolicy:string imagePullPolicy:string securityContext:*SecurityContext stdin:bool stdinOnce:bool
+  resizePolicy:[ResizePolicy] restartPolicy:*string volumeMounts:[VolumeMount]@mountPath
+  volumeDevices:[VolumeDevice]@devicePath
+  livenessProbe:*Probe readinessProbe:*Probe startupProbe:*Probe lifecycle:*Lifecycle
+  terminationMessagePath:string
+  terminationMessagePolicy:string imagePullPolicy:string securityContext:*SecurityContext stdin:bool
+  stdinOnce:bool
   tty:bool
 Toleration v1.Toleration key:string operator:string value:string effect:string tolerationSeconds:*int64
 SchedulingGate v1.PodSchedulingGate name:!string
@@ -107,9 +110,11 @@ PodSpec v1.PodSpec volumes:[Volume]@name initContainers:[Container]@name contain
   ephemeralContainers:[any]@name restartPolicy:string terminationGracePeriodSeconds:*int64
   activeDeadlineSeconds:*int64 dnsPolicy:string nodeSelector:{string} serviceAccountName:string
   serviceAccount:string automountServiceAccountToken:*bool nodeName:string hostNetwork:bool hostPID:bool
-  hostIPC:bool shareProcessNamespace:*bool securityContext:*PodSecurityContext imagePullSecrets:[LocalObjectReference]@name
+  hostIPC:bool shareProcessNamespace:*bool securityContext:*PodSecurityContext
+  imagePullSecrets:[LocalObjectReference]@name
   hostname:string subdomain:string affinity:*Affinity schedulerName:string tolerations:[Toleration]
-  hostAliases:[HostAlias]@ip priorityClassName:string priority:*int32 dnsConfig:*DnsConfig readinessGates:[ReadinessGate]
+  hostAliases:[HostAlias]@ip priorityClassName:string priority:*int32 dnsConfig:*DnsConfig
+  readinessGates:[ReadinessGate]
   runtimeClassName:*string enableServiceLinks:*bool preemptionPolicy:*string overhead:{quantity}
   topologySpreadConstraints:[Spread]@topologyKey,whenUnsatisfiable setHostnameAsFQDN:*bool os:*PodOs
   hostUsers:*bool schedulingGates:[SchedulingGate]@name resourceClaims:[PodClaim]@name resources:*Resources
