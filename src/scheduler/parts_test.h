@@ -76,6 +76,17 @@ class TestParts {
     return std::get<sched::PodRequest>(pending.readDoor(pod));
   }
 
+  /// Nodes a, b and large with four, eight and 64 GPUs; claims of one and of four in two namespaces.
+  void threeNodes() {
+    for (const char* ns : {"default", "other"}) {
+      claim("one", 1, ns);
+      claim("four", 4, ns);
+    }
+    node("a", 4);
+    node("b", 8);
+    node("large", 64);
+  }
+
   // ---- time, and what comes of it
 
   void pass(Duration by) {

@@ -37,6 +37,16 @@ class Cluster : public RequestHandlerTest {
     addNode(gpuNode("n-small", 1, 60));
     addPod("train-a", "u-77", {{60, 20}});
   }
+  /// By pod v, which runs on n-small.
+  void aWholeGpuIsTaken() {
+    addPod("v", "v1", {{100, 0}});
+    auto& v = server.pods["v"];
+    v.node = model::NodeName{"n-small"};
+    v.phase = model::PodPhase::Running;
+    v.annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
+    v.revision = ++server.revision;
+    watchBrings("v");
+  }
 };
 
 TEST_F(Cluster, FilterAnswersWithTheNodeAsItWasSent) {
@@ -164,12 +174,7 @@ TEST_F(Cluster, Priorities) {
 }
 
 TEST_F(Cluster, Preempt) {
-  addPod("v", "v1", {{100, 0}});
-  server.pods["v"].node = model::NodeName{"n-small"};
-  server.pods["v"].phase = model::PodPhase::Running;
-  server.pods["v"].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
-  server.pods["v"].revision = ++server.revision;
-  watchBrings("v");
+  aWholeGpuIsTaken();
   EXPECT_EQ(
       reply(
           "/scheduler/preempt",
@@ -184,12 +189,7 @@ TEST_F(Cluster, Preempt) {
 /// kube-scheduler sends nodes without victims where it counts room; how many budgets the others would violate
 /// nobody tells us.
 TEST_F(Cluster, PreemptNamesVictims) {
-  addPod("v", "v1", {{100, 0}});
-  server.pods["v"].node = model::NodeName{"n-small"};
-  server.pods["v"].phase = model::PodPhase::Running;
-  server.pods["v"].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
-  server.pods["v"].revision = ++server.revision;
-  watchBrings("v");
+  aWholeGpuIsTaken();
   server.pods["train-a"].priority = 7;
   server.pods["train-a"].revision = ++server.revision;
   watchBrings("train-a");

@@ -11,18 +11,15 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = BindAnswer::Kind;
 
-/// Nodes a and b with four and eight GPUs.
+Config withBinds(std::size_t at_once) {
+  Config config = TestParts::kubes();
+  config.max_waiting_binds = at_once;
+  return config;
+}
+
 class AskedBindsTest : public ::testing::Test {
  protected:
-  AskedBindsTest() {
-    for (const char* ns : {"default", "other"}) {
-      t.claim("one", 1, ns);
-      t.claim("four", 4, ns);
-    }
-    t.node("a", 4);
-    t.node("b", 8);
-    t.node("large", 64);
-  }
+  AskedBindsTest() { t.threeNodes(); }
   /// The number of the request.
   std::uint64_t ask(const std::string& name, const std::string& node, Duration patience = 4s) {
     BindRequest request;
@@ -275,11 +272,7 @@ TEST_F(AskedBindsTest, AsManyAsMayWaitAndOfANamespaceHalf) {
 }
 
 TEST_F(AskedBindsTest, IsCrowdedWhenTwoWaitForASlot) {
-  TestParts many{[] {
-    Config config = TestParts::kubes();
-    config.max_waiting_binds = 64;
-    return config;
-  }()};
+  TestParts many{withBinds(64)};
   many.node("b", 8);
   many.claim("one", 1);
   for (const char* name : {"s0", "s1", "s2", "s3", "q0", "q1"}) {
@@ -294,11 +287,7 @@ TEST_F(AskedBindsTest, IsCrowdedWhenTwoWaitForASlot) {
 }
 
 TEST_F(AskedBindsTest, IsCrowdedWhenThreeQuartersOfAllAreTaken) {
-  TestParts few{[] {
-    Config config = TestParts::kubes();
-    config.max_waiting_binds = 8;
-    return config;
-  }()};
+  TestParts few{withBinds(8)};
   few.node("b", 8);
   const auto ask = [&](const std::string& name, const std::string& ns) {
     few.claim("one", 1, ns);
@@ -320,11 +309,7 @@ TEST_F(AskedBindsTest, IsCrowdedWhenThreeQuartersOfAllAreTaken) {
 }
 
 TEST_F(AskedBindsTest, IsCrowdedWhenItHasThreeEighthsItself) {
-  TestParts few{[] {
-    Config config = TestParts::kubes();
-    config.max_waiting_binds = 8;
-    return config;
-  }()};
+  TestParts few{withBinds(8)};
   few.node("b", 8);
   few.claim("one", 1);
   for (const char* name : {"p0", "p1", "p2"}) {

@@ -9,18 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Nodes a and b with four and eight GPUs, and one with many.
 class HoldsTest : public ::testing::Test {
  protected:
-  HoldsTest() {
-    for (const char* ns : {"default", "other"}) {
-      t.claim("one", 1, ns);
-      t.claim("four", 4, ns);
-    }
-    t.node("a", 4);
-    t.node("b", 8);
-    t.node("large", 64);
-  }
+  HoldsTest() { t.threeNodes(); }
   bool begin(const std::string& name, const std::string& node, const char* ns = "default",
              const char* claim = "one") {
     const model::Pod& pod = t.pod(name, claim, ns);
