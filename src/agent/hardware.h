@@ -57,6 +57,11 @@ struct Gpu {
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
+/// By UUID; where one of the two has none, by its address.
+[[nodiscard]] bool isSame(const Gpu& a, const Gpu& b);
+/// What `gpu` does not say of itself is as it was before: names, address, place, memory.
+void fillInWhatItIs(Gpu& gpu, const Gpu& before);
+
 /// Between two GPUs, by their places in Hardware::gpus; the best one where there are several.
 struct PairLink {
   std::size_t a = 0;

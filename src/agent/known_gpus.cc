@@ -84,22 +84,9 @@ void shutMoved(std::vector<Device>& devices) {
   }
 }
 
-bool isSame(const Gpu& a, const Gpu& b) {
-  if (!a.uuid.empty() && !b.uuid.empty()) { return a.uuid == b.uuid; }
-  return !a.pci_bus_id.empty() && a.pci_bus_id == b.pci_bus_id;
-}
-
 /// What is not said of it is as it was before.
 void fillIn(Gpu& gpu, const Gpu& before) {
-  const auto text = [](std::string& to, const std::string& from) {
-    if (to.empty()) { to = from; }
-  };
-  text(gpu.uuid, before.uuid);
-  text(gpu.model, before.model);
-  text(gpu.pci_bus_id, before.pci_bus_id);
-  text(gpu.compute, before.compute);
-  if (gpu.memory_mib == 0) { gpu.memory_mib = before.memory_mib; }
-  if (gpu.numa_node < 0) { gpu.numa_node = before.numa_node; }
+  fillInWhatItIs(gpu, before);
   if (!gpu.partitions_unread) { return; }
   if (gpu.partitions.empty()) { gpu.partitions = before.partitions; }
   const bool was_split = before.reason.find(kSplit) != std::string::npos;

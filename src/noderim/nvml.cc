@@ -27,12 +27,6 @@ Fault absent(const std::string& why) {
                       why)};
 }
 
-/// By its UUID; where one of the two has none, by its address.
-bool isSame(const agent::Gpu& a, const agent::Gpu& b) {
-  if (!a.uuid.empty() && !b.uuid.empty()) { return a.uuid == b.uuid; }
-  return !a.pci_bus_id.empty() && a.pci_bus_id == b.pci_bus_id;
-}
-
 }  // namespace
 
 Nvml::Nvml(Options options) : options_{std::move(options)} {}
@@ -107,13 +101,13 @@ void Nvml::takeErrors() {
 /// index now.
 const NvmlGpu* Nvml::knownAs(unsigned index, const std::vector<NvmlGpu>& now) const {
   const agent::Gpu& gpu = now[index].gpu;
-  const auto is_it = [&](const auto& known) { return isSame(known.second.gpu, gpu); };
+  const auto is_it = [&](const auto& known) { return agent::isSame(known.second.gpu, gpu); };
   const bool is_named = !gpu.uuid.empty() || !gpu.pci_bus_id.empty();
   const auto it = is_named ? std::find_if(seen_.begin(), seen_.end(), is_it) : seen_.find(index);
   if (it == seen_.end()) { return nullptr; }
   const agent::Gpu& known = it->second.gpu;
-  const bool is_elsewhere =
-      std::any_of(now.begin(), now.end(), [&](const NvmlGpu& other) { return isSame(known, other.gpu); });
+  const bool is_elsewhere = std::any_of(
+      now.begin(), now.end(), [&](const NvmlGpu& other) { return agent::isSame(known, other.gpu); });
   return !is_named && is_elsewhere ? nullptr : &it->second;
 }
 

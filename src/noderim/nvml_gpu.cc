@@ -323,16 +323,7 @@ NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sys
 }
 
 void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
-  const auto text = [](std::string& to, const std::string& from) {
-    if (to.empty()) { to = from; }
-  };
-  const bool misplaced = gpu.gpu.pci_bus_id.empty() || gpu.gpu.numa_node < 0;
-  if (misplaced) { gpu.gpu.numa_node = before.gpu.numa_node; }
-  text(gpu.gpu.uuid, before.gpu.uuid);
-  text(gpu.gpu.model, before.gpu.model);
-  text(gpu.gpu.pci_bus_id, before.gpu.pci_bus_id);
-  text(gpu.gpu.compute, before.gpu.compute);
-  if (gpu.gpu.memory_mib == 0) { gpu.gpu.memory_mib = before.gpu.memory_mib; }
+  agent::fillInWhatItIs(gpu.gpu, before.gpu);
   if (gpu.gpu.partitions_unread) {
     gpu.gpu.partitions = before.gpu.partitions;
     gpu.is_split |= before.is_split;
@@ -341,7 +332,7 @@ void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
   for (agent::Partition& partition : gpu.gpu.partitions) {
     for (const agent::Partition& known : before.gpu.partitions) {
       if (known.uuid != partition.uuid) { continue; }
-      text(partition.profile, known.profile);
+      if (partition.profile.empty()) { partition.profile = known.profile; }
       if (partition.memory_mib != 0) { continue; }
       partition.memory_mib = known.memory_mib;
       partition.milli = known.milli;

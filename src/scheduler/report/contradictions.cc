@@ -61,28 +61,38 @@ const model::Pod* Contradictions::runningOn(const model::NodeName& node, const m
   return pod == nullptr || pod->finished() || pod->node != node ? nullptr : pod;
 }
 
-/// One of its leases is of this device: of its UUID, whatever id the lease says; else of its id.
-bool Contradictions::isLeased(const model::Uid& uid, const Device& device,
-                              const engine::DeviceIndex& devices) const {
-  const auto& keys = c_.cache().leasesOf(uid);
-  return std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
+/// The devices of its leases there: those of their UUIDs, whatever ids the leases say; else of their ids. One
+/// that has very many is asked about for each: they are read once.
+const std::set<int>& Contradictions::leasedTo(const model::Uid& uid, const model::NodeName& node,
+                                              const engine::DeviceIndex& devices, Leased& known) const {
+  const auto [at, fresh] = known.try_emplace({uid, node});
+  if (!fresh) { return at->second; }
+  for (const auto& key : c_.cache().leasesOf(uid)) {
     const model::Lease& lease = *c_.cache().lease(key);
-    if (lease.node != device.first) { return false; }
-    const auto now = devices.idNow(lease.uuid, lease.gpu);
-    return now ? *now == device.second
-               : lease.gpu == device.second && !engine::isAnother(&devices, lease.gpu, lease.uuid);
-  });
+    if (lease.node != node) { continue; }
+    if (const auto now = devices.idNow(lease.uuid, lease.gpu)) {
+      at->second.insert(*now);
+    } else if (!engine::isAnother(&devices, lease.gpu, lease.uuid)) {
+      at->second.insert(lease.gpu);
+    }
+  }
+  return at->second;
 }
 
 void Contradictions::see(const model::Pod& pod) {
   if (GS_MUTANT(HidesContradictions)) { return; }
-  for (const int id : c_.engine.heldBy(pod)) { check({pod.node, id}); }
-  const auto known = of_pod_.find(pod.uid);
-  if (known == of_pod_.end()) { return; }
-  for (const Device& device : std::set{known->second}) { check(device); }
+  Leased leased;
+  for (const int id : c_.engine.heldBy(pod)) { check({pod.node, id}, leased); }
+  checkThoseOf(pod.uid, leased);
 }
 
-void Contradictions::check(const Device& device) {
+void Contradictions::checkThoseOf(const model::Uid& uid, Leased& leased) {
+  const auto known = of_pod_.find(uid);
+  if (known == of_pod_.end()) { return; }
+  for (const Device& device : std::set{known->second}) { check(device, leased); }
+}
+
+void Contradictions::check(const Device& device, Leased& leased) {
   const engine::DeviceIndex* devices = c_.cache().devices(device.first);
   const model::Device* facts = devices == nullptr ? nullptr : devices->device(device.second);
   const sched::NodeState* node = c_.engine.ledger().find(device.first);
@@ -91,9 +101,9 @@ void Contradictions::check(const Device& device) {
   DoublyUsed found;
   for (const auto& holder : state->holders) {
     const bool may = (holder.sources & static_cast<unsigned>(sched::Source::Lease)) != 0;
-    if (may && runningOn(device.first, holder.uid) != nullptr && isLeased(holder.uid, device, *devices)) {
-      found.leased.insert(holder.uid);
-    }
+    if (!may || runningOn(device.first, holder.uid) == nullptr) { continue; }
+    const auto& its = leasedTo(holder.uid, device.first, *devices, leased);
+    if (its.contains(device.second)) { found.leased.insert(holder.uid); }
   }
   if (found.leased.empty()) { return over(device); }
   for (const auto& uid : facts->in_use_by) {
@@ -141,8 +151,9 @@ void Contradictions::over(const Device& device) {
 void Contradictions::forget(const model::Uid& uid) {
   const auto known = of_pod_.find(uid);
   if (known == of_pod_.end()) { return; }
+  Leased leased;
   for (const Device& device : std::set{known->second}) {
-    check(device);
+    check(device, leased);
     if (const auto it = doubly_used_.find(device); it != doubly_used_.end()) { it->second.told.erase(uid); }
   }
   of_pod_.erase(uid);

@@ -63,9 +63,12 @@ class Contradictions : public controller::Part {
   };
 
   [[nodiscard]] const model::Pod* runningOn(const model::NodeName& node, const model::Uid& uid) const;
-  [[nodiscard]] bool isLeased(const model::Uid& uid, const Device& device,
-                              const engine::DeviceIndex& devices) const;
-  void check(const Device& device);
+  /// Of pods, by node, as far as they were asked for.
+  using Leased = std::map<std::pair<model::Uid, model::NodeName>, std::set<int>>;
+  [[nodiscard]] const std::set<int>& leasedTo(const model::Uid& uid, const model::NodeName& node,
+                                              const engine::DeviceIndex& devices, Leased& known) const;
+  void check(const Device& device, Leased& leased);
+  void checkThoseOf(const model::Uid& uid, Leased& leased);
   void over(const Device& device);
   void tell(const Device& device, DoublyUsed& now);
   void tellUuid(const std::string& uuid);
