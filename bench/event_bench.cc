@@ -425,6 +425,7 @@ std::vector<Group> groups(double& quota_ratio) {
   using Op = model::LabelRequirement::Op;
   return {{"objects", measureCases},
           {"wide", measureWide},
+          one("verbs", [] { return measureVerbs(cluster); }),
           one("crowd of others' terms, few", [] { return measureOthersTerms(Op::In); }),
           one("crowd of others' terms, nearly all", [] { return measureOthersTerms(Op::NotIn); }),
           one("crowd of keys", measureKeys),
