@@ -16,6 +16,7 @@ using model::Health;
 
 constexpr std::string_view kVanished = "the driver does not list it any more: lost, or taken out";
 constexpr std::string_view kSplit = "MIG is on";  // so begins the reason of one that cannot be given for that
+constexpr std::string_view kMaybeCounted = "CUDA may count it or not";
 
 const char* nameOf(Health health) {
   switch (health) {
@@ -78,9 +79,7 @@ void shutMoved(std::vector<Device>& devices) {
     gpu.health = Health::Unhealthy;
     const std::string own = std::exchange(gpu.reason, {});
     const bool is_it = &devices[i] == doubtful;
-    gpu.reason = is_it && !own.empty() ? own + "; CUDA may count it or not"
-                 : own.empty()         ? moved
-                                       : own + "; " + moved;
+    gpu.reason = own.empty() ? moved : fmt::format("{}; {}", own, is_it ? kMaybeCounted : moved);
   }
 }
 

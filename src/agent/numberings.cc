@@ -29,6 +29,7 @@ Numberings::Numbering Numberings::numberingOf(const std::vector<Device>& devices
 
 void Numberings::published(const std::vector<Device>& devices) {
   std::vector<Numbers> ids;
+  ids.reserve(devices.size());
   for (const Device& device : devices) { ids.push_back({device.id, device.id}); }
   Numbering before = numberingOf(devices, ids);
   const bool is_known = !all_.empty() && all_.front().names == before.names;

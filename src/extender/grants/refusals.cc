@@ -283,7 +283,7 @@ std::optional<model::Uid> Refusals::next(Mono now, const MayBe& may_be, const Is
     const auto id = line_.next(now, has_room);
     if (!id) { break; }
     Kind& kind = kinds_.at(*id);
-    const auto uid = pick(kind, now, may_be, turn);
+    auto uid = pick(kind, now, may_be, turn);
     if (uid) { setReady(pods_.at(*uid), false); }
     lineUp(*id, kind);
     if (!uid) { continue; }

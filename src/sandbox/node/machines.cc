@@ -30,7 +30,7 @@ constexpr const char* kApply = "application/apply-patch+yaml";
 std::string agentPodOf(const std::string& node) {
   constexpr std::size_t kMostOfAName = 253;
   constexpr std::size_t kOfHash = 10;
-  const std::string name = "gpu-scheduler-agent-" + node;
+  std::string name = "gpu-scheduler-agent-" + node;
   if (name.size() <= kMostOfAName) { return name; }
   const std::string head = name.substr(0, kMostOfAName - kOfHash - 1);
   return fmt::format("{}-{}", head.substr(0, head.find_last_not_of("-.") + 1),

@@ -72,7 +72,7 @@ bool listDevices(std::vector<DeviceState>& devices, const std::vector<model::Dev
   bool same = true;
   std::vector<DeviceState> fresh;
   auto at = devices.begin();
-  const auto unlistUpTo = [&](auto until) {
+  const auto unlist_up_to = [&](auto until) {
     for (; at != until; ++at) {
       if (!at->listed) { continue; }
       same = false;
@@ -81,14 +81,14 @@ bool listDevices(std::vector<DeviceState>& devices, const std::vector<model::Dev
     }
   };
   for (const auto& facts : listed) {
-    unlistUpTo(std::find_if(at, devices.end(), [&](const auto& d) { return d.facts.id >= facts.id; }));
+    unlist_up_to(std::find_if(at, devices.end(), [&](const auto& d) { return d.facts.id >= facts.id; }));
     const bool known = at != devices.end() && at->facts.id == facts.id;
     same = same && known && at->listed && sameForDecisions(at->facts, facts);
     DeviceState& d = known ? *at++ : fresh.emplace_back();
     d.listed = true;
     d.facts = facts;
   }
-  unlistUpTo(devices.end());
+  unlist_up_to(devices.end());
   std::erase_if(devices, [](const DeviceState& d) { return !d.listed && d.holders.empty(); });
   const auto kept = static_cast<std::ptrdiff_t>(devices.size());
   devices.insert(devices.end(), std::make_move_iterator(fresh.begin()), std::make_move_iterator(fresh.end()));

@@ -91,15 +91,15 @@ void eachShort(const NodeState& n, const PodRequest& r, const Lacks& lacks) {
   const model::Resources& asked = r.resources;
   const model::Resources& have = n.node.allocatable;
   if (n.used_pods + 1 > n.node.allocatable_pods && !lacks(Reason::TooManyPods, "")) { return; }
-  const auto goesOn = [&](std::int64_t wants, std::int64_t all, std::int64_t used, const char* what) {
+  const auto goes_on = [&](std::int64_t wants, std::int64_t all, std::int64_t used, const char* what) {
     return !isShort(wants, all, used) || lacks(Reason::InsufficientResource, what);
   };
-  if (!goesOn(asked.cpu_milli, have.cpu_milli, n.used.cpu_milli, "cpu")) { return; }
-  if (!goesOn(asked.memory, have.memory, n.used.memory, "memory")) { return; }
-  if (!goesOn(asked.ephemeral, have.ephemeral, n.used.ephemeral, "ephemeral-storage")) { return; }
+  if (!goes_on(asked.cpu_milli, have.cpu_milli, n.used.cpu_milli, "cpu")) { return; }
+  if (!goes_on(asked.memory, have.memory, n.used.memory, "memory")) { return; }
+  if (!goes_on(asked.ephemeral, have.ephemeral, n.used.ephemeral, "ephemeral-storage")) { return; }
   for (const auto& [name, wants] : asked.extended) {
     if (name == model::kNvidiaGpu) { continue; }
-    if (!goesOn(wants, have.get(name), n.used.get(name), name.c_str())) { return; }
+    if (!goes_on(wants, have.get(name), n.used.get(name), name.c_str())) { return; }
   }
 }
 

@@ -243,6 +243,7 @@ std::vector<int> listedOf(const Part& part, const std::vector<std::size_t>& plac
   }
   std::sort(listed.begin(), listed.end());
   std::vector<int> ids;
+  ids.reserve(listed.size());
   for (const auto& [place, id] : listed) { ids.push_back(id); }
   return ids;
 }

@@ -58,7 +58,7 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
   Holding& holding = it->second;
   holding.gone = gone;
   derived_ = false;
-  const auto copyStaying = [this](const auto& from, auto& to) {
+  const auto copy_staying = [this](const auto& from, auto& to) {
     to.clear();
     std::copy_if(from.begin(), from.end(), std::back_inserter(to),
                  [this](const auto& one) { return !isGone(one.uid); });
@@ -66,7 +66,7 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
   for (const std::size_t i : holding.devices) {
     DeviceState& device = state_.devices[i];
     const bool was_held = !device.holders.empty();
-    copyStaying(node_.devices[i].holders, device.holders);
+    copy_staying(node_.devices[i].holders, device.holders);
     const bool is_held = !device.holders.empty();
     const int more = static_cast<int>(is_held) - static_cast<int>(was_held);
     state_.with_holders += more;
@@ -74,8 +74,8 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
     if (device.bit < 0) { continue; }
     state_.held = is_held ? state_.held | bit(device.bit) : state_.held & ~bit(device.bit);
   }
-  if (holding.in_flight) { copyStaying(node_.in_flight, state_.in_flight); }
-  if (holding.counted) { copyStaying(node_.counted, state_.counted); }
+  if (holding.in_flight) { copy_staying(node_.in_flight, state_.in_flight); }
+  if (holding.counted) { copy_staying(node_.counted, state_.counted); }
 }
 
 const NodeState& NodeWithout::state() {

@@ -178,7 +178,8 @@ void Combined::takePreemptions(std::vector<std::pair<extender::RequestId, extend
   using Kind = extender::Answer::Kind;
   scheduler::ExtenderPreemption& preemption = scheduler_.extenderPreemption();
   for (auto& found : preemption.takeAnswers()) {
-    out.emplace_back(found.id, extender::answerOf(std::move(found), table()));
+    const extender::RequestId id = found.id;
+    out.emplace_back(id, extender::answerOf(std::move(found), table()));
   }
   for (const std::uint64_t id : preemption.takeDropped()) {
     extender::Answer a;
