@@ -26,6 +26,7 @@ bool fits(std::string_view text, std::string_view shape) {
 }
 
 constexpr std::string_view kUid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+constexpr std::string_view kPointer = "(*bool)(0x";  // as Go prints one
 constexpr std::string_view kTime = "9999-99-99T99:99:99";
 
 /// Bytes of a time at the start of `text`; 0: there is none.
@@ -51,6 +52,10 @@ std::string withoutNumbers(std::string text) {
       while (end < text.size() && isDigit(text[end])) { ++end; }
       if (end > begin) { text.replace(begin, end - begin, "<n>"); }
     }
+  }
+  for (auto at = text.find(kPointer); at != std::string::npos; at = text.find(kPointer, at + 1)) {
+    const auto end = text.find(')', at + kPointer.size());
+    if (end != std::string::npos) { text.replace(at + kPointer.size(), end - at - kPointer.size(), "0"); }
   }
   return text;
 }

@@ -45,6 +45,15 @@ bool has(const Machines::Machine& machine, const std::string& uuid) {
   return std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d.uuid == uuid; });
 }
 
+/// GPUs that a number reaches.
+std::string textOf(const std::set<std::string>& uuids) {
+  std::string out;
+  for (const std::string& uuid : uuids) {
+    out += fmt::format("{}{}", out.empty() ? "" : " or ", uuid.empty() ? "nothing" : uuid);
+  }
+  return out;
+}
+
 void forgetBefore(std::deque<Mono>& times, Mono from) {
   while (!times.empty() && times.front() < from) { times.pop_front(); }
 }
@@ -262,7 +271,7 @@ std::string AgentSide::misleads(const std::string& name, const Value& status) co
     const std::string uuid{device["uuid"].str()};
     if (reached == std::set<std::string>{uuid}) { continue; }
     return fmt::format("the status of {} offers {} as GPU {}, and who is told that number may get {}", name,
-                       uuid, id, fmt::join(reached, " or "));
+                       uuid, id, textOf(reached));
   }
   return "";
 }
@@ -286,7 +295,7 @@ void AgentSide::judgeStart(const std::string& name, const Node& node,
     const std::string uuid{notes["gpu.scheduling/uuid"].str()};
     if (reached == std::set<std::string>{uuid}) { continue; }
     return wrong(fmt::format("pod {} starts on {} with number {} of {}, and may get {}", running.uid, name,
-                             number, uuid, fmt::join(reached, " or ")));
+                             number, uuid, textOf(reached)));
   }
 }
 

@@ -49,7 +49,7 @@ constexpr std::array<Row, kFeatures> kRows{{
 }};
 
 /// Features that show what is not mended yet.
-const Features kHeldBack{Feature::Lost};
+const Features kHeldBack{};
 
 }  // namespace
 

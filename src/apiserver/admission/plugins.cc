@@ -70,7 +70,7 @@ class NamespaceLifecycle final : public AdmissionPlugin {
 class ServiceAccount final : public AdmissionPlugin {
  public:
   Said mutate(const AdmissionRequest& request, Value& pod) override {
-    if (!writesPod(request)) { return allowed(); }
+    if (!writesPod(request) || request.operation != Operation::Create) { return allowed(); }
     Value& spec = pod.child("spec");
     if (spec["serviceAccountName"].str().empty()) { spec.set("serviceAccountName", "default"); }
     setWhereNull(spec, "serviceAccount", spec["serviceAccountName"]);

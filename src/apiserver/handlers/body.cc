@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "apiserver/meta/meta_check.h"
@@ -61,6 +63,33 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
 NameRule nameRule(const Resource& r) {
   if (r.is("/services")) { return NameRule::Service; }
   return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
+}
+
+/// As Go compares two: "" is as good as absent where a field is no pointer.
+std::string ownerText(const json::Value& owner) {
+  const auto text = [&](const char* field) { return json::print(Value{owner[field].str()}); };
+  return fmt::format("{} {} {} {} {} {}", text("apiVersion"), text("kind"), text("name"), text("uid"),
+                     json::print(owner["controller"]), json::print(owner["blockOwnerDeletion"]));
+}
+
+/// An owner that is there twice, alike in every field, is kept once (apiserver's dedupOwnerReferences).
+void dropTwiceOwners(Call& call, json::Value& object) {
+  if (object["metadata"]["ownerReferences"].items().size() < 2) { return; }
+  std::set<std::string> seen;
+  std::string twice;
+  auto& owners = object.child("metadata").child("ownerReferences").array();
+  const auto from = std::remove_if(owners.begin(), owners.end(), [&](const json::Value& owner) {
+    if (seen.insert(ownerText(owner)).second) { return false; }
+    twice += fmt::format("{}{}", twice.empty() ? "" : ", ", owner["uid"].str());
+    return true;
+  });
+  if (from == owners.end()) { return; }
+  owners.erase(from, owners.end());
+  call.warnings.push_back(fmt::format(
+      ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+      "and "
+      "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+      twice));
 }
 
 }  // namespace
@@ -139,6 +168,7 @@ tl::expected<json::Value, std::string> decode(Call& call, const Resource& r, jso
       call.warnings.push_back(fmt::format("unknown field \"{}\"", field));
     }
   }
+  dropTwiceOwners(call, object);
   return object;
 }
 

@@ -73,9 +73,24 @@ void checkName(const json::Value& meta, NameRule rule, FieldErrors& errors) {
   }
 }
 
+/// []v1.OwnerReference{v1.OwnerReference{APIVersion:"v1", ...}}, without what its pointers point to.
+std::string goOwners(const json::Value& owners) {
+  const auto pointer = [](const json::Value& v) { return v.isNull() ? "(nil)" : "(0x0)"; };
+  std::string out;
+  for (const json::Value& owner : owners.items()) {
+    out += fmt::format(
+        "{}v1.OwnerReference{{APIVersion:{}, Kind:{}, Name:{}, UID:{}, Controller:(*bool){}, "
+        "BlockOwnerDeletion:(*bool){}}}",
+        out.empty() ? "" : ", ", goQuote(owner["apiVersion"].str()), goQuote(owner["kind"].str()),
+        goQuote(owner["name"].str()), goQuote(owner["uid"].str()), pointer(owner["controller"]),
+        pointer(owner["blockOwnerDeletion"]));
+  }
+  return fmt::format("[]v1.OwnerReference{{{}}}", out);
+}
+
 void checkOwners(const json::Value& owners, FieldErrors& errors) {
   const std::string field = "metadata.ownerReferences";
-  int controllers = 0;
+  std::string first;  // controller
   for (const json::Value& owner : owners.items()) {
     const std::string_view version = owner["apiVersion"].str();
     if (version.empty() || version.back() == '/') {
@@ -89,11 +104,17 @@ void checkOwners(const json::Value& owners, FieldErrors& errors) {
             fieldInvalid(field + "." + name, json::Value{""}, fmt::format("{} must not be empty", name)));
       }
     }
-    controllers += owner["controller"].boolOr(false) ? 1 : 0;
-  }
-  if (controllers > 1) {
-    errors.push_back(fieldInvalid(field, json::print(owners),
-                                  "Only one reference can have Controller set to true. Found more than one"));
+    if (!owner["controller"].boolOr(false)) { continue; }
+    const std::string shown = fmt::format("{}/{}", owner["kind"].str(), owner["name"].str());
+    if (first.empty()) {
+      first = shown;
+      continue;
+    }
+    errors.push_back(
+        fieldInvalid(field, goOwners(owners),
+                     fmt::format("Only one reference can have Controller set to true. Found \"true\" in "
+                                 "references for {} and {}",
+                                 first, shown)));
   }
 }
 

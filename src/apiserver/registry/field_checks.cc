@@ -180,6 +180,17 @@ Texts cidrErrors(std::string_view cidr) {
   return {"must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"};
 }
 
+Texts pathSegmentErrors(std::string_view name) {
+  if (name == "." || name == "..") { return {fmt::format("may not be '{}'", name)}; }
+  Texts out;
+  for (const char* part : {"/", "%"}) {
+    if (name.find(part) != std::string_view::npos) {
+      out.push_back(fmt::format("may not contain '{}'", part));
+    }
+  }
+  return out;
+}
+
 Texts backstepErrors(std::string_view path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const auto end = std::min(path.find('/', begin), path.size());

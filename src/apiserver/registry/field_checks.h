@@ -42,6 +42,8 @@ void checkKnownOrMissing(FieldErrors& errors, const std::string& field, const js
 [[nodiscard]] Texts cidrErrors(std::string_view cidr);
 /// 4 or 6; 0: it is none.
 [[nodiscard]] int familyOf(std::string_view ip_or_cidr);
+/// Of a name that stands in the path of a URL.
+[[nodiscard]] Texts pathSegmentErrors(std::string_view name);
 /// No element of it is "..".
 [[nodiscard]] Texts backstepErrors(std::string_view path);
 /// Relative too.

@@ -29,8 +29,9 @@ void beginKind(const Resource& resource, json::Value& object, Now now);
 [[nodiscard]] FieldErrors checkPodSpec(const json::Value& spec, const std::string& field);
 /// The spec of a pod, new or not.
 [[nodiscard]] FieldErrors checkPodContent(const json::Value& pod);
-/// Annotations that the API server itself reads.
-[[nodiscard]] FieldErrors checkPodNotes(const json::Value& pod);
+/// Annotations that the API server itself reads, of a pod or a template; they are `field`.
+[[nodiscard]] FieldErrors checkPodNotes(const json::Value& pod, const std::string& field);
+[[nodiscard]] FieldErrors checkChangedPodNotes(const json::Value& pod, const json::Value& old);
 [[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
 void defaultPod(json::Value& pod);
 /// What templates get too.

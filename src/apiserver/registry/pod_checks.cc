@@ -14,6 +14,8 @@ namespace {
 
 using json::Value;
 
+constexpr const char* kMirrorNote = "kubernetes.io/config.mirror";
+
 /// Of 32 bits, without leading zeros or a plus.
 bool isCost(std::string_view text) {
   const bool begins_well = text == "0" || text.starts_with('-') || text.find_first_not_of("123456789") > 0;
@@ -39,18 +41,39 @@ FieldErrors checkSpec(const Value& spec, const std::string& field, bool is_pod) 
 
 }  // namespace
 
-FieldErrors checkPodNotes(const Value& pod) {
-  constexpr const char* kMirror = "kubernetes.io/config.mirror";
+FieldErrors checkChangedPodNotes(const Value& pod, const Value& old) {
+  FieldErrors errors;
+  const Value& now = pod["metadata"]["annotations"];
+  const Value& had = old["metadata"]["annotations"];
+  const auto refuse = [&](std::string_view key, const char* doing) {
+    const bool of_apparmor = key.starts_with(kAppArmorNote);
+    if (!of_apparmor && key != kMirrorNote) { return; }
+    errors.push_back(fieldForbidden(
+        fmt::format("metadata.annotations[{}]", key),
+        fmt::format("may not {} {}", doing, of_apparmor ? "AppArmor annotations" : "mirror pod annotation")));
+  };
+  for (const auto& [key, value] : had.members()) {
+    if (const Value* kept = now.find(key); kept == nullptr || *kept != value) {
+      refuse(key, "remove or update");
+    }
+  }
+  for (const auto& [key, value] : now.members()) {
+    if (had.find(key) == nullptr) { refuse(key, "add"); }
+  }
+  append(errors, checkPodNotes(pod, "metadata.annotations"));
+  return errors;
+}
+
+FieldErrors checkPodNotes(const Value& pod, const std::string& field) {
   constexpr const char* kCost = "controller.kubernetes.io/pod-deletion-cost";
   FieldErrors errors;
   const Value& notes = pod["metadata"]["annotations"];
-  if (notes.find(kMirror) != nullptr && pod["spec"]["nodeName"].str().empty()) {
-    errors.push_back(fieldInvalid(fmt::format("metadata.annotations[{}]", kMirror), notes[kMirror],
+  if (notes.find(kMirrorNote) != nullptr && pod["spec"]["nodeName"].str().empty()) {
+    errors.push_back(fieldInvalid(fmt::format("{}[{}]", field, kMirrorNote), notes[kMirrorNote],
                                   "must set spec.nodeName if mirror pod annotation is set"));
   }
   if (const Value* cost = notes.find(kCost); cost != nullptr && !isCost(cost->str())) {
-    errors.push_back(
-        fieldInvalid(fmt::format("metadata.annotations[{}]", kCost), *cost, "must be a 32bit integer"));
+    errors.push_back(fieldInvalid(fmt::format("{}[{}]", field, kCost), *cost, "must be a 32bit integer"));
   }
   return errors;
 }
@@ -61,10 +84,34 @@ FieldErrors checkPodSpec(const json::Value& spec, const std::string& field) {
 
 FieldErrors checkPodContent(const json::Value& pod) { return checkSpec(pod["spec"], "spec", true); }
 
+/// A profile that stands in an annotation too is the same there.
+void checkAppArmorNotes(const Value& pod, FieldErrors& errors) {
+  for (const char* part : {"initContainers", "containers"}) {
+    for (std::size_t i = 0; i < pod["spec"][part].items().size(); ++i) {
+      const Value& c = pod["spec"][part].items()[i];
+      const Value& own = c["securityContext"]["appArmorProfile"];
+      const Value& profile = own.isNull() ? pod["spec"]["securityContext"]["appArmorProfile"] : own;
+      const Value* note =
+          pod["metadata"]["annotations"].find(fmt::format("{}{}", kAppArmorNote, c["name"].str()));
+      if (note == nullptr || profile.isNull()) { continue; }
+      const std::string at = fmt::format("spec.{}[{}].securityContext.appArmorProfile", part, i);
+      const bool is_local = profile["type"].str() == "Localhost";
+      if (is_local && note->str().starts_with("localhost/")) {
+        if (note->str() == appArmorNote(profile)) { continue; }
+        errors.push_back(
+            fieldForbidden(at + ".localhostProfile", "apparmor profile in annotation and field must match"));
+      } else if (is_local || note->str() != appArmorNote(profile)) {
+        errors.push_back(fieldForbidden(at + ".type", "apparmor type in annotation and field must match"));
+      }
+    }
+  }
+}
+
 FieldErrors checkPod(const json::Value& pod) {
   const Value& spec = pod["spec"];
-  FieldErrors errors = checkPodNotes(pod);
+  FieldErrors errors = checkPodNotes(pod, "metadata.annotations");
   append(errors, checkPodContent(pod));
+  checkAppArmorNotes(pod, errors);
   if (!spec["ephemeralContainers"].items().empty()) {
     errors.push_back(fieldForbidden("spec.ephemeralContainers", "cannot be set on create"));
   }

@@ -6,6 +6,7 @@
 
 #include "apiserver/registry/fill_in.h"
 #include "apiserver/registry/kind_checks.h"
+#include "apiserver/registry/pod_parts.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 
@@ -196,23 +197,13 @@ void applyAllLabelKeys(Value& pod) {
   }
 }
 
-/// As kubelets of old releases read it; "": they need not.
-std::string appArmorNote(const Value& profile) {
-  const auto type = profile["type"].str();
-  if (type == "RuntimeDefault") { return "runtime/default"; }
-  if (type == "Unconfined") { return "unconfined"; }
-  const Value& file = profile["localhostProfile"];
-  return type == "Localhost" && !file.isNull() ? fmt::format("localhost/{}", file.str()) : std::string{};
-}
-
 void noteAppArmor(Value& pod) {
   const Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
   for (const char* part : {"initContainers", "containers"}) {
     for (const Value& c : pod["spec"][part].items()) {
       const Value& own = c["securityContext"]["appArmorProfile"];
       const std::string note = appArmorNote(own.isNull() ? of_pod : own);
-      const std::string key =
-          fmt::format("container.apparmor.security.beta.kubernetes.io/{}", c["name"].str());
+      const std::string key = fmt::format("{}{}", kAppArmorNote, c["name"].str());
       if (note.empty() || pod["metadata"]["annotations"].find(key) != nullptr) { continue; }
       pod.child("metadata").child("annotations").set(key, note);
     }
@@ -243,6 +234,9 @@ void defaultPodSpec(json::Value& spec) {
   fillIn(spec, "dnsPolicy", "ClusterFirst");
   fillInMissing(spec, "terminationGracePeriodSeconds", 30);
   fillIn(spec, "schedulerName", "default-scheduler");
+  // Two names of one field: the newer one wins, and answers have both.
+  if (!spec["serviceAccount"].str().empty()) { fillIn(spec, "serviceAccountName", spec["serviceAccount"]); }
+  if (!spec["serviceAccountName"].str().empty()) { spec.set("serviceAccount", spec["serviceAccountName"]); }
   fillInMissing(spec, "securityContext", Object{});
   defaultAmounts(spec, "overhead");
   eachObject(spec, "volumes", defaultVolume);
@@ -254,6 +248,7 @@ void defaultPod(json::Value& pod) {
   Value& spec = pod.child("spec");
   defaultPodSpec(spec);
   fillInMissing(spec, "enableServiceLinks", true);
+  if (spec["terminationGracePeriodSeconds"].intOr(0) < 0) { spec.set("terminationGracePeriodSeconds", 1); }
   defaultIps(pod);
   eachContainer(spec, defaultRequests);
   if (spec["hostNetwork"].boolOr(false)) { eachContainer(spec, defaultHostPorts); }

@@ -56,6 +56,10 @@ void checkTolerations(const json::Value& tolerations, const std::string& field, 
 void checkTaintEffect(const json::Value& effect, bool needed, const std::string& field, FieldErrors& errors);
 
 // Security contexts (security_checks.cc).
+/// With a container's name behind it: where kubelets of old releases look for its AppArmor profile.
+inline constexpr std::string_view kAppArmorNote = "container.apparmor.security.beta.kubernetes.io/";
+/// A profile as such an annotation says it; "": it does not.
+[[nodiscard]] std::string appArmorNote(const json::Value& profile);
 void checkPodSecurity(const json::Value& spec, const std::string& field, FieldErrors& errors);
 void checkContainerSecurity(const json::Value& context, bool host_users, const std::string& field,
                             FieldErrors& errors);

@@ -152,17 +152,12 @@ void checkGated(Value& spec, const Value& old, FieldErrors& errors) {
   }
 }
 
-bool mayBecomeOne(const Value& spec, const Value& old) {
-  return old["terminationGracePeriodSeconds"].intOr(0) < 0 &&
-         spec["terminationGracePeriodSeconds"].intOr(0) == 1;
-}
-
 }  // namespace
 
 FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old) {
   const Value& spec = pod["spec"];
   const Value& had = old["spec"];
-  FieldErrors errors = checkPodNotes(pod);
+  FieldErrors errors = checkChangedPodNotes(pod, old);
   if (spec == had) { return errors; }
   append(errors, checkPodContent(pod));
   if (!checkSameContainers(spec, had, "containers", errors) ||
@@ -174,7 +169,6 @@ FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old) {
   checkGates(spec, had, errors);
   Value now = fixedPart(spec);
   const Value before = fixedPart(had);
-  if (mayBecomeOne(spec, had)) { takeFrom(now, had, "terminationGracePeriodSeconds"); }
   if (!had["schedulingGates"].items().empty()) { checkGated(now, had, errors); }
   if (now != before) { errors.push_back(fieldForbidden("spec", kMayChange)); }
   return errors;

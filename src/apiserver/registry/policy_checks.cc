@@ -22,9 +22,10 @@ void checkNamedRules(const Value& match, const char* list, const std::string& fi
     const std::string at = fmt::format("{}.{}[{}]", field, list, i);
     std::set<std::string_view> names;
     for (std::size_t n = 0; n < rule["resourceNames"].items().size(); ++n) {
-      const auto name = rule["resourceNames"].items()[n].str();
-      if (names.insert(name).second) { continue; }
-      errors.push_back(fieldDuplicate(fmt::format("{}.resourceNames[{}]", at, n), goQuote(name)));
+      const Value& name = rule["resourceNames"].items()[n];
+      const std::string here = fmt::format("{}.resourceNames[{}]", at, n);
+      refuseFor(errors, here, name, pathSegmentErrors(name.str()));
+      if (!names.insert(name.str()).second) { errors.push_back(fieldDuplicate(here, goQuote(name.str()))); }
     }
     checkAdmissionRule(rule, at, errors);
   }

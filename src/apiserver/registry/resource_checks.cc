@@ -145,7 +145,8 @@ void checkAgainstLimit(std::string_view name, const Value& request, const Value&
 
 void checkAmounts(const json::Value& amounts, const std::string& field, FieldErrors& errors) {
   for (const auto& [name, amount] : amounts.members()) {
-    checkAmountOf(name, amount, fmt::format("{}.{}", field, name), errors);
+    // As Go prints a path whose last name is empty.
+    checkAmountOf(name, amount, field + (name.empty() ? "[]" : "." + name), errors);
   }
 }
 

@@ -179,4 +179,12 @@ void checkContainerSecurity(const json::Value& context, bool host_users, const s
   checkAppArmor(context["appArmorProfile"], field + ".appArmorProfile", errors);
 }
 
+std::string appArmorNote(const json::Value& profile) {
+  const auto type = profile["type"].str();
+  if (type == "RuntimeDefault") { return "runtime/default"; }
+  if (type == "Unconfined") { return "unconfined"; }
+  const Value& file = profile["localhostProfile"];
+  return type == "Localhost" && !file.isNull() ? fmt::format("localhost/{}", file.str()) : std::string{};
+}
+
 }  // namespace gs::apiserver

@@ -8,6 +8,7 @@
 #include "apiserver/meta/label_selector.h"
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/field_checks.h"
+#include "apiserver/registry/kind_checks.h"
 
 namespace gs::apiserver {
 namespace {
@@ -55,7 +56,7 @@ void checkRequirement(const Value& r, const std::string& field, FieldErrors& err
 }  // namespace
 
 std::string goLabels(const json::Value& labels) {
-  if (labels.members().empty()) { return "map[string]string(nil)"; }
+  if (!labels.isObject()) { return "map[string]string(nil)"; }
   std::map<std::string, std::string> sorted;
   for (const auto& [key, value] : labels.members()) { sorted[key] = value.str(); }
   std::string out;
@@ -108,12 +109,9 @@ void checkSelects(const json::Value& spec, FieldErrors& errors) {
 
 void checkTemplateMeta(const json::Value& pod_template, FieldErrors& errors) {
   const Value& meta = pod_template["metadata"];
-  for (auto& error : checkLabels(meta["labels"], "spec.template.labels")) {
-    errors.push_back(std::move(error));
-  }
-  for (auto& error : checkAnnotations(meta["annotations"], "spec.template.annotations")) {
-    errors.push_back(std::move(error));
-  }
+  append(errors, checkLabels(meta["labels"], "spec.template.labels"));
+  append(errors, checkAnnotations(meta["annotations"], "spec.template.annotations"));
+  append(errors, checkPodNotes(pod_template, "spec.template.annotations"));
 }
 
 void checkCounts(const json::Value& object, const char* field, std::initializer_list<const char*> names,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/field_checks.h"
@@ -324,35 +326,44 @@ Value memberText(const Value& object, const char* member) {
   return object[member].isNull() ? Value{""} : object[member];
 }
 
+/// Names and paths of a list of a container's. Of two with one name the last one counts.
+struct Taken {
+  std::map<std::string_view, std::string_view> path_of;
+  std::set<std::string_view> paths;
+};
+
+Taken takenBy(const Value& list, const char* path) {
+  Taken out;
+  for (const Value& one : list.items()) { out.path_of[one["name"].str()] = one[path].str(); }
+  for (const auto& [name, at] : out.path_of) { out.paths.insert(at); }
+  return out;
+}
+
+/// None of `list`, whose paths are in `path`, has a name or a path of `others`.
+void checkApartFrom(const Taken& others, const char* of, const Value& list, const char* path,
+                    const std::string& field, FieldErrors& errors) {
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    const Value& one = list.items()[i];
+    const std::string at = fmt::format("{}[{}]", field, i);
+    if (others.path_of.contains(one["name"].str())) {
+      errors.push_back(fieldInvalid(at + ".name", memberText(one, "name"),
+                                    fmt::format("must not already exist in {}", of)));
+    }
+    if (others.paths.contains(one[path].str())) {
+      errors.push_back(fieldInvalid(at + "." + path, memberText(one, path),
+                                    fmt::format("must not already exist as a path in {}", of)));
+    }
+  }
+}
+
 /// Mounts and devices of one container, which share names and paths with nothing.
 void checkApart(const Value& container, const std::string& field, FieldErrors& errors) {
-  const auto& mounts = container["volumeMounts"].items();
-  const auto& devices = container["volumeDevices"].items();
-  const auto any = [](const json::Array& all, const char* member, std::string_view text) {
-    return std::any_of(all.begin(), all.end(), [&](const Value& one) { return one[member].str() == text; });
-  };
-  for (std::size_t i = 0; i < mounts.size(); ++i) {
-    const std::string at = fmt::format("{}.volumeMounts[{}]", field, i);
-    if (any(devices, "name", mounts[i]["name"].str())) {
-      errors.push_back(fieldInvalid(at + ".name", memberText(mounts[i], "name"),
-                                    "must not already exist in volumeDevices"));
-    }
-    if (any(devices, "devicePath", mounts[i]["mountPath"].str())) {
-      errors.push_back(fieldInvalid(at + ".mountPath", memberText(mounts[i], "mountPath"),
-                                    "must not already exist as a path in volumeDevices"));
-    }
-  }
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const std::string at = fmt::format("{}.volumeDevices[{}]", field, i);
-    if (any(mounts, "name", devices[i]["name"].str())) {
-      errors.push_back(fieldInvalid(at + ".name", memberText(devices[i], "name"),
-                                    "must not already exist in volumeMounts"));
-    }
-    if (any(mounts, "mountPath", devices[i]["devicePath"].str())) {
-      errors.push_back(fieldInvalid(at + ".devicePath", memberText(devices[i], "devicePath"),
-                                    "must not already exist as a path in volumeMounts"));
-    }
-  }
+  const Value& mounts = container["volumeMounts"];
+  const Value& devices = container["volumeDevices"];
+  checkApartFrom(takenBy(devices, "devicePath"), "volumeDevices", mounts, "mountPath",
+                 field + ".volumeMounts", errors);
+  checkApartFrom(takenBy(mounts, "mountPath"), "volumeMounts", devices, "devicePath",
+                 field + ".volumeDevices", errors);
 }
 
 void checkDevices(const PodAround& pod, const Value& container, const std::string& field,

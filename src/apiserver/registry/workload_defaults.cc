@@ -34,7 +34,7 @@ void defaultDeployment(Value& spec) {
   orDefault(spec, "progressDeadlineSeconds", 600);
   if (!isMissingOrObject(spec["strategy"])) { return; }
   Value& strategy = spec.child("strategy");
-  if (strategy["type"].str().empty()) { orDefault(strategy, "type", "RollingUpdate"); }
+  fillIn(strategy, "type", "RollingUpdate");
   if (strategy["type"].str() != "RollingUpdate" || !isMissingOrObject(strategy["rollingUpdate"])) { return; }
   orDefault(strategy.child("rollingUpdate"), "maxUnavailable", "25%");
   orDefault(strategy.child("rollingUpdate"), "maxSurge", "25%");
@@ -65,7 +65,7 @@ void defaultStatefulSet(Value& spec) {
   }
   if (!isMissingOrObject(spec["updateStrategy"])) { return; }
   Value& strategy = spec.child("updateStrategy");
-  orDefault(strategy, "type", "RollingUpdate");
+  fillIn(strategy, "type", "RollingUpdate");
   if (strategy["type"].str() != "RollingUpdate" || !isMissingOrObject(strategy["rollingUpdate"])) { return; }
   orDefault(strategy.child("rollingUpdate"), "partition", 0);
 }
