@@ -125,14 +125,15 @@ void AgentSide::lose(const Step& s) {
   auto devices = machines.devicesOf(name);
   const bool is_well = s.z == 5;
   if (is_well) {
-    node.was_lost = false;
     for (const auto& device : devices) { machines.setLost(name, device.uuid, std::nullopt, false); }
     for (model::Device& back : std::exchange(node.gone, {})) {
       const bool has_room = std::none_of(devices.begin(), devices.end(), [&](const auto& d) {
         return d.id == back.id || d.uuid == back.uuid;
       });
-      if (has_room) { devices.push_back(std::move(back)); }
+      auto& where = has_room ? devices : node.gone;
+      where.push_back(std::move(back));
     }
+    node.was_lost = !node.gone.empty();  // another one may have its number
     std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     return machines.plugDevices(name, std::move(devices));
   }
