@@ -94,7 +94,10 @@ void AgentSide::carryOut(const Step& s) {
       slow_ms_ = static_cast<std::uint64_t>(s.z);
       return;
     case Op::AgentDies: world_.agents().crash(node); return;
-    case Op::Plug: machines.plugDevices(node, gpus(s.x, s.y)); break;
+    case Op::Plug:
+      nodes_[node].was_plugged = true;
+      machines.plugDevices(node, gpus(s.x, s.y));
+      break;
     case Op::Lose: lose(s); break;
     case Op::DriverFails:
       nodes_[node].ignorant_until = std::max(nodes_[node].ignorant_until, now + std::chrono::seconds{s.y});
@@ -383,7 +386,8 @@ std::string AgentSide::settled() const {
 /// Its numbers may not be sure.
 bool AgentSide::mayKeepBack(const std::string& name) const {
   const auto node = nodes_.find(name);
-  return !plan_.has(Feature::Uuids) && node != nodes_.end() && node->second.was_lost;
+  if (plan_.has(Feature::Uuids) || !plan_.has(Feature::Lost) || node == nodes_.end()) { return false; }
+  return node->second.was_lost || node->second.was_plugged;
 }
 
 std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine& machine) const {

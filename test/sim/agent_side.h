@@ -61,6 +61,7 @@ class AgentSide {
     std::vector<model::Device> gone{};  // GPUs that were pulled by Op::Lose
     std::uint64_t spoke = 0;            // the process whose status left last
     bool was_lost = false;              // by Op::Lose: others may be kept back for it
+    bool was_plugged = false;           // by Op::Plug: and for those that went then, ever after
   };
 
   [[nodiscard]] sandbox::CallFault resultOf(sandbox::ReplicaId id, const kapi::Call& call);
