@@ -167,4 +167,17 @@ kapi::SimNode simNode(int node, bool enforced) {
   return n;
 }
 
+sandbox::World::Options optionsOf(const Plan& plan) {
+  sandbox::World::Options options;
+  options.seed = plan.seed;
+  options.agents = plan.agents;
+  options.told_uuids = plan.has(Feature::Uuids);
+  options.webhook = plan.has(Feature::Webhook);
+  options.own_pods = plan.has(Feature::Ends);
+  options.nodes.clear();
+  const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
+  for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i, !plan.has(Feature::Unenforced))); }
+  return options;
+}
+
 }  // namespace gs::sim

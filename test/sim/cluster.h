@@ -7,6 +7,7 @@
 #include "json/value.h"
 #include "kapi/node_file.h"
 #include "model/node.h"
+#include "sandbox/world/world.h"
 #include "test/sim/plan.h"
 
 namespace gs::sim {
@@ -35,6 +36,8 @@ inline constexpr const char* kRefers = "SIM_TOLD";
 [[nodiscard]] std::vector<model::Device> gpus(int node, int count);
 /// `enforced`: the agent of each gives containers the GPUs that were chosen; else of every second one.
 [[nodiscard]] kapi::SimNode simNode(int node, bool enforced);
+/// The World of that plan.
+[[nodiscard]] sandbox::World::Options optionsOf(const Plan& plan);
 
 /// The models of GPUs that nodes' labels say, and the ConfigMap of kube-system that says how many of each a
 /// namespace may have.

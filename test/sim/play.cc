@@ -39,19 +39,6 @@ constexpr Duration kSidecarTakes = 12s;
 constexpr std::size_t kLargePods = 600;    // with GPUs
 constexpr const char* kPoison = "poison";  // its Bindings are always refused
 
-sandbox::World::Options optionsOf(const Plan& plan) {
-  sandbox::World::Options options;
-  options.seed = plan.seed;
-  options.agents = plan.agents;
-  options.told_uuids = plan.has(Feature::Uuids);
-  options.webhook = plan.has(Feature::Webhook);
-  options.own_pods = plan.has(Feature::Ends);
-  options.nodes.clear();
-  const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
-  for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i, !plan.has(Feature::Unenforced))); }
-  return options;
-}
-
 class Play {
  public:
   Play(const Plan& plan, bool tell)
@@ -560,9 +547,7 @@ class Play {
     std::string wrong;
     do {
       if (!upTo(since() + kLook)) { return; }
-      for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
-        restart(i);
-      }  // one that was stopping has ended by now
+      for (int i = 0; i < kReplicas + plan_.extenders; ++i) { restart(i); }  // who was stopping has ended
       wrong = notSettled();
     } while (!wrong.empty() && since() < end);
     if (!wrong.empty()) {
