@@ -13,21 +13,35 @@ void AwaitedLooks::setDue(Nodes::iterator it, std::optional<Mono> due) {
   if (due) { due_.insert({*due, name}); }
 }
 
-/// Says whether somebody is waited for, and forgets a node of which nothing is left to know.
-void AwaitedLooks::settle(Nodes::iterator it) {
-  const Node& node = it->second;
-  ledger_.setAwaitsLook(it->first, !node.pods.empty());
-  if (!node.pods.empty() || node.is_open) { return; }
+/// Nothing of it is left to know, but for an agent that does not name such GPUs.
+void AwaitedLooks::letGo(Nodes::iterator it) {
   setDue(it, std::nullopt);
-  if (!node.is_in_vain) { nodes_.erase(it); }
+  it->second.paused.reset();
+  if (!it->second.is_in_vain) { nodes_.erase(it); }
+}
+
+/// Says whether somebody is waited for. A pause is as long as what was waited before it.
+void AwaitedLooks::settle(Nodes::iterator it) {
+  Node& node = it->second;
+  ledger_.setAwaitsLook(it->first, !node.pods.empty());
+  if (!node.pods.empty() || node.is_open || node.paused) { return; }
+  const bool waited = node.due && node.since < now_;
+  if (!waited) { return letGo(it); }
+  node.paused = now_;
+  setDue(it, now_ + (now_ - node.since));
 }
 
 void AwaitedLooks::came(const model::NodeName& name, const model::Uid& pod, bool runs, Mono now) {
   if (GS_MUTANT(AwaitsNoLooks)) { return; }
+  now_ = now;
   const auto it = nodes_.try_emplace(name).first;
   Node& node = it->second;
   if (node.is_in_vain || node.is_open) { return; }
-  if (node.pods.empty()) { node.since = now; }
+  if (node.pods.empty()) {
+    const auto paused = std::exchange(node.paused, std::nullopt);
+    const Duration waited = paused ? (*paused - node.since) - (now - *paused) : Duration{};
+    node.since = now - std::max(Duration{}, waited);
+  }
   Unnamed& unnamed = node.pods[pod];
   if (runs && !unnamed.runs_since) { unnamed.runs_since = now; }
   setDue(it, std::min(now + kLookWait, node.since + kMostWait));
@@ -62,20 +76,22 @@ void AwaitedLooks::forget(const model::NodeName& name) {
 }
 
 void AwaitedLooks::tick(Mono now) {
+  now_ = now;
   while (!due_.empty() && due_.begin()->first <= now) {
     const auto it = nodes_.find(due_.begin()->second);
     Node& node = it->second;
-    if (node.is_open) {
+    if (node.is_open || node.paused) {
       node.is_open = false;
-    } else {
-      node.is_in_vain = std::any_of(node.pods.begin(), node.pods.end(), [&](const auto& entry) {
-        const Unnamed& unnamed = entry.second;
-        return !unnamed.some && unnamed.runs_since && now - *unnamed.runs_since >= kLookWait;
-      });
-      node.pods.clear();
-      node.is_open = true;
-      setDue(it, now + kOpen);
+      letGo(it);
+      continue;
     }
+    node.is_in_vain = std::any_of(node.pods.begin(), node.pods.end(), [&](const auto& entry) {
+      const Unnamed& unnamed = entry.second;
+      return !unnamed.some && unnamed.runs_since && now - *unnamed.runs_since >= kLookWait;
+    });
+    node.pods.clear();
+    node.is_open = true;
+    setDue(it, now + kOpen);
     settle(it);
   }
 }

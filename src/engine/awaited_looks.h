@@ -7,9 +7,11 @@
 // Waited for: a pod that came to the node, and again when it began to run, until the agent names as many
 // GPUs as it has. Whoever calls this says so of nodes only where an agent looks.
 // Bounds: kLookWait after the last one came or began to run, and kMostWait in all. After that the node is
-// open for kOpen, whoever comes: nobody keeps others from it by pods that come and go. An agent that let a
-// pod run for kLookWait and named none of its GPUs does not name such GPUs (its container runtime says
-// nothing of them). It is not waited for any more, until it names some.
+// open for kOpen, whoever comes: nobody keeps others from it by pods that come and go. Nor by pods that go
+// one after the other: a wait that is over is forgotten only once nobody was waited for as long. (Who is
+// placed by kube-scheduler needs some seconds to come back to a node, and does so in vain in a short pause.)
+// An agent that let a pod run for kLookWait and named none of its GPUs does not name such GPUs (its container
+// runtime says nothing of them). It is not waited for any more, until it names some.
 // One thread; times are arguments.
 #pragma once
 
@@ -37,6 +39,8 @@ class AwaitedLooks {
 
   /// A pod with GPUs by their number came to that node, or (`runs`) began to run there.
   void came(const model::NodeName& node, const model::Uid& pod, bool runs, Mono now);
+  // named() and over() go by the time of the last came() or tick().
+
   /// The agent sees it use GPUs: as many as it has, or (not `all`) some of them.
   void named(const model::NodeName& node, const model::Uid& pod, bool all);
   /// It ended, or went.
@@ -57,8 +61,9 @@ class AwaitedLooks {
   };
   struct Node {
     std::map<model::Uid, Unnamed> pods;  // that are waited for
-    Mono since{};                        // when the first of them came
-    std::optional<Mono> due{};           // the end of the wait, or of being open; its place in due_
+    Mono since{};                        // when the first of them came, earlier by what was waited before
+    std::optional<Mono> paused{};        // when the last of them was named, or went
+    std::optional<Mono> due{};           // the end of wait, pause, or being open; its place in due_
     bool is_open = false;
     bool is_in_vain = false;  // its agent does not name such GPUs
   };
@@ -66,8 +71,10 @@ class AwaitedLooks {
 
   void setDue(Nodes::iterator it, std::optional<Mono> due);
   void settle(Nodes::iterator it);
+  void letGo(Nodes::iterator it);
 
   sched::Ledger& ledger_;
+  Mono now_{};
   Nodes nodes_;
   std::set<std::pair<Mono, model::NodeName>> due_;
 };

@@ -78,6 +78,37 @@ TEST_F(Looks, WhoeverComesOnAndOnTheyAreNotAwaitedForLonger) {
   EXPECT_GE(now - first, kMostWait);
 }
 
+/// A pause of a second is too short for who is placed by kube-scheduler.
+TEST_F(Looks, WhoeverComesAndGoesTheNodeIsOpenInTime) {
+  bool was_open = false;
+  for (const Mono first = now; !was_open && now - first < 5min;) {
+    comes("p");
+    was_open = !isAwaited();
+    pass(7s);
+    pass(7s);
+    looks.over(a, model::Uid{"p"});
+    pass(1s);
+  }
+  EXPECT_TRUE(was_open);
+  pass(kOpen);
+  EXPECT_EQ(looks.remembered(), 0U);
+}
+
+TEST_F(Looks, WhereTheAgentNamesEachSoonEachIsAwaited) {
+  for (int i = 0; i < 100; ++i) {
+    comes("p");
+    ASSERT_TRUE(isAwaited()) << i;
+    pass(2s);
+    looks.named(a, model::Uid{"p"}, true);
+    ASSERT_FALSE(isAwaited());
+    pass(1s);
+    looks.over(a, model::Uid{"p"});
+    pass(1s);
+  }
+  EXPECT_EQ(looks.remembered(), 0U);
+  EXPECT_EQ(looks.nextDue(), std::nullopt);
+}
+
 TEST_F(Looks, AnAgentThatNamesNoneIsNotAwaitedUntilItNamesSome) {
   runs("p");
   pass(kLookWait);

@@ -140,7 +140,7 @@ sched::NodePods Preemption::podsOf(const Question& q, std::size_t position, cons
   }
   for (const auto& [uid, holding] : node.holdings()) {
     if (uid == q.pod->uid || given.contains(uid)) { continue; }
-    if (goesByItself(engine_, uid, holding.ended)) {
+    if (goesByItself(engine_, uid, holding.ended) || makes_room_(uid, name)) {
       if (leave) { out.leaving.push_back(uid); }
       continue;
     }

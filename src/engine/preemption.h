@@ -4,9 +4,10 @@
 // at.
 //
 // Nobody is named while one of the nodes will have room by itself: pods that are being deleted are as good as
-// gone, and of those that ended the containers are. Their GPUs are free some moments after kube-scheduler
-// knows that its victims are gone, and it would evict others meanwhile, on another node. That is so for
-// kAwaited at most, since somebody may never go; from then on those count as staying.
+// gone, of those that ended the containers are, and so is what is held by courtesy. Their GPUs are free some
+// moments after kube-scheduler knows that its victims are gone, and it would evict others meanwhile, on
+// another node. That is so for kAwaited at most, since somebody may never go; from then on those count as
+// staying.
 //
 // A request may name every node of the cluster. A turn of it costs no more than its budget, and one node
 // more; the next one is due at once. Each node is looked at once, however often it is named. Requests are
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,7 +68,12 @@ class Preemption {
   /// Does it fit there? `self` is the pod.
   using Fits = bool (*)(const sched::NodeState&, const sched::PodRequest&, const model::Uid& self);
 
-  Preemption(const Engine& engine, Fits fits) : engine_{engine}, fits_{fits} {}
+  /// Is what that pod has there held by courtesy, and goes in a moment?
+  using MakesRoom = std::function<bool(const model::Uid&, const model::NodeName&)>;
+
+  Preemption(
+      const Engine& engine, Fits fits, MakesRoom makes_room = [](const auto&, const auto&) { return false; })
+      : engine_{engine}, fits_{fits}, makes_room_{std::move(makes_room)} {}
 
   void ask(Question question);
   /// The pod of the next turn; nullptr: nobody asks.
@@ -107,6 +114,7 @@ class Preemption {
 
   const Engine& engine_;
   Fits fits_;
+  MakesRoom makes_room_;
   std::deque<Open> questions_;
   std::vector<Answer> answers_;
   std::map<model::Uid, Awaits> awaits_;

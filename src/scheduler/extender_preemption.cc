@@ -15,8 +15,11 @@ bool fits(const sched::NodeState& node, const sched::PodRequest& request, const 
 
 }  // namespace
 
-ExtenderPreemption::ExtenderPreemption(Context& context, const PendingPods& pending)
-    : c_{context}, pending_{pending}, preemption_{context.engine, fits} {}
+ExtenderPreemption::ExtenderPreemption(Context& context, const PendingPods& pending, const Holds& holds)
+    : c_{context},
+      pending_{pending},
+      preemption_{context.engine, fits,
+                  [&holds](const auto& uid, const auto& node) { return holds.makesRoom(uid, node); }} {}
 
 /// What kube-scheduler knows of the pod may be older than what we do, never other.
 void ExtenderPreemption::ask(Request request) {

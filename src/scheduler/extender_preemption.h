@@ -10,12 +10,13 @@
 #include "engine/preemption.h"
 #include "scheduler/core/context.h"
 #include "scheduler/pending/pending_pods.h"
+#include "scheduler/placing/holds.h"
 
 namespace gs::scheduler {
 
 class ExtenderPreemption {
  public:
-  ExtenderPreemption(Context& context, const PendingPods& pending);
+  ExtenderPreemption(Context& context, const PendingPods& pending, const Holds& holds);
 
   struct Request {
     std::uint64_t id = 0;  // its caller's

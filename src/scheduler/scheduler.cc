@@ -58,7 +58,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       nominator_{c_, holds_},
       asked_binds_{c_, {leadership_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
       extender_pods_{c_, {pending_, binder_, nominator_, holds_, asked_binds_, node_caches_}},
-      extender_preemption_{c_, pending_},
+      extender_preemption_{c_, pending_, holds_},
       placer_{c_,
               {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
                nominator_}} {

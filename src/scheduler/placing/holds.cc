@@ -18,7 +18,7 @@ sched::GpuCharge chargeOf(const std::string& ns, const sched::PodRequest& reques
 }  // namespace
 
 bool Holds::mayBegin(const std::string& ns, const model::NodeName& node) const {
-  return of_.free(ns) > 0 && !rests_.contains(node);
+  return of_.free(ns) > 0 && !rests_.contains(node) && !quotas_rest_.contains(ns);
 }
 
 bool Holds::begin(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node) {
@@ -55,7 +55,7 @@ Holds::All::iterator Holds::erase(All::iterator held) {
 std::optional<Holds::Suspended> Holds::suspend(const model::Uid& uid) {
   const auto held = held_.find(uid);
   if (held == held_.end()) { return std::nullopt; }
-  Suspended was{held->second.node, held->second.until, held->second.yields};
+  Suspended was{held->second.node, held->second.until, held->second.yields, held->second.quotaOf()};
   erase(held);
   return was;
 }
@@ -90,21 +90,26 @@ bool Holds::yield(const model::NodeName& node, const std::function<bool()>& fits
   return false;
 }
 
-void Holds::rest(const model::NodeName& node) { rests_[node] = c_.now.mono + kRests; }
+void Holds::rest(const model::NodeName& node, const std::string& quota_of) {
+  rests_[node] = c_.now.mono + kRests;
+  if (!quota_of.empty()) { quotas_rest_[quota_of] = c_.now.mono + kRests; }
+}
 
 void Holds::forget(const model::Uid& uid) {
-  if (const auto was = suspend(uid)) { end(*was); }
+  end(uid);
   given_.forget(uid);
 }
 
 void Holds::tick(Mono now) {
-  std::erase_if(rests_, [&](const auto& rests) { return rests.second <= now; });
+  const auto is_over = [&](const auto& rests) { return rests.second <= now; };
+  std::erase_if(rests_, is_over);
+  std::erase_if(quotas_rest_, is_over);
   for (auto it = held_.begin(); it != held_.end();) {
     if (now < it->second.until || GS_MUTANT(HoldsForEver)) {
       ++it;
       continue;
     }
-    rest(it->second.node);
+    rest(it->second.node, it->second.quotaOf());
     it = erase(it);
   }
   (void)given_.takeDue(now);
@@ -115,6 +120,7 @@ std::optional<Mono> Holds::nextDue() const {
   const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
   for (const auto& [uid, held] : held_) { sooner(held.until); }
   for (const auto& [node, until] : rests_) { sooner(until); }
+  for (const auto& [ns, until] : quotas_rest_) { sooner(until); }
   return due;
 }
 
@@ -123,6 +129,7 @@ void Holds::reset() {
   of_.reset();
   given_.reset();
   rests_.clear();
+  quotas_rest_.clear();
 }
 
 }  // namespace gs::scheduler

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sched/placement/fit.h"
 #include "scheduler/parts_test.h"
 
 namespace gs::scheduler {
@@ -85,6 +86,43 @@ TEST_F(HoldsTest, OnANodeWhereOneCameToNothingNoneBeginsForAWhile) {
   EXPECT_FALSE(begin("t", "a")) << "from the last one on";
   t.pass(1ns);
   EXPECT_TRUE(begin("t", "a"));
+}
+
+/// Each on a node of its own, they count for the quota of one namespace.
+TEST_F(HoldsTest, OfAQuotaAreNoMoreForAWhileOnceOneCameToNothing) {
+  model::QuotaConfig config;
+  config.map = {"kube-system", "gpuquota"};
+  config.labels = {"model", "pool"};
+  t.c.engine.configureQuota(config);
+  const model::Quotas of{{"default", {{{"V100", 4}}, {}}}};
+  auto map = std::make_shared<const model::QuotaMap>(model::QuotaMap{config.map, {}, 1, of, {}});
+  t.c.engine.apply({kapi::kQuotaMap, config.map, {}, map, 1}, t.c.now.mono);
+  const auto named = [](int i) { return i == 0 ? std::string{"large"} : "n" + std::to_string(i); };
+  for (int i = 0; i < 30; ++i) {
+    if (i > 0) { t.node(named(i), 4); }
+    model::Node node = testing::makeNode(named(i));
+    node.labels["model"] = "V100";
+    node.revision = 1'000;
+    auto labelled = std::make_shared<const model::Node>(node);
+    t.c.engine.apply({kapi::kNode, {"", named(i)}, {}, labelled, 1'000}, t.c.now.mono);
+  }
+  const model::Pod& all = t.pod("all", "four");
+  const auto fits = [&] {
+    return !sched::misfitOn(*t.c.engine.ledger().find(model::NodeName{"large"}), t.requestOf(all));
+  };
+  ASSERT_TRUE(fits());
+  int held = 0;
+  Duration waited{};
+  for (int i = 1; i < 30 && (i == 1 || !fits()); ++i, waited += 1s) {
+    held += begin("p" + std::to_string(i), named(i)) ? 1 : 0;
+    t.pass(1s);
+  }
+  EXPECT_LE(waited, 2 * Holds::kHeld);
+  EXPECT_GE(held, 3);
+  EXPECT_FALSE(begin("q", "n29"));
+  EXPECT_TRUE(begin("q", "n29", "other")) << "no quota binds it";
+  t.pass(Holds::kRests);
+  EXPECT_TRUE(begin("r", "n28"));
 }
 
 TEST_F(HoldsTest, OfOnePodComeLaterEachTime) {

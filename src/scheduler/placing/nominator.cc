@@ -118,7 +118,7 @@ void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
     return;
   }
   wokenIsOver(call->key);
-  holds_.release(call->key);
+  holds_.end(call->key);  // where writes are refused late, others would hold as much one after the other
   if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{call->what.why}); }
 }
 

@@ -137,6 +137,21 @@ TEST_F(NominatorTest, WhoWasAskedAboutIsNotForgottenAndAGatedOneNever) {
   EXPECT_FALSE(waits("g"));
 }
 
+/// Pods of a namespace whose webhook refuses every write after a moment: what is held for one after the other
+/// keeps nobody from having all GPUs of the node.
+TEST_F(NominatorTest, WhereAWakeIsRefusedLateTheNodeRests) {
+  refused("p");
+  const auto call = wake("p");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(t.freeOn("a"), 63);
+  t.pass(Holds::kHeld - 100ms);
+  refused("q");
+  t.refuse(*call);
+  EXPECT_EQ(t.freeOn("a"), 64);
+  EXPECT_TRUE(wake("q"));
+  EXPECT_EQ(t.freeOn("a"), 64) << "it is woken, and nothing is held for it";
+}
+
 /// It holds what the others of those do.
 TEST_F(NominatorTest, AForgottenOneThatIsThenRefusedIsOneOfThose) {
   forgotten({"p"});
