@@ -183,11 +183,13 @@ void Contradictions::tellUuid(const std::string& uuid) {
     return;
   }
   Twice& known = uuids_[uuid];
-  known.places = twice->second;
+  const engine::Uuids::Places& places = twice->second;
+  known.first = *places.begin();
+  known.last = *places.rbegin();
   std::vector<std::string> names;
-  for (const auto& [node, id] : known.places) {
+  for (const auto& [node, id] : places) {
     if (names.size() == kNamed) {
-      names.push_back(fmt::format("{} more", known.places.size() - kNamed));
+      names.push_back(fmt::format("{} more", places.size() - kNamed));
       break;
     }
     names.push_back(fmt::format("{}:{}", node.text, id));
@@ -196,7 +198,7 @@ void Contradictions::tellUuid(const std::string& uuid) {
       fmt::format("UUID {} stands at GPUs {}, which may be one: none of them is given to new pods", uuid,
                   fmt::join(names, " and "));
   int looks = 0;
-  for (const auto& [name, id] : known.places) {
+  for (const auto& [name, id] : places) {
     if (++looks > kPerTurn) { break; }
     if (!known.nodes_told.contains(name) && said_to_node_[name] < kOfNode) {
       known.nodes_told.insert(name);
@@ -230,7 +232,7 @@ std::array<std::size_t, Contradictions::kKinds> Contradictions::counts() const {
   std::array<std::size_t, kKinds> out{};
   out[static_cast<std::size_t>(Kind::InUseByOther)] = doubly_used_.size();
   for (const auto& [uuid, twice] : uuids_) {
-    const bool in_one = twice.places.begin()->first == twice.places.rbegin()->first;
+    const bool in_one = twice.first.first == twice.last.first;
     ++out[static_cast<std::size_t>(in_one ? Kind::UuidTwiceInNode : Kind::UuidOnTwoNodes)];
   }
   return out;
@@ -244,9 +246,8 @@ std::string Contradictions::example() const {
   }
   if (uuids_.empty()) { return ""; }
   const auto& [uuid, twice] = *uuids_.begin();
-  const auto& [first, last] = std::pair{*twice.places.begin(), *twice.places.rbegin()};
-  return fmt::format("UUID {} stands at {}:{} and {}:{}", uuid, first.first.text, first.second,
-                     last.first.text, last.second);
+  return fmt::format("UUID {} stands at {}:{} and {}:{}", uuid, twice.first.first.text, twice.first.second,
+                     twice.last.first.text, twice.last.second);
 }
 
 }  // namespace gs::scheduler

@@ -57,7 +57,7 @@ class Contradictions : public controller::Part {
     bool node_told = false;
   };
   struct Twice {
-    std::set<Device> places;
+    Device first, last;  // of its places
     Pods told;
     std::set<model::NodeName> nodes_told;
   };
