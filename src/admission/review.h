@@ -38,7 +38,7 @@ struct Verdict {
   std::vector<std::string> warnings{};  // shown to whoever asked; the API server takes 256 bytes of each
 };
 
-/// The body of the answer. Warnings have spaces in it where they have characters for which an API server drops
+/// The body of the answer. Warnings have spaces in it in place of characters for which an API server drops
 /// them without a word.
 [[nodiscard]] std::string printAnswer(const Review& review, const Verdict& verdict);
 /// To what is no question.
