@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/base64.h"
 #include "base/utf8.h"
 
@@ -17,6 +19,28 @@ constexpr int kUnprocessable = 422;
 bool isServed(std::string_view version) { return version == kVersions[0] || version == kVersions[1]; }
 
 std::string_view beginning(std::string_view text) { return utf8Prefix(text, 100); }
+
+/// In a warning of an API server there is none of these.
+bool isControl(std::string_view character) {
+  const unsigned char first = character[0];
+  const bool is_c1 = first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return first < 0x20 || first == 0x7F || is_c1;
+}
+
+std::string sendable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8Length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0 || isControl(character)) {
+      out += ' ';
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -59,7 +83,7 @@ std::string printAnswer(const Review& review, const Verdict& verdict) {
   }
   if (!verdict.warnings.empty()) {
     json::Array warnings;
-    for (const std::string& warning : verdict.warnings) { warnings.emplace_back(warning); }
+    for (const std::string& warning : verdict.warnings) { warnings.emplace_back(sendable(warning)); }
     response.append("warnings", std::move(warnings));
   }
   return json::print(Object{{"kind", "AdmissionReview"},

@@ -38,7 +38,8 @@ struct Verdict {
   std::vector<std::string> warnings{};  // shown to whoever asked; the API server takes 256 bytes of each
 };
 
-/// The body of the answer.
+/// The body of the answer. Warnings have spaces in it in place of characters for which an API server drops
+/// them without a word.
 [[nodiscard]] std::string printAnswer(const Review& review, const Verdict& verdict);
 /// To what is no question.
 [[nodiscard]] std::string printRefusal(std::string_view why);

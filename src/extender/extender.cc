@@ -532,7 +532,8 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
   const bool done = outcome.result == kapi::CallResult::Applied;
-  if (pending.purpose == Purpose::Bind && isOfTheNode(outcome)) {
+  const bool is_there = engine_.cache().pod(pending.uid) != nullptr;  // else nobody would have it forgotten
+  if (pending.purpose == Purpose::Bind && is_there && isOfTheNode(outcome)) {
     (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
   }
   if (done) { engine_.learn(outcome.object, now_.mono); }

@@ -95,7 +95,8 @@ class Extender {
     std::size_t writing = 0;
     std::size_t written = 0;
     std::size_t removing = 0;
-    std::size_t timers = 0;  // of all of them
+    std::size_t timers = 0;   // of all of them
+    std::size_t in_vain = 0;  // pods whose tries in vain are known
   };
   [[nodiscard]] Sizes grants() const;
 

@@ -126,9 +126,23 @@ TEST_F(InVain, WhoIsGoneOrBoundIsForgotten) {
   ASSERT_EQ(told(), "a");
   bindingIsRefused("a");
   ASSERT_EQ(told(), "b");
+  EXPECT_EQ(extender.grants().in_vain, 1U);
   bindTo("p", "b");
-  create("q", {{50, 1}});
-  EXPECT_EQ(filter(server.pods["q"], kAll).kind, AnswerKind::Chosen);
+  EXPECT_EQ(extender.grants().in_vain, 0U);
+}
+
+TEST_F(InVain, WhoWentBeforeItsBindingWasAnsweredIsNotKept) {
+  ASSERT_EQ(told(), "a");
+  const RequestId request_id = ask(Verb::Bind, server.pods["p"], {"a"});
+  kapi::Outcome outcome;
+  outcome.token = sent().token;
+  outcome.result = kapi::CallResult::Unknown;
+  const model::Pod gone = server.pods.at("p");
+  server.pods.erase("p");
+  watchRemoves(gone);
+  give(outcome);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
+  EXPECT_EQ(extender.grants().in_vain, 0U);
 }
 
 /// A kube-scheduler that binds through us or by itself, and nodes of which some refuse every Binding, in any

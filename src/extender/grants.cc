@@ -57,6 +57,7 @@ Grant* Extender::grantOf(const model::Uid& uid) {
 Extender::Sizes Extender::grants() const {
   Sizes sizes;
   sizes.timers = due_.size();
+  sizes.in_vain = in_vain_.size();
   for (const auto& [uid, grant] : grants_) {
     ++(grant.write.isWriting() ? sizes.writing : grant.write.isWritten() ? sizes.written : sizes.removing);
   }

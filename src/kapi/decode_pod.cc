@@ -199,14 +199,17 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
-/// The entry that says which GPUs a container sees: of several the last counts.
-View toldBy(const View& container) {
-  View told;
+/// Of several entries of one name the last counts.
+View entryOf(const View& container, std::string_view name) {
+  View out;
   for (const View e : container["env"].items()) {
-    if (e["name"].str() == model::kToldVariable) { told = e; }
+    if (e["name"].str() == name) { out = e; }
   }
-  return told;
+  return out;
 }
+
+/// The entry that says which GPUs a container sees.
+View toldBy(const View& container) { return entryOf(container, model::kToldVariable); }
 
 /// It stands there itself. (A server leaves an empty value out.)
 bool isLiteral(const View& entry) { return entry.isObject() && !entry["valueFrom"].isObject(); }
@@ -253,6 +256,18 @@ std::string toldOtherwise(const View& spec, const model::Pod& pod) {
   return out;
 }
 
+std::string countsOtherwise(const View& spec, bool by_value) {
+  std::string out;
+  eachContainer(spec, [&](const View& container) {
+    const View order = entryOf(container, model::kOrderVariable);
+    const bool is_other = isLiteral(order) && order["value"].str() != model::kOrderOfIds;
+    if (!out.empty() || !is_other || !isTold(container, by_value)) { return; }
+    out = fmt::format("container {} sets {}=\"{}\"", nameOf(container), model::kOrderVariable,
+                      utf8Prefix(order["value"].str(), kMaxNameShown));
+  });
+  return out;
+}
+
 /// Of a pod whose name and node are read. What all pods of a set have may be large.
 void readAnnotations(const View& annotations, const View& spec, model::Pod& pod) {
   for (const auto [key, value] : annotations.members()) {
@@ -262,6 +277,7 @@ void readAnnotations(const View& annotations, const View& spec, model::Pod& pod)
   if (pod.annotations.empty()) { return; }
   const bool by_value = model::isToldByValue(pod);
   pod.untold = untoldOf(spec, by_value);
+  pod.counts_otherwise = countsOtherwise(spec, by_value);
   if (by_value && !pod.bound()) { pod.told_otherwise = toldOtherwise(spec, pod); }
 }
 

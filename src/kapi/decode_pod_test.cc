@@ -137,6 +137,30 @@ TEST(DecodePod, SaysFromWhichCharactersItsNameWasGenerated) {
       << "no name is so long";
 }
 
+TEST(DecodePod, SaysWhichContainerCountsItsGpusInAnotherOrder) {
+  const auto other = [](const std::string& order, const std::string& told =
+                                                      R"("valueFrom":{"fieldRef":)"
+                                                      R"({"fieldPath":"metadata.annotations)"
+                                                      R"(['gpu.scheduling/visible-devices']"}})") {
+    const auto pod = json::parse(
+        R"({"metadata":{"annotations":{"gpu.scheduling/claim":"c"}},"spec":{"containers":[{"name":"a"},)"
+        R"({"name":"b","env":[{"name":"CUDA_VISIBLE_DEVICES",)" +
+        told + "}" + order + "]}]}}");
+    EXPECT_TRUE(pod.has_value()) << order;
+    return decodePod(*pod).counts_otherwise;
+  };
+  const std::string fastest = R"(,{"name":"CUDA_DEVICE_ORDER","value":"FASTEST_FIRST"})";
+  const std::string of_ids = R"(,{"name":"CUDA_DEVICE_ORDER","value":"PCI_BUS_ID"})";
+  EXPECT_EQ(other(fastest), R"(container b sets CUDA_DEVICE_ORDER="FASTEST_FIRST")");
+  EXPECT_EQ(other(R"(,{"name":"CUDA_DEVICE_ORDER"})"), R"(container b sets CUDA_DEVICE_ORDER="")");
+  EXPECT_EQ(other(of_ids), "");
+  EXPECT_EQ(other(fastest + of_ids), "") << "the last entry counts";
+  EXPECT_EQ(other(of_ids + fastest), R"(container b sets CUDA_DEVICE_ORDER="FASTEST_FIRST")");
+  EXPECT_EQ(other(""), "") << "of one model both orders are the same";
+  EXPECT_EQ(other(R"(,{"name":"CUDA_DEVICE_ORDER","valueFrom":{}})"), "") << "nobody can say";
+  EXPECT_EQ(other(fastest, R"("value":"0")"), "") << "it is not told: see untold";
+}
+
 TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
   const std::string reference =
       R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"

@@ -40,6 +40,9 @@ inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 /// The variable by which a container is told its GPUs; and whether a fieldRef of that path gives it what the
 /// Binding wrote: `metadata.annotations['gpu.scheduling/visible-devices']`.
 inline constexpr const char* kToldVariable = "CUDA_VISIBLE_DEVICES";
+/// And the one that says in which order CUDA counts them: ids are in the order of the bus.
+inline constexpr const char* kOrderVariable = "CUDA_DEVICE_ORDER";
+inline constexpr const char* kOrderOfIds = "PCI_BUS_ID";
 [[nodiscard]] std::string toldPath();
 
 /// Keys that some convention or rule reads on a pod, or what they begin with up to a "/".

@@ -73,6 +73,9 @@ struct Pod {
   /// Of an unbound pod with a map: the first container that is told something else than its map says now, and
   /// what: "container a was told CUDA_VISIBLE_DEVICES="0"". "": none is.
   std::string told_otherwise;
+  /// The first container that is told its GPUs, and by its own words counts them otherwise than ids do, and
+  /// what it says: "container a sets CUDA_DEVICE_ORDER="FASTEST_FIRST"". "": none does.
+  std::string counts_otherwise;
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.

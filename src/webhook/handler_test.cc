@@ -211,5 +211,16 @@ TEST(WebhookHandler, WhatIsAcceptedAndNotFollowedIsWarnedOf) {
   EXPECT_EQ(warnings(R"({"devices":{"count":1,"preferIds":[1]},"gangRef":"g"})"), 2U);
 }
 
+/// As a block of YAML ends.
+TEST(WebhookHandler, WarningsHaveNoCharactersForWhichAnApiServerDropsThem) {
+  const auto served = post(
+      "/mutate", R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"r-9",)"
+                 R"("object":{"metadata":{"annotations":{"gpu.scheduling/claim":"c"}},)"
+                 R"("spec":{"schedulerName":"gpu-scheduler","containers":[{"name":"a","env":[)"
+                 R"({"name":"CUDA_DEVICE_ORDER","value":"FAST\n\u007f\u0085\u00a0\u20ac"}]}]}}}})");
+  EXPECT_EQ(responseOf(served)["warnings"].items().at(0).str().substr(0, 55),
+            "container a sets CUDA_DEVICE_ORDER=\"FAST   \u00a0\u20ac\", repl");
+}
+
 }  // namespace
 }  // namespace gs::webhook

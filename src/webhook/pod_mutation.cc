@@ -20,7 +20,7 @@ using json::Value;
 using json::View;
 
 constexpr const char* kVisible = model::kToldVariable;
-constexpr const char* kOrder = "CUDA_DEVICE_ORDER";
+constexpr const char* kOrder = model::kOrderVariable;
 constexpr const char* kGpuPath = "nvidia.com~1gpu";  // as a JSON pointer writes it
 
 constexpr std::size_t kMostContainers = 1'000;

@@ -40,7 +40,7 @@ inline constexpr std::array kAskedBy{model::kClaimKey, model::kMapKey};
 
 struct PodRules {
   std::set<std::string, std::less<>> schedulers{"gpu-scheduler"};  // whose pods are ours
-  std::string device_order = "PCI_BUS_ID";  // CUDA_DEVICE_ORDER; "": it is left as it is
+  std::string device_order = model::kOrderOfIds;  // CUDA_DEVICE_ORDER; "": it is left as it is
 };
 
 /// Of the claim that the pod names, where nvidia.com/gpu is to be added to its limits (--inject-limits):

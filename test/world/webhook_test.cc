@@ -187,6 +187,23 @@ TEST_F(Untold, AMapPodWaitsToBeToldToo) {
             "gpu-scheduler-webhook runs, or write that entry into it");
 }
 
+TEST_F(Untold, AnOrderInWhichIdsMeanOtherGpusIsWarnedOf) {
+  start(false);
+  const Object order{{"name", "CUDA_DEVICE_ORDER"}, {"value", "FASTEST_FIRST"}};
+  Value p = told(pod("p", "one"));
+  p.child("spec").child("containers").array().at(0).child("env").array().push_back(order);
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  world.run(1min);
+  EXPECT_EQ(
+      note("GpuOrderDiffers"),
+      "container main sets CUDA_DEVICE_ORDER=\"FASTEST_FIRST\", and ids are in the order PCI_BUS_ID: on "
+      "node " +
+          nodeOf("p") +
+          " its ids 0 may mean GPUs of other pods; run gpu-scheduler-webhook, or take that entry out of "
+          "the pod");
+}
+
 class UntoldWhereItIsEnforced : public Untold {
  protected:
   UntoldWhereItIsEnforced() : Untold{{}} {}

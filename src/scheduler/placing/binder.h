@@ -129,7 +129,9 @@ class Binder : public controller::Part {
   void release(Grant& grant, std::string why);
   void finishRelease(const Grant& grant);
   void scheduledEvent(const Grant& grant);
+  [[nodiscard]] bool mayUseOthers(const Grant& grant, const model::Pod& pod) const;
   void warnOfUntold(const Grant& grant);
+  void warnOfOrder(const Grant& grant);
   void warnOfPicked(const Grant& grant);
   void logBound(const Grant& grant, std::optional<Mono> since);
   [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;

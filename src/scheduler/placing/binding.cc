@@ -7,6 +7,8 @@
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
+#include "model/annotations.h"
+#include "model/told.h"
 #include "sched/doors/door.h"
 #include "scheduler/core/metrics.h"
 #include "scheduler/placing/binder.h"
@@ -143,6 +145,7 @@ void Binder::bindApplied(Grant& grant) {
   tellCaller(grant, true);
   scheduledEvent(grant);
   warnOfUntold(grant);
+  warnOfOrder(grant);
   warnOfPicked(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
   const auto since = pending_.placed(grant.uid);
@@ -180,21 +183,35 @@ void Binder::scheduledEvent(const Grant& grant) {
                  c_.now, c_.out);
 }
 
-/// A pod of a claim or a map whose containers were not told what it was given, where nobody keeps the others
-/// from them.
+/// A pod of a claim or a map, where nobody keeps its containers from other GPUs than what it was given.
+bool Binder::mayUseOthers(const Grant& grant, const model::Pod& pod) const {
+  if (grant.ids.empty() || !sched::asksById(pod, c_.engine.doors())) { return false; }
+  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
+  return node != nullptr && !node->enforces;
+}
+
+/// Its containers were not told what it was given.
 void Binder::warnOfUntold(const Grant& grant) {
   const model::Pod* pod = c_.cache().pod(grant.uid);
-  if (pod == nullptr || pod->untold.empty() || grant.ids.empty() ||
-      !sched::asksById(*pod, c_.engine.doors())) {
-    return;
-  }
-  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
-  if (node == nullptr || node->enforces) { return; }
+  if (pod == nullptr || pod->untold.empty() || !mayUseOthers(grant, *pod)) { return; }
   c_.events.send({kapi::kPod, grant.pod, grant.uid, pod->revision, true, "GpuEnvMissing", "Binding",
                   fmt::format("{}, so it may use any GPU of node {}, and the pod was given {}: run "
                               "gpu-scheduler-webhook, or write that entry into the pod",
                               untoldText(*pod), grant.node.text, model::printIds(grant.ids))},
                  c_.now, c_.out);
+}
+
+/// They were told ids, and count GPUs in another order. (The webhook would have replaced it.)
+void Binder::warnOfOrder(const Grant& grant) {
+  const model::Pod* pod = c_.cache().pod(grant.uid);
+  if (pod == nullptr || pod->counts_otherwise.empty() || !mayUseOthers(grant, *pod)) { return; }
+  if (c_.config.visible_uuids && !model::isToldByValue(*pod)) { return; }
+  c_.events.send(
+      {kapi::kPod, grant.pod, grant.uid, pod->revision, true, "GpuOrderDiffers", "Binding",
+       fmt::format("{}, and ids are in the order {}: on node {} its ids {} may mean GPUs of other pods; run "
+                   "gpu-scheduler-webhook, or take that entry out of the pod",
+                   pod->counts_otherwise, model::kOrderOfIds, grant.node.text, model::printIds(grant.ids))},
+      c_.now, c_.out);
 }
 
 /// A pod that is told which GPUs it was given, and whose limits have the kubelet pick some besides, where

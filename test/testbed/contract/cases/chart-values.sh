@@ -83,6 +83,7 @@ expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook
 expect_like "a sidecar in the host's network" 'webhook.hostNetwork=true with webhook.placement=Sidecar' "$(refused webhook.hostNetwork=true,webhook.placement=Sidecar)"
 expect_like "a sidecar elsewhere" 'webhook.nodeSelector with webhook.placement=Sidecar' "$(refused webhook.nodeSelector.a=b,webhook.placement=Sidecar)"
 expect_like "one port twice" 'webhook.port and webhook.healthPort are both 8080' "$(refused webhook.port=8080)"
+expect_output "the same of no webhook" "" refused webhook.port=8080,webhook.enabled=false
 expect_like "an order of which ids are not" 'webhook.deviceOrder=FASTEST_FIRST with scheduler.visibleDevices=ids' "$(refused webhook.deviceOrder=FASTEST_FIRST)"
 expect_like "a port of the scheduler's" 'webhook.port or webhook.healthPort is 8080 with webhook.placement=Sidecar' "$(refused webhook.healthPort=8080,webhook.placement=Sidecar)"
 expect_like "a label of the chart's" "invalid propertyName 'app'" "$(refused podLabels.app=mine)"

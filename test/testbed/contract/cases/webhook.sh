@@ -169,6 +169,12 @@ expect_refused "a label of ours on it" "$MANAGED" relabel
 expect_refused "its deletion" "$MANAGED" as_scheduler delete lease theirs
 expect_refused "the deletion of all" "$MANAGED" as_scheduler delete --raw /apis/coordination.k8s.io/v1/namespaces/elsewhere/leases/again
 as_scheduler delete lease ancestors >/dev/null
+kubectl create namespace gpu-kube >/dev/null
+kubectl apply -f "$REPO/deploy/rbac/scheduler.yaml" -f "$REPO/deploy/kube-scheduler/rbac.yaml" >/dev/null
+as_kube() { kubectl --as=system:serviceaccount:gpu-kube:gpu-scheduler "$@"; }
+kubectl -n gpu-kube create -f - >/dev/null <<<'{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "own"}}'
+as_kube -n gpu-kube delete lease own >/dev/null
+expect_refused "the same by the account of deploy/kube-scheduler" "$MANAGED" as_kube -n elsewhere delete lease theirs
 kubectl -n elsewhere patch lease theirs --type=merge -p '{"spec": {"holderIdentity": "mine"}}' >/dev/null # nobody else is kept from them
 delete_pods bound
 eventually_leases "gpu-node-a-0 gpu-node-a-1 "
