@@ -61,7 +61,7 @@ const std::vector<Case>& cases() {
       {"IgnoresUuids", {Bug::IgnoresUuids}, false, 1, {Feature::Renumber}},
       {"ReclaimsByNumber", {Bug::ReclaimsByNumber}, true, 1, {Feature::Renumber}},
       {"FreesAnonymous", {Bug::FreesAnonymous}, false, 1, {Feature::Foreign}},
-      {"AwaitsNoLooks", {Bug::AwaitsNoLooks}, true, 1, {Feature::Foreign}},
+      {"AwaitsNoLooks", {Bug::AwaitsNoLooks}, false, 390, {Feature::Foreign}},
       {"HidesContradictions", {Bug::HidesContradictions}, false, 150, {Feature::Foreign}},
       {"IgnoresSidecars", {Bug::IgnoresSidecars}, false, 1, {Feature::Sidecars}},
       {"DropsOthersLeases+IgnoresRecord",
