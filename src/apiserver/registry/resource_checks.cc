@@ -146,7 +146,7 @@ void checkAgainstLimit(std::string_view name, const Value& request, const Value&
 void checkAmounts(const json::Value& amounts, const std::string& field, FieldErrors& errors) {
   for (const auto& [name, amount] : amounts.members()) {
     // As Go prints a path whose last name is empty.
-    checkAmountOf(name, amount, field + (name.empty() ? "[]" : "." + name), errors);
+    checkAmountOf(name, amount, name.empty() ? field + "[]" : fmt::format("{}.{}", field, name), errors);
   }
 }
 
