@@ -28,14 +28,23 @@ class RefusalsTest : public ::testing::Test {
     engine.apply(
         {kapi::kNode, {"", node.name.text}, {}, std::make_shared<const model::Node>(node), ++revision}, now);
   }
-  /// By all nodes, since it asks for two GPUs.
-  model::Uid refuse(const std::string& name, std::int64_t cores = 200, const std::string& ns = "default",
-                    std::int32_t priority = 0) {
+  /// A pod that comes, and waits.
+  model::Pod comes(const std::string& name, std::int64_t cores, const std::string& ns,
+                   std::int32_t priority) {
     model::Pod pod = vcudaPod(name, {{cores, 0}});
     pod.key.ns = ns;
     pod.priority = priority;
     engine.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), ++revision}, now);
-    const auto request = std::get<sched::PodRequest>(sched::vcudaDoor(pod, false));
+    return pod;
+  }
+  static sched::PodRequest requestOf(const model::Pod& pod) {
+    return std::get<sched::PodRequest>(sched::vcudaDoor(pod, false));
+  }
+  /// By all nodes, since it asks for two GPUs.
+  model::Uid refuse(const std::string& name, std::int64_t cores = 200, const std::string& ns = "default",
+                    std::int32_t priority = 0) {
+    const model::Pod pod = comes(name, cores, ns, priority);
+    const sched::PodRequest request = requestOf(pod);
     Candidates c;
     c.table = table;
     Answer a;
@@ -133,10 +142,7 @@ TEST_F(RefusalsTest, OfOneNamespaceNoMoreThanHalfIsKept) {
 class GroupsOfAKind : public RefusalsTest {
  protected:
   model::Uid refuseBy(const std::string& name, std::uint32_t by, std::int32_t priority = 0) {
-    model::Pod pod = vcudaPod(name, {{200, 0}});
-    pod.priority = priority;
-    engine.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), ++revision}, now);
-    const auto request = std::get<sched::PodRequest>(sched::vcudaDoor(pod, false));
+    const model::Pod pod = comes(name, 200, "default", priority);
     Candidates c;
     c.table = table;
     Answer a;
@@ -145,7 +151,7 @@ class GroupsOfAKind : public RefusalsTest {
       a.of_objects[c.nodes.size()].refused = sched::Reason::TooFewFree;
       c.nodes.push_back(c.table->find("n" + std::to_string(i)));
     }
-    refusals.refused(pod, request, c, a, now);
+    refusals.refused(pod, requestOf(pod), c, a, now);
     return pod.uid;
   }
 };

@@ -58,16 +58,16 @@ INSTANTIATE_TEST_SUITE_P(
                     PodBuilder("p").claim(" one").value(),
                     {},
                     "ClaimNameInvalid",
-                    "annotation gpu.scheduling/claim: \" one\" is no name of a GpuClaim, which has lower-case "
-                    "letters and digits with '-' and '.' between them; 253 characters at most; write \"one\" "
-                    "for the one of namespace default"},
+                    "annotation gpu.scheduling/claim: \" one\" is no name of a GpuClaim, which has "
+                    "lower-case letters and digits with '-' and '.' between them; 253 characters at most; "
+                    "write \"one\" for the one of namespace default"},
         BlockedCase{"OtherNamespaceInAName",
                     PodBuilder("p").claim("team/one").value(),
                     {},
                     "ClaimNameInvalid",
-                    "\"team/one\" is no name of a GpuClaim, which has lower-case letters and digits with '-' and "
-                    "'.' between them; 253 characters at most; write \"one\" for the one of namespace default "
-                    "(others cannot be used)"},
+                    "\"team/one\" is no name of a GpuClaim, which has lower-case letters and digits with "
+                    "'-' and '.' between them; 253 characters at most; write \"one\" for the one of "
+                    "namespace default (others cannot be used)"},
         BlockedCase{"CapitalsInAName",
                     PodBuilder("p").claim("ONE").value(),
                     {},

@@ -5,6 +5,7 @@
 
 #include "sched/ledger/test_facts.h"
 #include "sched/placement/decider.h"
+#include "sched/placement/test_looks.h"
 
 namespace gs::sched {
 namespace {
@@ -33,25 +34,18 @@ class WideNodes : public ::testing::Test {
     for (int i = 0; i < kNodes; ++i) { wide(i).addTo(ledger); }
   }
 
-  template <class Action>
-  std::uint64_t looksOf(const Action& action) {
-    const std::uint64_t before = decider.looks();
-    action();
-    return decider.looks() - before;
-  }
-
   Ledger ledger;
   Decider decider{ledger};
 };
 
 TEST_F(WideNodes, ALookCountsWhatItCosts) {
   const EquivalenceClass c = decider.classOf(impossible(0));
-  EXPECT_GE(looksOf([&] { EXPECT_FALSE(decider.decide(c)); }), kNodes * kLooksOfOne / 2);
+  EXPECT_GE(looksOf(decider, [&] { EXPECT_FALSE(decider.decide(c)); }), kNodes * kLooksOfOne / 2);
   wide(3).label("any", "other").addTo(ledger);
-  const auto again = looksOf([&] { EXPECT_FALSE(decider.decide(c)); });
+  const auto again = looksOf(decider, [&] { EXPECT_FALSE(decider.decide(c)); });
   EXPECT_GE(again, kLooksOfOne / 2) << "one node changed";
   EXPECT_LE(again, 3 * kLooksOfOne);
-  EXPECT_EQ(looksOf([&] { EXPECT_FALSE(decider.decide(c)); }), 0U) << "none did";
+  EXPECT_EQ(looksOf(decider, [&] { EXPECT_FALSE(decider.decide(c)); }), 0U) << "none did";
 }
 
 TEST_F(WideNodes, ADecisionIsPreparedInParts) {
@@ -59,12 +53,12 @@ TEST_F(WideNodes, ADecisionIsPreparedInParts) {
     const EquivalenceClass c = decider.classOf(request);
     int parts = 1;
     for (bool done = false; !done; ++parts) {
-      const auto cost = looksOf([&] { done = decider.prepare(c, 2 * kLooksOfOne); });
+      const auto cost = looksOf(decider, [&] { done = decider.prepare(c, 2 * kLooksOfOne); });
       EXPECT_LE(cost, 4 * kLooksOfOne);
       ASSERT_LE(parts, kNodes);
     }
     EXPECT_GE(parts, kNodes / 4);
-    EXPECT_LE(looksOf([&] { (void)decider.decide(c); }), 3 * kLooksOfOne) << "little was left";
+    EXPECT_LE(looksOf(decider, [&] { (void)decider.decide(c); }), 3 * kLooksOfOne) << "little was left";
   }
 }
 
@@ -111,7 +105,7 @@ TEST_F(WideNodes, ReasonsAreFoundInParts) {
   std::optional<Rejection> said;
   int parts = 0;
   for (; !said; ++parts) {
-    const auto cost = looksOf([&] { said = decider.rejection(c, 4 * kLooksOfOne, so_far); });
+    const auto cost = looksOf(decider, [&] { said = decider.rejection(c, 4 * kLooksOfOne, so_far); });
     EXPECT_LE(cost, 10 * kLooksOfOne);
     ASSERT_LE(parts, kNodes);
   }

@@ -10,6 +10,7 @@
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/quota.h"
 #include "sched/ledger/test_facts.h"
+#include "sched/placement/test_looks.h"
 
 namespace gs::sched {
 namespace {
@@ -223,12 +224,6 @@ struct FullCluster {
   static model::NodeName name(int i) { return model::NodeName{"node-" + std::to_string(i)}; }
   void take(int i) { ledger.hold(name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
   void give(int i) { ledger.release(name(i), 0, model::Uid{"p"}, Source::Lease); }
-  template <class Action>
-  std::uint64_t looksOf(const Action& action) {
-    const std::uint64_t before = decider.looks();
-    action();
-    return decider.looks() - before;
-  }
 
   Ledger ledger;
   Decider decider{ledger};
@@ -241,17 +236,17 @@ TEST(Decider, AClassThatFitsNowhereLooksOnlyAtNodesThatChangedHoweverManyThereAr
   const auto ask = [&] {
     for (const EquivalenceClass c : cluster.classes) { EXPECT_FALSE(cluster.decider.fits(c)); }
   };
-  EXPECT_EQ(cluster.looksOf(ask), 0U) << "nothing changed";
+  EXPECT_EQ(looksOf(cluster.decider, ask), 0U) << "nothing changed";
   cluster.give(5);
   cluster.take(5);
-  EXPECT_LE(cluster.looksOf(ask), cluster.classes.size());
+  EXPECT_LE(looksOf(cluster.decider, ask), cluster.classes.size());
   cluster.give(7);
   const auto place = [&] {
     for (const EquivalenceClass c : cluster.classes) {
       EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(7));
     }
   };
-  EXPECT_LE(cluster.looksOf(place), cluster.classes.size()) << "one node has room, for everybody";
+  EXPECT_LE(looksOf(cluster.decider, place), cluster.classes.size()) << "one node has room, for everybody";
 }
 
 TEST(Decider, OneOrderTooManyForgetsTheOneThatWasUsedLeast) {
@@ -274,7 +269,7 @@ TEST(Decider, ARefusalThatIsRememberedCostsLittleToTellAgain) {
   const Rejection first = cluster.decider.rejection(c);
   ASSERT_TRUE(cluster.decider.remembersRejection(c));
   const auto again = [&] { EXPECT_EQ(cluster.decider.rejection(c).text, first.text); };
-  EXPECT_LT(cluster.looksOf(again), 10U) << "a pass over 100 numbers";
+  EXPECT_LT(looksOf(cluster.decider, again), 10U) << "a pass over 100 numbers";
 }
 
 TEST(Decider, ALookMayBeTakenInParts) {
@@ -304,7 +299,7 @@ TEST(Decider, NodesThatOnlyPodsNameMakeNoOrderBeMadeAnew) {
       EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(5));
     }
   };
-  EXPECT_LE(cluster.looksOf(ask), 1'500U) << "about the nodes that are new";
+  EXPECT_LE(looksOf(cluster.decider, ask), 1'500U) << "about the nodes that are new";
   testNode("a-500").gpus(1).addTo(cluster.ledger);
   EXPECT_EQ(cluster.decider.decide(c)->node.text, "a-500") << "the one that came is ranked by its name";
   testNode("z").gpus(1).addTo(cluster.ledger);

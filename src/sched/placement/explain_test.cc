@@ -116,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"NamedTwice", {Reason::GpusTwice, "GPU 5", 0, 0},
              "node(s) had GPU 5 with a UUID that stands at another GPU too"},
     TextCase{"LookIsDue", {Reason::AwaitsLook, "", 0, 0},
-             "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they have"},
+             "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
+             "have"},
     TextCase{"Healthy", {Reason::TooFewHealthy, "", 4, 3},
              "node(s) had too few healthy GPUs: need 4 and most healthy is 3"},
     TextCase{"Free", {Reason::TooFewFree, "", 4, 2},

@@ -352,7 +352,7 @@ TEST_F(NominatorTest, ANewTermBeginsWithNothing) {
   }
 }
 
-TEST_F(NominatorTest, SaysWhenItHasSomethingToDoNext) {
+TEST_F(NominatorTest, SaysWhenItIsDueNext) {
   EXPECT_EQ(t.nominator.nextDue(), std::nullopt);
   refused("p");
   t.apply(wake("p").value());
