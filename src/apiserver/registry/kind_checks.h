@@ -31,6 +31,7 @@ void beginKind(const Resource& resource, json::Value& object, Now now);
 [[nodiscard]] FieldErrors checkPodContent(const json::Value& pod);
 /// Annotations that the API server itself reads, of a pod or a template; they are `field`.
 [[nodiscard]] FieldErrors checkPodNotes(const json::Value& pod, const std::string& field);
+/// Those of a pod that an update makes of `old`.
 [[nodiscard]] FieldErrors checkChangedPodNotes(const json::Value& pod, const json::Value& old);
 [[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
 void defaultPod(json::Value& pod);
