@@ -32,11 +32,11 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-/// UUIDs where they were written; else ids, if they are of this node.
+/// What its containers are told, in ids or UUIDs; where the pod does not say that, its allocation, if it is of
+/// this node. Somebody may have changed one of both before the containers came.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
-  const auto names = [&](const char* kind) { return visible->find(kind) != std::string::npos; };
-  if (visible != nullptr && (names("GPU-") || names("MIG-"))) { return namedIn(*visible); }
+  if (visible != nullptr && !visible->empty()) { return namedIn(*visible); }
   const std::string* allocated = pod.annotation(model::kAllocatedKey);
   if (allocated == nullptr) { return {}; }
   const auto read = model::parseAllocation(*allocated);

@@ -106,6 +106,14 @@ TEST_F(UsersTest, UuidsInTheObjectBeatItsIds) {
   EXPECT_EQ(text(), "q|-|p");
 }
 
+TEST_F(UsersTest, WhatContainersAreToldBeatsAnAllocationThatSomebodyChanged) {
+  users.changed(pod("p").on("n").allocated("n:1").annotate(model::kVisibleDevicesKey, "0").value());
+  users.changed(pod("q").on("n").allocated("other:1").annotate(model::kVisibleDevicesKey, "2").value());
+  users.changed(pod("r").on("n").allocated("n:1").annotate(model::kVisibleDevicesKey, "").value());
+  look({{"p", std::nullopt}, {"q", std::nullopt}, {"r", std::nullopt}});
+  EXPECT_EQ(text(), "p|r|q");
+}
+
 TEST_F(UsersTest, APartitionIsOfItsGpu) {
   devices[1].gpu.partitions = {{"MIG-7", "1g.10gb", 1, 1}};
   users.number(devices, clock.now());

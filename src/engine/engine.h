@@ -194,6 +194,7 @@ class Engine {
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
+  [[nodiscard]] std::size_t chargedCount(const model::Pod& pod, const sched::Holdings& said) const;
   void use(const model::Pod& pod, const sched::Holdings& said);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   [[nodiscard]] bool agentLooks(const model::NodeName& node) const;

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/held_devices.h"
 #include "model/annotations.h"
+#include "sched/doors/exact.h"
 #include "sched/ledger/shares.h"
 
 namespace gs::engine {
@@ -86,12 +87,21 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
   return 0;
 }
 
-/// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
-/// and what its agent sees, counts for the quota too.
+/// How many whole devices a bound pod counts for its quota. What its agent sees may be more than it has: one id
+/// may be either of two GPUs (R78). It counts where what the pod and its leases say does not agree: somebody
+/// may have edited one of both.
+std::size_t Engine::chargedCount(const model::Pod& pod, const sched::Holdings& said) const {
+  const std::size_t counted = said.counted > 0 ? static_cast<std::size_t>(said.counted) : 0;
+  const std::size_t named = said.ids ? said.ids->size() : 0;
+  const std::size_t leased = leasedCount(pod);
+  const bool agree =
+      (named == 0 ? counted > 0 : named == sched::toldCount(pod)) && (leased == 0 || leased == named);
+  return std::max({counted, named, leased, agree ? 0 : seenInUse(pod, said).size()});
+}
+
+/// What a bound pod takes of its node.
 void Engine::use(const model::Pod& pod, const sched::Holdings& said) {
-  const std::size_t given =
-      std::max({said.ids ? said.ids->size() : 0, seenInUse(pod, said).size(), leasedCount(pod)});
-  const auto whole = std::max<std::int64_t>(said.counted, static_cast<std::int64_t>(given));
+  const auto whole = static_cast<std::int64_t>(chargedCount(pod, said));
   const std::int64_t counted = GS_MUTANT(ForgetsCounted) ? 0 : said.counted;
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, counted,
                  {pod.key.ns, whole * sched::kWholeMilli + said.milli});

@@ -52,6 +52,45 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
+/// A pod that was given GPUs 0 and 1, or two by number, and whose agent cannot say which of three it has.
+class QuotaOfWhatMayBeTwoGpus : public EngineTest {
+ protected:
+  QuotaOfWhatMayBeTwoGpus() {
+    auto seen = testing::makeStatus("node-a", 4);
+    seen.revision = 2;
+    for (const std::size_t id : {0U, 1U, 2U}) { seen.devices[id].in_use_by = {model::Uid{"uid-p"}}; }
+    statusComes(seen);
+  }
+  static PodBuilder bound() { return PodBuilder("p").on("node-a").running(); }
+  [[nodiscard]] std::int64_t charged() const { return engine.ledger().gpuUse("default", ""); }
+};
+
+TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatWasGiven) {
+  const auto pod = bound().allocated("node-a:0,1").annotate(model::kVisibleDevicesKey, "0,1");
+  comes(pod);
+  EXPECT_EQ(node().free_devices, 1) << "nobody else is given any of the three";
+  EXPECT_EQ(charged(), 2000);
+  comes(testing::makeLease("node-a", 0, pod.value(), "r1", "node-a:0,1"));
+  EXPECT_EQ(charged(), 2000);
+}
+
+TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatWasAskedByNumber) {
+  comes(bound().gpus(2));
+  EXPECT_EQ(charged(), 2000);
+}
+
+TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesAllThatIsSeenWhereSomebodyEditedWhatThePodSays) {
+  comes(bound().allocated("node-a:0").annotate(model::kVisibleDevicesKey, "0,1"));
+  EXPECT_EQ(charged(), 3000);
+  const auto pod = bound().revision(2).allocated("node-a:0").annotate(model::kVisibleDevicesKey, "GPU-x");
+  comes(pod);
+  EXPECT_EQ(charged(), 1000);
+  comes(testing::makeLease("node-a", 0, pod.value(), "r1", "node-a:0,1"));
+  EXPECT_EQ(charged(), 3000) << "its lease says more";
+  comes(bound().revision(3).allocated("node-a:0"));
+  EXPECT_EQ(charged(), 3000);
+}
+
 /// Who may edit its annotation would free a GPU that its containers have: a kubelet gave it one, and nobody
 /// says which.
 TEST_F(EngineTest, NamingWhatAnotherHoldsTakesNothingOffACount) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controller/holder_pod.h"
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
 
@@ -17,6 +18,8 @@ constexpr Duration kMinute = std::chrono::seconds{60};
 constexpr std::size_t kUselessInSecond = 8;
 constexpr std::size_t kInMinute = 60;
 constexpr std::size_t kOfLeaseInMinute = 120;
+/// An election asks for the pod of a leader that is late twice in a retry period of 500 ms.
+constexpr std::size_t kOfHolderInMinute = 240;
 /// A pod whose Binding is always refused comes to 7, each of which may be for the same GPU.
 constexpr std::size_t kOfPodInMinute = 8;
 
@@ -70,7 +73,8 @@ void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcom
   }
   const std::size_t most = is_of_many                  ? std::max(kOfLeaseInMinute, pods_ * kOfPodInMinute)
                            : call.kind == kapi::kLease ? kOfLeaseInMinute
-                                                       : kInMinute;
+                           : call.kind == controller::kHolderPod ? kOfHolderInMinute
+                                                                 : kInMinute;
   if (problem_.empty() && in_minute > most) {
     problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute);
   }
