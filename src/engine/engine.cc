@@ -30,7 +30,16 @@ void Engine::synced(Mono now) {
   for (const auto& [node, status] : cache_.statuses()) { reclaimUnknown(*status, now); }
   reclaim_.setComplete(true, now);
   awaitLooksOfLately(now);
-  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
+  noteFreed();
+}
+
+/// What they held is free. Looks may have taken longer than an end is remembered: it is from now on again, so
+/// that whoever finds their leases and asks for these pods does not wait for looks once more.
+void Engine::noteFreed() {
+  for (auto& uid : reclaim_.takeFreed()) {
+    assumed_.add(uid);
+    touch(uid);
+  }
 }
 
 bool Engine::ended(const model::Uid& uid) const {
@@ -492,7 +501,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
   orderly_.forgetOld(now);
   assumed_.forgetOld(now);
   applyAsItsKind(change, now);
-  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
+  noteFreed();
 }
 
 /// Other kinds are somebody else's.
@@ -515,7 +524,7 @@ void Engine::applyAsItsKind(const controller::Change& change, Mono now) {
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto pod = object.as<model::Pod>()) { putPod(pod, now); }
   if (const auto lease = object.as<model::Lease>()) { putLease(lease, now); }
-  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
+  noteFreed();
 }
 
 std::optional<Mono> Engine::nextDue() const {
@@ -530,7 +539,7 @@ void Engine::tick(Mono now) {
   reclaim_.tick(now);
   awaited_.tick(now);
   looks_.tick(now);
-  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
+  noteFreed();
 }
 
 }  // namespace gs::engine

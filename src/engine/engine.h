@@ -191,6 +191,7 @@ class Engine {
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
   void reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now);
   void assumeEnded(const model::Uid& uid, Mono now);
+  void noteFreed();
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;

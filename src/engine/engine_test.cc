@@ -129,6 +129,27 @@ TEST_F(EngineTest, ALeaseThatIsListedAfterItsEndedPodDrainsAsTheOtherWayRound) {
   EXPECT_TRUE(engine.reclaimed(ended.value().uid)) << "they have";
 }
 
+TEST_F(EngineTest, AnEndIsNotJudgedAnewOnceLooksTookLongerThanItIsRemembered) {
+  agentLooks();
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  const model::Uid uid = pod.value().uid;
+  comes(leaseOf(pod, 1));
+  engine.podGone(uid, now);
+  ASSERT_TRUE(engine.wantsStatusRevision());
+  engine.tellStatusRevision(*engine.wantsStatusRevision(), 2);
+  auto seen = testing::makeStatus("node-a", 4);
+  for (const char* time : {"t1", "t2"}) {
+    EXPECT_FALSE(engine.reclaimed(uid));
+    now += 2 * Tombstones::kLife;
+    seen.revision += 2;
+    seen.observed_time = time;
+    statusComes(seen);
+  }
+  EXPECT_TRUE(engine.reclaimed(uid));
+  engine.podGone(uid, now);  // whoever finds its lease asked again
+  EXPECT_TRUE(engine.reclaimed(uid));
+}
+
 TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
   agentLooks();
   comes(PodBuilder("p"));

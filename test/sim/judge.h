@@ -277,9 +277,10 @@ class Judge {
   }
   /// Nobody here decided that it is bound, and who decides may not have seen it yet.
   [[nodiscard]] bool isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const;
-  /// Its containers have it, though by another number than they were told, and its agent has not said so:
-  /// it is down.
-  [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
+  /// Its containers have it, though by another number than they were told, and its agent has not said so, or
+  /// not for long: it is down, or they came a moment ago.
+  [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device,
+                              Mono decided) const;
   /// A lease of this GPU stands under the number that it had.
   [[nodiscard]] bool isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const;
   /// Its lease of this GPU stands under another number, and is shared.

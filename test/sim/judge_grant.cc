@@ -447,7 +447,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (renumbers() && changedLately(device, decided)) { continue; }
-    if (isUnseen(other_uid, other, device)) { continue; }
+    if (isUnseen(other_uid, other, device, decided)) { continue; }
     if (isUnheardOf(other_uid, other, decided)) { continue; }
     if (wasToldByOthers(other_uid) && !holdsByName(other, device)) { continue; }  // of anybody's GPUs
     if (!isShared(device, lease->second, other_uid)) {
@@ -490,10 +490,12 @@ bool Judge::isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) co
   return (pod.comes_by_hand || overtaken_.contains(uid)) && pod.bound_at + kKnown >= decided;
 }
 
-bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device) const {
+bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device, Mono decided) const {
   const auto gpu = gpus_.find(device);
-  return renumbers() && agents_ && machines_.isAgentDown(device.node) && !holdsByName(pod, device) &&
-         gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
+  if (!renumbers() || !agents_ || holdsByName(pod, device) || gpu == gpus_.end()) { return false; }
+  const auto said = gpu->second.in_use.find(uid);
+  if (said != gpu->second.in_use.end()) { return said->second + kKnown >= decided; }
+  return machines_.isAgentDown(device.node) || pod.bound_at + kKnown >= decided;
 }
 
 bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
@@ -546,7 +548,8 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
     if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
     const auto other = pods_.find(running.uid);
-    if (other != pods_.end() && other->second.live() && isUnseen(running.uid, other->second, device)) {
+    if (other != pods_.end() && other->second.live() &&
+        isUnseen(running.uid, other->second, device, decided)) {
       continue;
     }
     if (other != pods_.end() && isUnheardOf(running.uid, other->second, decided)) { continue; }

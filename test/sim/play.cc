@@ -19,6 +19,7 @@
 #include "test/sim/ledger_check.h"
 #include "test/sim/mutators.h"
 #include "test/sim/share_side.h"
+#include "test/sim/transcript.h"
 #include "test/world/objects.h"
 
 namespace gs::sim {
@@ -43,7 +44,6 @@ class Play {
  public:
   Play(const Plan& plan, bool tell)
       : plan_{plan},
-        tell_{tell},
         rng_{plan.seed ^ 0x5eed},
         world_{optionsOf(plan)},
         judge_{world_, plan},
@@ -70,19 +70,20 @@ class Play {
       });
     }
     judge_.neverPlaced(kPoison);
+    if (tell) { transcript_.emplace(world_); }
   }
 
   Outcome run() {
     begin();
     for (const Step& step : plan_.steps) {
       if (!upTo(step.at)) { break; }
-      if (tell_) { say(text(step)); }
+      if (transcript_) { transcript_->add(text(step)); }
       carryOut(step);
       if (!watch()) { break; }
     }
     if (out_.problem.empty()) { calmDown(); }
-    if (const auto leader = world_.leader(); tell_ && leader && !out_.problem.empty()) {
-      say(world_.scheduler(*leader).engine().ledger().dump(plan_.has(Feature::Combined)));
+    if (const auto leader = world_.leader(); transcript_ && leader && !out_.problem.empty()) {
+      transcript_->add(world_.scheduler(*leader).engine().ledger().dump(plan_.has(Feature::Combined)));
     }
     out_.writes = world_.writes().size();
     out_.quiet_points = ledgers_.compared();
@@ -97,17 +98,16 @@ class Play {
       out_.cache_mounts = caches_->mounts();
       out_.outdated_mounts = caches_->outdated();
     }
-    if (!tell_) { out_.log = world_.log(); }
+    out_.log = transcript_ ? transcript_->take() : world_.log();
     return std::move(out_);
   }
 
  private:
   [[nodiscard]] Duration since() const { return world_.now().mono - began_; }
-  void say(std::string line) { out_.log.push_back(std::move(line)); }
 
   /// False when something is wrong.
   bool watch() {
-    if (tell_) { tellChanges(); }
+    if (transcript_) { transcript_->copyChanges(); }
     const std::string& of_ours = judge_.watch(world_.now().mono);
     const auto leader = world_.leader();
     const bool asks_who_waits = plan_.has(Feature::Stuck) || plan_.has(Feature::KubeScheduler);
@@ -138,7 +138,7 @@ class Play {
       const Duration left = std::min(end, due.value_or(end)) - world_.now().mono;
       if (!out_.problem.empty() || left <= Duration::zero()) { break; }
       (void)world_.runUntil([&] { return !watch() || (!due && dueToCompare()); }, left);
-      copyLog();
+      if (transcript_) { transcript_->copyLog(); }
     } while (out_.problem.empty());
     return out_.problem.empty();
   }
@@ -150,36 +150,6 @@ class Play {
     ledgers_.leaveOut(judge_.knownToSome());
     out_.problem = ledgers_.look(judge_.lastChange());
     out_.at = since();
-  }
-  void copyLog() {
-    if (!tell_) { return; }
-    for (; told_ < world_.log().size(); ++told_) { say("             " + world_.log()[told_]); }
-    for (; told_writes_ < world_.writes().size(); ++told_writes_) {
-      say("               write " + world_.writes()[told_writes_]);
-    }
-  }
-
-  /// What pods and leases say, each time that somebody wrote something there.
-  void tellChanges() {
-    const apiserver::Store& store = world_.api().store();
-    for (; told_changes_ < store.historyEnd(); ++told_changes_) {
-      const apiserver::HistoryEntry* entry = store.entry(told_changes_);
-      if (entry == nullptr) { continue; }
-      const bool is_lease = entry->key.resource == "coordination.k8s.io/leases";
-      if (entry->key.resource != "/pods" && !is_lease) { continue; }
-      std::string line = fmt::format("{:9.3f}s   {} {}/{}", std::chrono::duration<double>(since()).count(),
-                                     is_lease ? "lease" : "pod", entry->key.ns, entry->key.name);
-      if (entry->after == nullptr) {
-        say(line + " is gone");
-        continue;
-      }
-      const Value& now = *entry->after;
-      const Value& holder = is_lease ? now["spec"]["holderIdentity"] : now["metadata"]["uid"];
-      if (is_lease && now["metadata"]["annotations"]["gpu.scheduling/node"].isNull()) { continue; }
-      line += fmt::format(" {} {} {} ", holder.str(), now["spec"]["nodeName"].str(),
-                          now["status"]["phase"].str());
-      say(line + json::print(now["metadata"]["annotations"]));
-    }
   }
 
   void begin() {
@@ -252,14 +222,7 @@ class Play {
   }
   CallFault resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (extras_.isAnother(id)) { return {}; }
-    if (tell_ && call.verb == kapi::Verb::Apply) {
-      copyLog();
-      say("               apply " + json::print(call.body));
-    }
-    if (tell_ && call.verb == kapi::Verb::List) {
-      copyLog();
-      say("               read  " + kapi::target(call));
-    }
+    if (transcript_) { transcript_->add(call); }
     if (call.subresource == "binding") {
       judge_.bindingSent(call, world_.now().mono, processes_[id]);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
@@ -570,7 +533,6 @@ class Play {
   }
 
   const Plan& plan_;
-  bool tell_;
   Rng rng_;
   sandbox::World world_;
   Judge judge_;
@@ -584,9 +546,7 @@ class Play {
   Outcome out_;
   Mono began_{};
   std::optional<sandbox::ReplicaId> leader_;
-  std::size_t told_ = 0;
-  std::size_t told_writes_ = 0;
-  std::uint64_t told_changes_ = 0;
+  std::optional<Transcript> transcript_;  // for whoever wants to be told
   struct UnderWay {
     kapi::Call call;
     int writes;  // lands when so many other calls have left
