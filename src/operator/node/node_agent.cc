@@ -233,6 +233,20 @@ kcache::Wanted NodeAgent::wanted() const {
   return out;
 }
 
+/// Of an image that was not wanted until now. A cache of that name may have wanted it before, and its failure
+/// may stand there still, which is none of this attempt.
+NodeAgent::Attempt NodeAgent::firstAttempt(const model::ObjectKey& cache, const std::string& digest) const {
+  Attempt attempt{digest};
+  const auto scope = scopes_.find(cache.ns);
+  if (scope == scopes_.end()) { return attempt; }
+  const auto images = scope->second.known.has.find(cache.name);
+  if (images == scope->second.known.has.end()) { return attempt; }
+  const auto image = images->second.find(digest);
+  const bool has_failed = image != images->second.end() && image->second.what == HasImage::What::Failed;
+  if (has_failed) { attempt.number = image->second.attempt + 1; }
+  return attempt;
+}
+
 std::optional<Wall> NodeAgent::firstUntil() const {
   std::optional<Wall> out;
   for (const auto& [ns, scope] : scopes_) {
@@ -254,12 +268,16 @@ kcache::WantedPtr NodeAgent::takeWanted() {
     const auto known = attempts_.find(cache);
     const bool is_same = known != attempts_.end() && known->second.digest == digest;
     if (known != attempts_.end() && !is_same) { waits_.forget(cache); }
-    const Attempt attempt = is_same ? known->second : Attempt{digest};
+    const Attempt attempt = is_same ? known->second : firstAttempt(cache, digest);
     image.attempt = attempt.number;
     attempts.emplace(cache, attempt);
   }
   for (const auto& [cache, attempt] : attempts_) {
-    if (!attempts.contains(cache)) { waits_.forget(cache); }
+    if (now.undecided.contains(cache)) {
+      attempts.emplace(cache, attempt);
+    } else if (!attempts.contains(cache)) {
+      waits_.forget(cache);
+    }
   }
   attempts_ = std::move(attempts);
   first_until_ = firstUntil();

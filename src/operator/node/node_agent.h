@@ -87,6 +87,11 @@ class NodeAgent {
       return known.caches.empty() && known.object == nullptr && known.has.empty() && others.empty();
     }
   };
+  struct Attempt {
+    std::string digest;
+    std::int64_t number = 0;
+    bool has_failed = false;  // and was told to waits_
+  };
 
   void take(controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
   void apply(const controller::Change& change);
@@ -108,6 +113,7 @@ class NodeAgent {
 
   void learnAttempts(const model::ObjectKey& cache, const kcache::HasImages& has, Now now);
   void takeDueAttempts(Now now);
+  [[nodiscard]] Attempt firstAttempt(const model::ObjectKey& cache, const std::string& digest) const;
   [[nodiscard]] kcache::Wanted wanted() const;
   [[nodiscard]] std::optional<Wall> firstUntil() const;
 
@@ -124,13 +130,8 @@ class NodeAgent {
   kcache::NodeHasPtr has_;  // nullptr: the rim has not said anything yet
   std::string store_trouble_;
   controller::Backoff<model::ObjectKey> waits_{kTerms, std::chrono::minutes{30}};
-  struct Attempt {
-    std::string digest;
-    std::int64_t number = 0;
-    bool has_failed = false;  // and was told to waits_
-  };
-  std::map<model::ObjectKey, Attempt> attempts_;
-  kcache::WantedPtr told_;  // what takeWanted() gave last
+  std::map<model::ObjectKey, Attempt> attempts_;  // of what is wanted, or was and may be again (undecided)
+  kcache::WantedPtr told_;                        // what takeWanted() gave last
   bool is_wanted_new_ = false;
   std::optional<Wall> first_until_;  // then something that is asked for first counts no more
   Wall wall_{};                      // of the last event

@@ -263,6 +263,51 @@ TEST_F(NodeAgentTest, AnotherDigestIsTriedAtOnceAfterOneThatFailed) {
   EXPECT_EQ(shown("ns"), "one@b: Extracted");
 }
 
+TEST_F(NodeAgentTest, AFailedImageIsTriedAgainAlsoAfterItsNodeObjectWasAwayForAWhile) {
+  store.failing[kDigestA] = "no such image";
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  ASSERT_EQ(store.tries(), 1);
+  fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.verb != kapi::Verb::Create) { return std::nullopt; }
+    return answerOf(kapi::CallResult::Unknown, 500, "later");
+  };
+  server.remove(kcache::kCacheNode, {"ns", kNode});  // nothing is fetched before it is there again
+  pass(seconds{3});
+  ASSERT_TRUE(store.wanted()->undecided.contains(kOne));
+  fate = nullptr;
+  pass(seconds{15});
+  ASSERT_FALSE(store.wanted()->undecided.contains(kOne));
+  EXPECT_LE(store.tries(), 2) << "at its own pace";
+  pass(minutes{30});
+  EXPECT_GE(store.tries(), 5);
+  EXPECT_LE(store.tries(), 10);
+}
+
+TEST_F(NodeAgentTest, ACacheThatIsMadeAnewIsTriedAtOnceAndAgainWhateverTheOneBeforeCameTo) {
+  store.failing[kDigestA] = "no such image";
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  ASSERT_EQ(store.tries(), 1);
+  store.is_held = true;  // it looks only once the cache is there again
+  deleteCache(kOne);
+  pass(seconds{1});
+  releaseCache(kOne);
+  pass(seconds{1});
+  makeCache(kOne);
+  pass(seconds{1});
+  store.is_held = false;
+  pass(seconds{5});
+  EXPECT_EQ(store.tries(), 2);
+  pass(minutes{30});
+  EXPECT_GE(store.tries(), 6);
+  store.failing.clear();
+  pass(minutes{11});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+}
+
 TEST_F(NodeAgentTest, GpusSayWhichCanUseACache) {
   const kcache::CacheGpu hopper{0, "H100", "550", {"cuda", "90", 32}};
   kcache::CacheGpu ampere{1, "A100", "550", {"cuda", "80", 32}};
