@@ -433,11 +433,24 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
     }
   }
   if (entry.after != nullptr) { links_[node].set(std::move(links), now_); }
+  noteTakenOut(before);
   for (const auto& [device, gpu] : before) {
     if (device.node != node || gpus_.contains(device)) { continue; }
     givable_[device].set(false, now_);
     uuids_[device].set("", now_);
     healths_[device].set("", now_);
+  }
+}
+
+/// GPUs in whose place another one is now. Should one come back, the containers that had it do not have it again.
+void Judge::noteTakenOut(const std::map<Device, Gpu>& before) {
+  for (const auto& [device, gpu] : before) {
+    const auto now = gpus_.find(device);
+    if (now == gpus_.end() || now->second.uuid == gpu.uuid) { continue; }
+    const bool is_there = std::any_of(gpus_.begin(), gpus_.end(), [&, &was = gpu](const auto& entry) {
+      return entry.first.node == now->first.node && entry.second.uuid == was.uuid;
+    });
+    if (!is_there) { taken_out_.insert(gpu.uuid); }
   }
 }
 

@@ -227,6 +227,7 @@ class Judge {
   void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const apiserver::HistoryEntry& entry);
+  void noteTakenOut(const std::map<Device, Gpu>& before);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   void claimChanged(const apiserver::HistoryEntry& entry);
   void nameNodes();
@@ -373,6 +374,7 @@ class Judge {
   std::map<std::string, Gone> gone_;                           // by uid
   std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
+  std::set<std::string> taken_out_;                // UUIDs of GPUs that another one took the place of, once
   std::set<std::string> lost_;       // pods that were bound in a history that is lost, and run on
   std::set<std::string> overtaken_;  // pods that a Binding of a history that is lost bound in this one
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet

@@ -546,6 +546,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
     if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
+    if (taken_out_.contains(gpus_.at(device).uuid)) { continue; }
     if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
     const auto other = pods_.find(running.uid);
     if (other != pods_.end() && other->second.live() &&
