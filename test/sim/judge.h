@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apiserver/handlers/api.h"
@@ -318,7 +319,9 @@ class Judge {
   [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   void noteOpen();
-  [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
+  /// Live ones that are bound to it.
+  using PodsOfNode = std::map<std::string_view, std::vector<const std::pair<const std::string, Pod>*>>;
+  [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods) const;
 
   // judge_settled.cc
   [[nodiscard]] std::string claimsWrong() const;

@@ -161,7 +161,7 @@ bool Judge::isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const {
   });
 }
 
-bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
+bool Judge::isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods) const {
   const auto node = nodes_.find(device.node);
   if (node == nodes_.end() || !node->second.ready || node->second.tainted || node->second.other_enforcer) {
     return false;
@@ -170,19 +170,25 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
       others_.contains(device)) {
     return false;
   }
+  const auto here = pods.find(device.node);
+  const auto may_have = [&](const auto* entry) {
+    const Pod& pod = entry->second;
+    return mayHold(entry->first, pod, device) || ((pod.ids.empty() || pod.renamed) && pod.gpus > 0);
+  };
   return !isLeasedByOldNumber(device.node, gpu) &&
-         std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
-           const Pod& pod = entry.second;
-           return pod.node == device.node && pod.live() &&
-                  (mayHold(entry.first, pod, device) || ((pod.ids.empty() || pod.renamed) && pod.gpus > 0));
-         });
+         (here == pods.end() || std::none_of(here->second.begin(), here->second.end(), may_have));
 }
 
+/// After each change of any object: what it costs shows.
 void Judge::noteOpen() {
   for (auto& [device, past] : open_) {
     if (!gpus_.contains(device)) { (void)past.set(false, now_); }
   }
-  for (const auto& [device, gpu] : gpus_) { (void)open_[device].set(isOpen(device, gpu), now_); }
+  PodsOfNode pods;
+  for (const auto& entry : pods_) {
+    if (!entry.second.node.empty() && entry.second.live()) { pods[entry.second.node].push_back(&entry); }
+  }
+  for (const auto& [device, gpu] : gpus_) { (void)open_[device].set(isOpen(device, gpu, pods), now_); }
 }
 
 }  // namespace gs::sim
