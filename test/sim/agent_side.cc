@@ -242,7 +242,7 @@ void AgentSide::noteUnclear(const std::string& name, Node& node) {
 
 /// So is a container that no status names when numbers change: no agent has seen it, or could say so.
 void AgentSide::noteUnpublished(const std::string& name) {
-  const auto* stored = world_.api().store().find({"gpu.scheduling/gpunodestatuses", "", name});
+  const auto* stored = world_.api().store().find({kStatusesId, "", name});
   const Value status = stored == nullptr ? Value{} : (*stored->object)["status"];
   std::set<std::string> named;
   for (const Value& device : status["devices"].items()) {
@@ -305,7 +305,7 @@ void AgentSide::judgeStart(const std::string& name, const Node& node,
 
 /// "" or which GPU has another number than in the status that stands there.
 std::string AgentSide::renumbers(const std::string& name, const Value& status) const {
-  const auto* stored = world_.api().store().find({"gpu.scheduling/gpunodestatuses", "", name});
+  const auto* stored = world_.api().store().find({kStatusesId, "", name});
   if (stored == nullptr) { return ""; }
   std::map<std::string, std::int64_t> before;
   for (const Value& device : (*stored->object)["status"]["devices"].items()) {
@@ -392,8 +392,8 @@ bool AgentSide::mayKeepBack(const std::string& name) const {
 
 std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine& machine) const {
   const auto& store = world_.api().store();
-  const auto* stored = store.find({"gpu.scheduling/gpunodestatuses", "", name});
-  const auto* node = store.find({"/nodes", "", name});
+  const auto* stored = store.find({kStatusesId, "", name});
+  const auto* node = store.find({kNodesId, "", name});
   if (node == nullptr) { return ""; }  // a restore took it
   if (stored == nullptr) { return fmt::format("node {} has no status", name); }
   const Value& owner = (*stored->object)["metadata"]["ownerReferences"].at(0)["uid"];

@@ -330,7 +330,7 @@ void CacheSide::looked(const std::string& node, const Machine::Mounted& mount) {
   if (cacheObject(mount.cache) == nullptr) {
     wrong(fmt::format("{} went while a pod on {} has it mounted", mount.cache.text(), node));
   }
-  const auto [first, last] = world_.api().store().range("/pods");
+  const auto [first, last] = world_.api().store().range(kPodsId);
   for (auto it = first; it != last; ++it) {
     const Value& pod = *it->second.object;
     const std::string_view ns = pod["metadata"]["namespace"].str();

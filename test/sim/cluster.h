@@ -15,6 +15,12 @@ namespace gs::sim {
 inline constexpr const char* kNamespaces[] = {"a", "b"};
 inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "late"};
 
+// As the store of the API server names kinds.
+inline constexpr const char* kPodsId = "/pods";
+inline constexpr const char* kNodesId = "/nodes";
+inline constexpr const char* kLeasesId = "coordination.k8s.io/leases";
+inline constexpr const char* kStatusesId = "gpu.scheduling/gpunodestatuses";
+
 /// one, two, shared, near (Required topology), late (made by a step only).
 [[nodiscard]] json::Value claimObject(int which, const std::string& ns);
 [[nodiscard]] json::Value podObject(int slot, int flavour);

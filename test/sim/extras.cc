@@ -319,8 +319,7 @@ void Extras::restore() {
 
 /// As it was last written.
 std::string Extras::leaderLease() const {
-  const auto* lease =
-      world_.api().store().find({"coordination.k8s.io/leases", "default", scheduler::kLeaderLease});
+  const auto* lease = world_.api().store().find({kLeasesId, "default", scheduler::kLeaderLease});
   return lease == nullptr ? "" : json::print(*lease->object);
 }
 
@@ -337,7 +336,7 @@ void Extras::startAgain(sandbox::ReplicaId id) {
 void Extras::failUnstarted() {
   for (auto it = unstarted_.begin(); it != unstarted_.end();) {
     const Step step = it->second;
-    const auto* stored = world_.api().store().find({"/pods", kNamespaces[step.x % 2], podName(step.x)});
+    const auto* stored = world_.api().store().find({kPodsId, kNamespaces[step.x % 2], podName(step.x)});
     const bool bound = stored != nullptr && (*stored->object)["spec"]["nodeName"].str().starts_with("n-");
     if (!bound) {
       ++it;

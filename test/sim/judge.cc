@@ -14,11 +14,6 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kPodsId = "/pods";
-constexpr std::string_view kNodesId = "/nodes";
-constexpr std::string_view kLeasesId = "coordination.k8s.io/leases";
-constexpr std::string_view kStatusesId = "gpu.scheduling/gpunodestatuses";
-
 std::string str(const Value& v) { return std::string{v.str()}; }
 
 int number(const std::string& text) { return text.empty() ? -1 : std::stoi(text); }
@@ -93,7 +88,7 @@ void Judge::read(const apiserver::HistoryEntry& entry) {
     if (resource == "/configmaps") { quotasChanged(entry); }
     return;  // nobody has or loses a GPU by it
   }
-  if (unknown_seen_) { noteOpen(); }
+  if (unknown_seen_) { noteOpen(entry); }
 }
 
 /// What went since it was saved was never there, and nobody is to blame.

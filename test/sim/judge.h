@@ -318,7 +318,8 @@ class Judge {
   [[nodiscard]] bool waitsForBackoff(const std::string& uid) const;
   [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
-  void noteOpen();
+  [[nodiscard]] static std::set<std::string> nodesIn(const apiserver::HistoryEntry& entry);
+  void noteOpen(const apiserver::HistoryEntry& entry);
   /// Live ones that are bound to it.
   using PodsOfNode = std::map<std::string_view, std::vector<const std::pair<const std::string, Pod>*>>;
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods) const;

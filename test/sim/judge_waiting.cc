@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "test/sim/cluster.h"
 #include "test/sim/judge.h"
 
 namespace gs::sim {
@@ -179,16 +180,38 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods)
          (here == pods.end() || std::none_of(here->second.begin(), here->second.end(), may_have));
 }
 
-/// After each change of any object: what it costs shows.
-void Judge::noteOpen() {
+/// The nodes whose GPUs an object speaks of; "": of any.
+std::set<std::string> Judge::nodesIn(const apiserver::HistoryEntry& entry) {
+  const bool is_pod = entry.key.resource == kPodsId;
+  const bool is_lease = entry.key.resource == kLeasesId;
+  if (!is_pod && !is_lease) { return {entry.key.name}; }
+  std::set<std::string> nodes;
+  for (const auto& object : {entry.before, entry.after}) {
+    if (object == nullptr) { continue; }
+    const Value& node =
+        is_pod ? (*object)["spec"]["nodeName"] : (*object)["metadata"]["annotations"]["gpu.scheduling/node"];
+    if (is_lease || !node.str().empty()) { nodes.emplace(node.str()); }
+  }
+  return nodes;
+}
+
+/// After each change of any object, so what it costs shows.
+void Judge::noteOpen(const apiserver::HistoryEntry& entry) {
+  const std::set<std::string> nodes = nodesIn(entry);
+  const auto is_meant = [&](const Device& device) {
+    return nodes.contains("") || nodes.contains(device.node);
+  };
+  if (nodes.empty()) { return; }
   for (auto& [device, past] : open_) {
-    if (!gpus_.contains(device)) { (void)past.set(false, now_); }
+    if (is_meant(device) && !gpus_.contains(device)) { (void)past.set(false, now_); }
   }
   PodsOfNode pods;
-  for (const auto& entry : pods_) {
-    if (!entry.second.node.empty() && entry.second.live()) { pods[entry.second.node].push_back(&entry); }
+  for (const auto& known : pods_) {
+    if (!known.second.node.empty() && known.second.live()) { pods[known.second.node].push_back(&known); }
   }
-  for (const auto& [device, gpu] : gpus_) { (void)open_[device].set(isOpen(device, gpu, pods), now_); }
+  for (const auto& [device, gpu] : gpus_) {
+    if (is_meant(device)) { (void)open_[device].set(isOpen(device, gpu, pods), now_); }
+  }
 }
 
 }  // namespace gs::sim

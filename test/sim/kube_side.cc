@@ -60,7 +60,7 @@ bool KubeSide::takes(int slot, int flavour) {
 }
 
 Value KubeSide::objectOf(const Waiting& pod) const {
-  const auto* stored = world_.api().store().find({"/pods", pod.ns, pod.name});
+  const auto* stored = world_.api().store().find({kPodsId, pod.ns, pod.name});
   return stored == nullptr ? Value{} : *stored->object;
 }
 
@@ -127,7 +127,7 @@ std::vector<std::string> KubeSide::feasibleFor(const Value& pod) {
                                      [](const Value& t) { return t["key"].str() == "sim"; });
   std::vector<std::string> out;
   for (int i = 0; i < nodes_; ++i) {
-    const auto* stored = world_.api().store().find({"/nodes", "", nodeName(i)});
+    const auto* stored = world_.api().store().find({kNodesId, "", nodeName(i)});
     if (stored == nullptr || !isReady(*stored->object)) { continue; }
     const auto& taints = (*stored->object)["spec"]["taints"].items();
     const bool tainted =

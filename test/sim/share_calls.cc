@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "test/sim/cluster.h"
 #include "test/sim/plan.h"
 
 namespace gs::sim {
@@ -14,7 +15,7 @@ std::string sharePodPath(const std::string& pod, const char* sub) {
 }
 
 Value storedPod(sandbox::World& world, const std::string& pod) {
-  const auto* stored = world.api().store().find({"/pods", "a", pod});
+  const auto* stored = world.api().store().find({kPodsId, "a", pod});
   return stored == nullptr ? Value{} : *stored->object;
 }
 

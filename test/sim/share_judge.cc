@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "test/sim/cluster.h"
+
 namespace gs::sim {
 namespace {
 
@@ -46,9 +48,9 @@ const std::string& ShareJudge::watch(Mono now) {
   for (; position_ < store.historyEnd(); ++position_) {
     const apiserver::HistoryEntry* entry = store.entry(position_);
     if (entry == nullptr) { continue; }
-    if (entry->key.resource == "/pods") {
+    if (entry->key.resource == kPodsId) {
       podChanged(*entry);
-    } else if (entry->key.resource == "/nodes") {
+    } else if (entry->key.resource == kNodesId) {
       nodeChanged(*entry);
     }
   }

@@ -6,15 +6,13 @@
 
 #include "json/value.h"
 #include "kapi/paths.h"
+#include "test/sim/cluster.h"
 
 namespace gs::sim {
 namespace {
 
 using json::Value;
 
-constexpr const char* kPods = "/pods";
-constexpr const char* kLeases = "coordination.k8s.io/leases";
-constexpr const char* kStatuses = "gpu.scheduling/gpunodestatuses";
 constexpr std::size_t kUidShown = 8;
 
 /// Of each GPU: whether it is well, and who uses it.
@@ -56,9 +54,9 @@ void Transcript::copyChanges() {
 }
 
 void Transcript::addChange(const apiserver::HistoryEntry& entry) {
-  const bool is_lease = entry.key.resource == kLeases;
-  const bool is_status = entry.key.resource == kStatuses;
-  if (entry.key.resource != kPods && !is_lease && !is_status) { return; }
+  const bool is_lease = entry.key.resource == kLeasesId;
+  const bool is_status = entry.key.resource == kStatusesId;
+  if (entry.key.resource != kPodsId && !is_lease && !is_status) { return; }
   const std::chrono::duration<double> at = world_.now().mono - began_;
   std::string line = fmt::format("{:9.3f}s   {} {}/{}", at.count(),
                                  is_lease    ? "lease"
