@@ -22,6 +22,8 @@ constexpr std::int64_t kMetScore = 100'000'000'000'000'000;
 constexpr std::int64_t kListedScore = 1'000'000'000'000'000;  // up to 64 of them
 constexpr std::int64_t kLayoutScore = 100'000'000'000'000;
 constexpr std::int64_t kWorstPairScore = 10'000'000;  // GB/s are at most 1,000,000
+/// That all searches in the parts of a wide node take together, but for what each of them takes at least.
+constexpr std::uint64_t kWideSearchSteps = 4'096 * kStepsPerLook;
 
 Terms termsOf(const DeviceRequest& r, Meter* meter = nullptr) {
   const bool ignore = r.topology == model::TopologyMode::Ignore;
@@ -259,10 +261,16 @@ std::vector<std::size_t> placesIn(const std::vector<int>& ids) {
 }
 
 std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
-                                   Meter* meter) {
+                                   Meter* outer) {
+  Meter own;  // counted in any case: what is chosen depends on it
+  Meter* const meter = &own;
   WideParts parts = partsOf(n, r, self, meter);
   std::optional<Placement> best;
-  if (parts.available < r.count) { return best; }
+  own.most = own.steps + kWideSearchSteps;
+  if (parts.available < r.count) {
+    addSteps(outer, own.steps);
+    return best;
+  }
   const std::vector<std::size_t> place_of = placesIn(r.prefer_ids);
   DeviceRequest of_part = r;
   const auto look = [&](Part& part) {
@@ -274,6 +282,7 @@ std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, c
   };
   look(parts.lowest);
   for (Part& island : parts.islands) { look(island); }
+  addSteps(outer, own.steps);
   return best;
 }
 

@@ -79,6 +79,26 @@ TEST(WideCost, LinksAreReadOnceAndNotForEachPair) {
   EXPECT_LE(stepsOf(node, required(2, 5'000)), 2 * kLinks + std::uint64_t{40} * 64 * 1'024);
 }
 
+/// However many islands are searched, each for sets that are hardly there: as much as a few searches in one.
+TEST(WideCost, SearchesInItsIslandsAreBoundedTogether) {
+  constexpr std::uint64_t kMost = 10'000 * kStepsPerLook;
+  for (const auto& [islands, each] : {std::pair{16, 64}, std::pair{32, 32}, std::pair{64, 16}}) {
+    const TestNode node = wideNode(islands, each, true);
+    for (const std::int64_t count : {3, 5, 8, each / 2, each - 1}) {
+      for (const std::int64_t gbps : {150, 400, 950, 2'000}) {
+        for (const Policy policy : {Policy::Contiguous, Policy::Spread, Policy::PreferIds}) {
+          for (const bool shared : {false, true}) {
+            DeviceRequest r = required(count, gbps, policy);
+            r.shared = shared;
+            EXPECT_LE(stepsOf(node, r), kMost) << islands << " islands, " << count << " GPUs of " << gbps
+                                               << " GB/s, policy " << static_cast<int>(policy);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(WideCost, HoldersAreCounted) {
   Ledger l;
   wideNode(1'024, 1).addTo(l);

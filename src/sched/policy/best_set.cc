@@ -7,15 +7,19 @@
 namespace gs::sched {
 namespace {
 
-/// Is C(n, k) at most kExactSets?
-bool fewSets(int n, int k) {
+/// C(n, k), as far as kExactSets + 1.
+std::int64_t setsOf(int n, int k) {
   k = std::min(k, n - k);
   std::int64_t sets = 1;
-  for (int i = 1; i <= k; ++i) {
-    sets = sets * (n - k + i) / i;
-    if (sets > kExactSets) { return false; }
-  }
-  return true;
+  for (int i = 1; i <= k && sets <= kExactSets; ++i) { sets = sets * (n - k + i) / i; }
+  return std::min(sets, kExactSets + 1);
+}
+
+/// There are few, and trying all takes what is left at most, or no more than a greedy search from one device.
+bool mayTryAll(int n, int k, const Meter* meter) {
+  const std::int64_t sets = setsOf(n, k);
+  const auto steps = static_cast<std::uint64_t>(sets * k);
+  return sets <= kExactSets && (sets <= n || steps <= stepsLeft(meter));
 }
 
 constexpr std::int64_t kNoPair = std::numeric_limits<std::int64_t>::max();
@@ -144,13 +148,15 @@ Mask greedySet(const Topology& t, const Growing& start, Mask candidates, int cou
 }
 
 Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int count, Meter* meter) {
-  const auto devices = static_cast<std::uint64_t>(countOf(candidates));
-  const std::uint64_t steps = devices * static_cast<std::uint64_t>(count);
-  addSteps(meter, start.set != 0 ? steps : devices * steps);
-  if (start.set != 0) { return greedySet(t, start, candidates, count); }
+  const auto steps = static_cast<std::uint64_t>(countOf(candidates)) * static_cast<std::uint64_t>(count);
+  if (start.set != 0) {
+    addSteps(meter, steps);
+    return greedySet(t, start, candidates, count);
+  }
   Mask best = 0;
   Connection best_c;
-  for (Mask m = candidates; m != 0; m &= m - 1) {
+  for (Mask m = candidates; m != 0 && (best == 0 || steps <= stepsLeft(meter)); m &= m - 1) {
+    addSteps(meter, steps);
     const Mask set = greedySet(t, Growing{}.with(t, lowestOf(m)), candidates, count);
     const Connection c = t.connectionOf(set);
     if (best == 0 || c > best_c || (c == best_c && idsBefore(set, best))) {
@@ -171,7 +177,9 @@ std::optional<Mask> bestSet(const Topology& t, Mask within, int count, Mask must
   if (t.isEven(within)) { return must | lowest(candidates, missing); }
   Growing start;
   for (Mask m = must; m != 0; m &= m - 1) { start = start.with(t, lowestOf(m)); }
-  if (!fewSets(countOf(candidates), missing)) { return greedySearch(t, start, candidates, count, meter); }
+  if (!mayTryAll(countOf(candidates), missing, meter)) {
+    return greedySearch(t, start, candidates, count, meter);
+  }
   ExactSearch search{t, candidates};
   const Mask best = search.run(start, missing);
   addSteps(meter, search.steps());

@@ -1,5 +1,6 @@
 #include "sched/policy/first_set.h"
 
+#include <algorithm>
 #include <array>
 
 namespace gs::sched {
@@ -8,7 +9,10 @@ namespace {
 class Search {
  public:
   Search(const Topology& t, const std::vector<int>& order, const Terms& terms)
-      : t_{t}, order_{order}, terms_{terms} {}
+      : t_{t}, order_{order}, terms_{terms} {
+    const auto pairs = static_cast<std::uint64_t>(order.size()) * order.size();
+    most_steps_ = std::min(kFirstSetSteps, std::max(stepsLeft(terms.meter), pairs));
+  }
 
   std::optional<Mask> run(Mask must) {
     Mask allowed = 0;
@@ -20,7 +24,7 @@ class Search {
       allowed &= friends;
     }
     const bool found = grow(must, allowed, 0);
-    addSteps(terms_.meter, pairs_ + static_cast<std::uint64_t>(steps_));
+    addSteps(terms_.meter, pairs_ + steps_);
     return found ? std::optional{found_} : std::nullopt;
   }
 
@@ -45,7 +49,7 @@ class Search {
       return true;
     }
     for (std::size_t at = from; at < order_.size(); ++at) {
-      if (countOf(set) + countOf(allowed) < terms_.count || ++steps_ > kFirstSetSteps) { return false; }
+      if (countOf(set) + countOf(allowed) < terms_.count || ++steps_ > most_steps_) { return false; }
       const Mask next = bit(order_[at]);
       if ((allowed & next) == 0) { continue; }
       allowed &= ~next;
@@ -59,7 +63,8 @@ class Search {
   const Terms& terms_;
   Mask found_ = 0;
   std::array<Mask, kMaxDevices> friends_{};  // 0: not asked yet; each is one of its own
-  int steps_ = 0;
+  std::uint64_t most_steps_ = 0;
+  std::uint64_t steps_ = 0;
   std::uint64_t pairs_ = 0;
 };
 
