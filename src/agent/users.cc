@@ -32,8 +32,8 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-/// What its containers are told, in ids or UUIDs; where the pod does not say that, its allocation, if it is of
-/// this node. Somebody may have changed one of both before the containers came.
+/// What its containers are told, in ids or UUIDs; where the pod does not say that, its allocation, if it is
+/// of this node. Somebody may have changed one of both before the containers came.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
   if (visible != nullptr && !visible->empty()) { return namedIn(*visible); }

@@ -87,9 +87,9 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
   return 0;
 }
 
-/// How many whole devices a bound pod counts for its quota. What its agent sees may be more than it has: one id
-/// may be either of two GPUs (R78). It counts where what the pod and its leases say does not agree: somebody
-/// may have edited one of both.
+/// How many whole devices a bound pod counts for its quota. What its agent sees may be more than it has: one
+/// id may be either of two GPUs (R78). It counts where what the pod and its leases say does not agree:
+/// somebody may have edited one of both.
 std::size_t Engine::chargedCount(const model::Pod& pod, const sched::Holdings& said) const {
   const std::size_t counted = said.counted > 0 ? static_cast<std::size_t>(said.counted) : 0;
   const std::size_t named = said.ids ? said.ids->size() : 0;

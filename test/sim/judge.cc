@@ -437,7 +437,8 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
   }
 }
 
-/// GPUs in whose place another one is now. Should one come back, the containers that had it do not have it again.
+/// GPUs in whose place another one is now. Should one come back, the containers that had it do not have it
+/// again.
 void Judge::noteTakenOut(const std::map<Device, Gpu>& before) {
   for (const auto& [device, gpu] : before) {
     const auto now = gpus_.find(device);

@@ -55,7 +55,8 @@ void eraseCounts(std::string& text) {
 }
 
 /// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its
-/// claim are gone (that of the same id may be another GPU's), and with a lease that was found in somebody's way.
+/// claim are gone (that of the same id may be another GPU's), and with a lease that was found in somebody's
+/// way.
 std::string comparable(std::string text, const std::set<std::string>& left_out = {}) {
   replaceAll(text, " stale=true", " stale=false");
   replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");

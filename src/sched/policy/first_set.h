@@ -1,8 +1,8 @@
 // The first set in a given order of preference that keeps a Required topology: of all allowed sets, the one
 // whose most preferred device is most preferred, then its second, and so on.
 // Exact while the search needs at most kFirstSetSteps steps (always when one island's pairs are equal, or out
-// of 16 devices); beyond that it gives up, as if there was none. Where fewer are left to the meter (meter.h), so
-// many, and as many as there are pairs at least.
+// of 16 devices); beyond that it gives up, as if there was none. Where fewer are left to the meter (meter.h),
+// so many, and as many as there are pairs at least.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // How much work a choice takes, for whoever makes many of them and has to stop in between: one step for each
 // pair of devices whose bandwidth is read, and kStepsPerDevice for each device of a node that is walked over.
 // The searches are bounded, but what one of them takes differs by a factor of thousands.
-// Given as a pointer, last, by whoever counts; null: nobody does. Who looks at many parts of one node bounds what
-// their searches take together: from `most` steps on each tries as little as it can. What is chosen depends on
-// that, so it is set where it follows from node and request alone.
+// Given as a pointer, last, by whoever counts; null: nobody does. Who looks at many parts of one node bounds
+// what their searches take together: from `most` steps on each tries as little as it can. What is chosen
+// depends on that, so it is set where it follows from node and request alone.
 #pragma once
 
 #include <algorithm>
