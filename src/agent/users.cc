@@ -32,17 +32,26 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-/// What its containers are told, in ids or UUIDs; where the pod does not say that, its allocation, if it is
-/// of this node. Somebody may have changed one of both before the containers came.
-std::set<std::string> allocationOf(const model::Pod& pod) {
-  const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
-  if (visible != nullptr && !visible->empty()) { return namedIn(*visible); }
-  const std::string* allocated = pod.annotation(model::kAllocatedKey);
-  if (allocated == nullptr) { return {}; }
-  const auto read = model::parseAllocation(*allocated);
-  const bool of_another = read && !read->node.empty() && !pod.node.empty() && read->node != pod.node;
-  if (!read || of_another) { return {}; }
+bool saysUuids(std::string_view visible) {
+  return visible.find("GPU-") != std::string_view::npos || visible.find("MIG-") != std::string_view::npos;
+}
+
+/// What its containers are told, if that is UUIDs; else the ids that they are told, and those that the pod
+/// was given, if that is on `node` (empty: whatever it is). Both say the same unless somebody edited one of
+/// them, and nobody knows which: of a pod that names its GPUs itself the containers never read what they are
+/// told.
+std::set<std::string> namesOf(const std::string* visible, const std::string* allocated,
+                              const model::NodeName& node) {
+  if (visible != nullptr && saysUuids(*visible)) { return namedIn(*visible); }
   std::set<std::string> out;
+  if (visible != nullptr) {
+    for (const auto& name : namedIn(*visible)) {
+      if (isGpuId(name)) { out.insert(name); }
+    }
+  }
+  const auto read = allocated == nullptr ? fail(Code::Invalid, "") : model::parseAllocation(*allocated);
+  const bool of_another = read && !read->node.empty() && !node.empty() && read->node != node;
+  if (!read || of_another) { return out; }
   for (const int id : read->ids) { out.insert(std::to_string(id)); }
   return out;
 }
@@ -50,13 +59,13 @@ std::set<std::string> allocationOf(const model::Pod& pod) {
 }  // namespace
 
 PodContainers containersWith(const std::map<std::string, std::string>& annotations) {
-  const auto visible = annotations.find(model::kVisibleDevicesKey);
-  if (visible != annotations.end()) { return {visible->second}; }
-  const auto allocated = annotations.find(model::kAllocatedKey);
-  const auto read = allocated == annotations.end() ? std::nullopt
-                                                   : std::optional{model::parseAllocation(allocated->second)};
-  if (!read || !*read) { return {}; }
-  return {fmt::format("{}", fmt::join((*read)->ids, ","))};
+  const auto valueOf = [&](const char* key) {
+    const auto it = annotations.find(key);
+    return it == annotations.end() ? nullptr : &it->second;
+  };
+  const auto names = namesOf(valueOf(model::kVisibleDevicesKey), valueOf(model::kAllocatedKey), {});
+  if (names.empty()) { return {}; }
+  return {fmt::format("{}", fmt::join(names, ","))};
 }
 
 std::set<std::string> annotationsThatSay() { return {model::kVisibleDevicesKey, model::kAllocatedKey}; }
@@ -121,7 +130,8 @@ void Users::seed(const std::vector<Device>& devices, Wall when, bool is_this_boo
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
   const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
-  auto allocation = allocationOf(pod);
+  auto allocation =
+      namesOf(pod.annotation(model::kVisibleDevicesKey), pod.annotation(model::kAllocatedKey), pod.node);
   if (!is_late && !allocation.empty() && !std::exchange(mine.allocated, true)) {
     say(mine, std::move(allocation));
   }

@@ -2,7 +2,7 @@
 //
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
 // saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
-// which GPUs its containers are told, or which it was given; of a pod that we never saw, the annotations that
+// which GPUs its containers are told and which it was given; of a pod that we never saw, the annotations that
 // the kubelet gave the runtime with the pod's sandbox do. What is written there while its containers run is
 // somebody's edit, and frees nothing. No container's environment is read.
 //

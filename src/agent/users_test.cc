@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "agent/devices_test.h"
 #include "testing/builders.h"
 
@@ -106,12 +108,28 @@ TEST_F(UsersTest, UuidsInTheObjectBeatItsIds) {
   EXPECT_EQ(text(), "q|-|p");
 }
 
-TEST_F(UsersTest, WhatContainersAreToldBeatsAnAllocationThatSomebodyChanged) {
-  users.changed(pod("p").on("n").allocated("n:1").annotate(model::kVisibleDevicesKey, "0").value());
-  users.changed(pod("q").on("n").allocated("other:1").annotate(model::kVisibleDevicesKey, "2").value());
-  users.changed(pod("r").on("n").allocated("n:1").annotate(model::kVisibleDevicesKey, "").value());
-  look({{"p", std::nullopt}, {"q", std::nullopt}, {"r", std::nullopt}});
-  EXPECT_EQ(text(), "p|r|q");
+TEST_F(UsersTest, WhereToldAndGivenIdsDifferItMayHaveAllOfThem) {
+  const std::vector<std::array<const char*, 3>> pods{
+      {"edited", "n:1", "0"}, {"elsewhere", "other:1", "2"}, {"v", "n:1", ""},     {"w", "n:1", ","},
+      {"x", "n:1", " "},      {"y", "n:1", "none"},          {"z", "n:1", "all,2"}};
+  Containers there;
+  for (const auto& [name, given, told] : pods) {
+    users.changed(pod(name).on("n").allocated(given).annotate(model::kVisibleDevicesKey, told).value());
+    there.pods[Uid{name}] = {};
+  }
+  users.seen(there, clock.now());
+  EXPECT_EQ(text(), "edited|edited v w x y z|elsewhere z");
+}
+
+TEST_F(UsersTest, TheSandboxIsReadAsTheObjectIs) {
+  const auto visible = [](const char* told) {
+    return containersWith({{model::kVisibleDevicesKey, told}, {model::kAllocatedKey, "n:1"}}).visible;
+  };
+  EXPECT_EQ(visible("0"), "0,1");
+  EXPECT_EQ(visible("1"), "1");
+  EXPECT_EQ(visible(""), "1");
+  EXPECT_EQ(visible("none"), "1");
+  EXPECT_EQ(visible("GPU-a"), "GPU-a");
 }
 
 TEST_F(UsersTest, APartitionIsOfItsGpu) {

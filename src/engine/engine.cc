@@ -33,11 +33,11 @@ void Engine::synced(Mono now) {
   noteFreed();
 }
 
-/// What they held is free. Looks may have taken longer than an end is remembered: it is from now on again, so
-/// that whoever finds their leases and asks for these pods does not wait for looks once more.
+/// What they held is free. Looks may have taken longer than an end is remembered: that of a pod that is gone
+/// is from now on again, so that whoever finds its leases and asks for it does not wait for looks once more.
 void Engine::noteFreed() {
   for (auto& uid : reclaim_.takeFreed()) {
-    assumed_.add(uid);
+    if (cache_.pod(uid) == nullptr) { assumed_.add(uid); }
     touch(uid);
   }
 }

@@ -216,7 +216,7 @@ class Engine {
   AwaitedLooks looks_;
   Uuids uuids_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
-  Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
+  Tombstones assumed_;  // others that are gone: all that was known to be theirs drains, or has drained
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;

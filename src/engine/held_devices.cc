@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <tuple>
 
 namespace gs::engine {
 namespace {
@@ -14,11 +15,15 @@ const model::Device* deviceIn(const model::GpuNodeStatus* status, int id) {
   return it == status->devices.end() || it->id != id ? nullptr : &*it;
 }
 
-std::set<std::pair<model::Uid, int>> usersOf(const model::GpuNodeStatus* status) {
-  std::set<std::pair<model::Uid, int>> users;
+/// A user, what it uses, and whether that is Unhealthy.
+using Used = std::tuple<model::Uid, int, bool>;
+
+std::set<Used> usersOf(const model::GpuNodeStatus* status) {
+  std::set<Used> users;
   if (status == nullptr) { return users; }
   for (const auto& device : status->devices) {
-    for (const auto& uid : device.in_use_by) { users.emplace(uid, device.id); }
+    const bool is_unhealthy = device.health == model::Health::Unhealthy;
+    for (const auto& uid : device.in_use_by) { users.emplace(uid, device.id, is_unhealthy); }
   }
   return users;
 }
@@ -93,11 +98,11 @@ std::vector<int> changedUse(const model::GpuNodeStatus* before, const model::Gpu
 std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after) {
   const auto were = usersOf(before);
   const auto are = usersOf(after);
-  std::vector<std::pair<model::Uid, int>> changed;
+  std::vector<Used> changed;
   std::set_symmetric_difference(were.begin(), were.end(), are.begin(), are.end(),
                                 std::back_inserter(changed));
   std::set<model::Uid> uids;
-  for (const auto& [uid, id] : changed) { uids.insert(uid); }
+  for (const auto& [uid, id, is_unhealthy] : changed) { uids.insert(uid); }
   return uids;
 }
 

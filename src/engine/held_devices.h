@@ -42,7 +42,8 @@ namespace gs::engine {
 /// Devices that are listed now and that other pods use than before.
 [[nodiscard]] std::vector<int> changedUse(const model::GpuNodeStatus* before,
                                           const model::GpuNodeStatus& after);
-/// Pods that the agent sees use other devices than before. One of the two may be nullptr.
+/// Pods that the agent sees use other devices than before, or that are Unhealthy now or are no more. One of
+/// the two may be nullptr.
 [[nodiscard]] std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before,
                                                 const model::GpuNodeStatus* after);
 

@@ -6,7 +6,6 @@
 #include "engine/engine.h"
 #include "engine/held_devices.h"
 #include "model/annotations.h"
-#include "sched/doors/exact.h"
 #include "sched/ledger/shares.h"
 
 namespace gs::engine {
@@ -87,16 +86,19 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
   return 0;
 }
 
-/// How many whole devices a bound pod counts for its quota. What its agent sees may be more than it has: one
-/// id may be either of two GPUs (R78). It counts where what the pod and its leases say does not agree:
-/// somebody may have edited one of both.
+/// How many whole devices a bound pod counts for its quota. Somebody may have edited its annotation, so what
+/// its leases say, and what its agent sees, counts too. Not what is seen Unhealthy: one id may be either of
+/// two GPUs then (R78), and what it was given of those its annotation or its leases say.
 std::size_t Engine::chargedCount(const model::Pod& pod, const sched::Holdings& said) const {
   const std::size_t counted = said.counted > 0 ? static_cast<std::size_t>(said.counted) : 0;
   const std::size_t named = said.ids ? said.ids->size() : 0;
-  const std::size_t leased = leasedCount(pod);
-  const bool agree =
-      (named == 0 ? counted > 0 : named == sched::toldCount(pod)) && (leased == 0 || leased == named);
-  return std::max({counted, named, leased, agree ? 0 : seenInUse(pod, said).size()});
+  const DeviceIndex* devices = cache_.devices(pod.node);
+  const std::vector<int> seen = seenInUse(pod, said);
+  const auto sure = std::count_if(seen.begin(), seen.end(), [&](int id) {
+    const model::Device* device = devices->device(id);
+    return device == nullptr || device->health != model::Health::Unhealthy;
+  });
+  return std::max({counted, named, leasedCount(pod), static_cast<std::size_t>(sure)});
 }
 
 /// What a bound pod takes of its node.

@@ -52,13 +52,15 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
-/// A pod that was given GPUs 0 and 1, or two by number, and whose agent cannot say which of three it has.
+/// GPU 1 was lost under a pod that was given 0 and 1, or two by number: its number may mean GPU 2 now.
 class QuotaOfWhatMayBeTwoGpus : public EngineTest {
  protected:
-  QuotaOfWhatMayBeTwoGpus() {
+  QuotaOfWhatMayBeTwoGpus() { sees(model::Health::Unhealthy, 2); }
+  void sees(model::Health health, model::Revision revision) {
     auto seen = testing::makeStatus("node-a", 4);
-    seen.revision = 2;
+    seen.revision = revision;
     for (const std::size_t id : {0U, 1U, 2U}) { seen.devices[id].in_use_by = {model::Uid{"uid-p"}}; }
+    for (const std::size_t id : {1U, 2U, 3U}) { seen.devices[id].health = health; }
     statusComes(seen);
   }
   static PodBuilder bound() { return PodBuilder("p").on("node-a").running(); }
@@ -68,7 +70,7 @@ class QuotaOfWhatMayBeTwoGpus : public EngineTest {
 TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatWasGiven) {
   const auto pod = bound().allocated("node-a:0,1").annotate(model::kVisibleDevicesKey, "0,1");
   comes(pod);
-  EXPECT_EQ(node().free_devices, 1) << "nobody else is given any of the three";
+  EXPECT_EQ(use(2), DeviceUse::Held) << "nobody else is given any of the three";
   EXPECT_EQ(charged(), 2000);
   comes(testing::makeLease("node-a", 0, pod.value(), "r1", "node-a:0,1"));
   EXPECT_EQ(charged(), 2000);
@@ -79,16 +81,32 @@ TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatWasAskedByNumber) {
   EXPECT_EQ(charged(), 2000);
 }
 
-TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesAllThatIsSeenWhereSomebodyEditedWhatThePodSays) {
-  comes(bound().allocated("node-a:0").annotate(model::kVisibleDevicesKey, "0,1"));
+TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesAllThatIsSurelySeenWhateverAnybodyWrote) {
+  sees(model::Health::Healthy, 3);
+  model::Revision revision = 1;
+  for (const char* told : {"0,1,2", "0", ""}) {
+    comes(bound().revision(++revision).allocated("node-a:0").annotate(model::kVisibleDevicesKey, told));
+    EXPECT_EQ(charged(), 3000) << told;
+  }
+  comes(bound().revision(++revision).gpus(1));
   EXPECT_EQ(charged(), 3000);
-  const auto pod = bound().revision(2).allocated("node-a:0").annotate(model::kVisibleDevicesKey, "GPU-x");
+}
+
+TEST_F(QuotaOfWhatMayBeTwoGpus, FollowsTheHealthOfWhatIsSeen) {
+  comes(bound().allocated("node-a:0"));
+  EXPECT_EQ(charged(), 1000);
+  sees(model::Health::Healthy, 3);
+  EXPECT_EQ(charged(), 3000);
+  sees(model::Health::Unhealthy, 4);
+  EXPECT_EQ(charged(), 1000);
+}
+
+TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatItsLeasesSay) {
+  const auto pod = bound().allocated("node-a:0");
   comes(pod);
   EXPECT_EQ(charged(), 1000);
   comes(testing::makeLease("node-a", 0, pod.value(), "r1", "node-a:0,1"));
-  EXPECT_EQ(charged(), 3000) << "its lease says more";
-  comes(bound().revision(3).allocated("node-a:0"));
-  EXPECT_EQ(charged(), 3000);
+  EXPECT_EQ(charged(), 2000);
 }
 
 /// Who may edit its annotation would free a GPU that its containers have: a kubelet gave it one, and nobody

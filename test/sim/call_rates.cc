@@ -18,8 +18,9 @@ constexpr Duration kMinute = std::chrono::seconds{60};
 constexpr std::size_t kUselessInSecond = 8;
 constexpr std::size_t kInMinute = 60;
 constexpr std::size_t kOfLeaseInMinute = 120;
-/// An election asks for the pod of a leader that is late twice in a retry period of 500 ms.
-constexpr std::size_t kOfHolderInMinute = 240;
+/// An election asks for the pod of a leader that is late every 250 ms, for 5 s at most, and then leads. One
+/// of half a minute's lateness, all in all, is very unlucky.
+constexpr std::size_t kOfHolderInMinute = 120;
 /// A pod whose Binding is always refused comes to 7, each of which may be for the same GPU.
 constexpr std::size_t kOfPodInMinute = 8;
 

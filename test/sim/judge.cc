@@ -88,7 +88,9 @@ void Judge::read(const apiserver::HistoryEntry& entry) {
     if (resource == "/configmaps") { quotasChanged(entry); }
     return;  // nobody has or loses a GPU by it
   }
-  if (unknown_seen_) { noteOpen(entry); }
+  if (unknown_seen_) {
+    noteOpen(std::exchange(notes_open_, true) ? nodesIn(entry) : std::set<std::string>{""});
+  }
 }
 
 /// What went since it was saved was never there, and nobody is to blame.
@@ -446,7 +448,7 @@ void Judge::noteTakenOut(const std::map<Device, Gpu>& before) {
     const bool is_there = std::any_of(gpus_.begin(), gpus_.end(), [&, &was = gpu](const auto& entry) {
       return entry.first.node == now->first.node && entry.second.uuid == was.uuid;
     });
-    if (!is_there) { taken_out_.insert(gpu.uuid); }
+    if (!is_there) { taken_out_[gpu.uuid] = now_; }
   }
 }
 

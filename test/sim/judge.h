@@ -75,6 +75,7 @@ class Judge {
   void kubeHangs(Mono until) { hangs_until_ = until; }
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
+  [[nodiscard]] bool isDisturbed() const { return now_ < disturbed_until_; }
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at
   /// most.
   void ledAnew(Duration how_long);
@@ -228,6 +229,7 @@ class Judge {
   void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const apiserver::HistoryEntry& entry);
+  [[nodiscard]] bool lostBySwap(const std::string& uid, const std::string& gpu) const;
   void noteTakenOut(const std::map<Device, Gpu>& before);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   void claimChanged(const apiserver::HistoryEntry& entry);
@@ -319,7 +321,7 @@ class Judge {
   [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   [[nodiscard]] static std::set<std::string> nodesIn(const apiserver::HistoryEntry& entry);
-  void noteOpen(const apiserver::HistoryEntry& entry);
+  void noteOpen(const std::set<std::string>& nodes);
   /// Live ones that are bound to it.
   using PodsOfNode = std::map<std::string_view, std::vector<const std::pair<const std::string, Pod>*>>;
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods) const;
@@ -378,9 +380,9 @@ class Judge {
   std::map<std::string, Gone> gone_;                           // by uid
   std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
-  std::set<std::string> taken_out_;                // UUIDs of GPUs that another one took the place of, once
-  std::set<std::string> lost_;       // pods that were bound in a history that is lost, and run on
-  std::set<std::string> overtaken_;  // pods that a Binding of a history that is lost bound in this one
+  std::map<std::string, Mono> taken_out_;  // UUIDs of GPUs that another one took the place of, when last
+  std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
+  std::set<std::string> overtaken_;        // pods that a Binding of a history that is lost bound in this one
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<std::string, Mono> unnamed_since_;  // by node, when the first with GPUs by their number came
@@ -395,6 +397,7 @@ class Judge {
   std::map<Device, Past<std::string>> healths_;
   std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
   bool unknown_seen_ = false;
+  bool notes_open_ = false;                                 // of all GPUs it was noted
   std::set<Device> others_;                                 // leases of that name that are not managed
   std::map<std::string, Mono> name_free_;                   // node -> when one of those went last
   std::map<std::string, Past<std::map<int, Link>>> links_;  // of a node's GPUs, as its status said

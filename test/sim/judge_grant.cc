@@ -546,7 +546,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
     if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
-    if (taken_out_.contains(gpus_.at(device).uuid)) { continue; }
+    if (lostBySwap(running.uid, gpus_.at(device).uuid)) { continue; }
     if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
     const auto other = pods_.find(running.uid);
     if (other != pods_.end() && other->second.live() &&
@@ -560,6 +560,18 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
   }
+}
+
+/// Another GPU took the place of that one since the pod was bound: it does not have it any more.
+bool Judge::lostBySwap(const std::string& uid, const std::string& gpu) const {
+  const auto taken_out = taken_out_.find(gpu);
+  if (taken_out == taken_out_.end()) { return false; }
+  const auto pod = pods_.find(uid);
+  const auto gone = gone_.find(uid);
+  const Mono bound_at = pod != pods_.end()    ? pod->second.bound_at
+                        : gone != gone_.end() ? gone->second.bound_at
+                                              : Mono{};
+  return bound_at < taken_out->second;
 }
 
 bool Judge::gotAnother(const std::string& uid, const Device& device) const {

@@ -192,12 +192,15 @@ std::set<std::string> Judge::nodesIn(const apiserver::HistoryEntry& entry) {
         is_pod ? (*object)["spec"]["nodeName"] : (*object)["metadata"]["annotations"]["gpu.scheduling/node"];
     if (is_lease || !node.str().empty()) { nodes.emplace(node.str()); }
   }
+  if (is_lease &&
+      entry.key.name.starts_with("gpu-n-")) {  // somebody's own may say another node than its name
+    nodes.insert(entry.key.name.substr(4, entry.key.name.rfind('-') - 4));
+  }
   return nodes;
 }
 
-/// After each change of any object, so what it costs shows.
-void Judge::noteOpen(const apiserver::HistoryEntry& entry) {
-  const std::set<std::string> nodes = nodesIn(entry);
+/// After each change of any object, so what it costs shows. Of GPUs of these nodes; "": of any.
+void Judge::noteOpen(const std::set<std::string>& nodes) {
   const auto is_meant = [&](const Device& device) {
     return nodes.contains("") || nodes.contains(device.node);
   };

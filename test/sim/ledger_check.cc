@@ -55,12 +55,12 @@ void eraseCounts(std::string& text) {
 }
 
 /// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its
-/// claim are gone (that of the same id may be another GPU's), and with a lease that was found in somebody's
-/// way.
-std::string comparable(std::string text, const std::set<std::string>& left_out = {}) {
+/// claim are gone (that of the same id may be another GPU's). That a lease which cannot be read
+/// (`unreadable`: there are some) is in somebody's way knows who tried.
+std::string comparable(std::string text, const std::set<std::string>& left_out, bool unreadable) {
+  if (unreadable) { eraseLines(text, "    holder (a lease that names no pod)"); }
   replaceAll(text, " stale=true", " stale=false");
   replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");
-  eraseLines(text, "    holder (a lease that names no pod)");
   for (const auto& uid : left_out) {
     eraseLines(text, "    holder " + uid);
     eraseLines(text, "  draining " + uid);
@@ -109,12 +109,13 @@ std::string LedgerCheck::look(Mono last_change) {
   ++compared_;
   if (had_trouble_) { ++after_trouble_; }
   using sched::Source;
+  const auto engine = test::rebuiltEngine(world_, decoded_);
+  unreadable_ = !engine->cache().malformedLeases().empty();
   const auto live = comparable(
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
-      left_out_);
-  const auto rebuilt = comparable(
-      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}),
-      left_out_);
+      left_out_, unreadable_);
+  const auto rebuilt = comparable(engine->ledger().dumpWithout({Source::Reservation, Source::Draining}),
+                                  left_out_, unreadable_);
   const auto wrong = difference(live, rebuilt);
   return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
 }
@@ -127,7 +128,7 @@ std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
     using sched::Source;
     const auto its = comparable(
         world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
-        left_out_);
+        left_out_, unreadable_);
     if (auto wrong = difference(its, rebuilt); !wrong.empty()) {
       return fmt::format("of standby {}: {}", id, wrong);
     }
@@ -149,8 +150,10 @@ std::string LedgerCheck::atEnd(sandbox::ReplicaId leader, bool promises) {
     companion->settle(world_.now());
   }
   const bool with_reservations = companion.has_value();
-  return difference(comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_),
-                    comparable(rebuilt->ledger().dump(with_reservations), left_out_));
+  unreadable_ = !rebuilt->cache().malformedLeases().empty();
+  return difference(
+      comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_, unreadable_),
+      comparable(rebuilt->ledger().dump(with_reservations), left_out_, unreadable_));
 }
 
 }  // namespace gs::sim

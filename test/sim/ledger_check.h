@@ -59,6 +59,7 @@ class LedgerCheck {
 
   sandbox::World& world_;
   bool standbys_;
+  bool unreadable_ = false;  // some lease, when it was compared last
   std::set<std::string> left_out_;
   test::Decoded decoded_;
   bool had_trouble_ = false;

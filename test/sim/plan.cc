@@ -229,14 +229,17 @@ std::string whatOf(const Step& s) {
     case Op::Unlucky:
       return fmt::format("the next {} Bindings of pod {} get no answer and land {} writes later", s.y,
                          slotText(s.x), s.z);
-    case Op::ShareComes: return fmt::format("pod s{} comes for shares, flavour {}", s.x, s.y);
-    case Op::ShareEnds: return fmt::format("pod s{} ends", s.x);
-    case Op::ShareGoes: return fmt::format("pod s{} is deleted{}", s.x, s.y != 0 ? " by force" : "");
+    case Op::ShareComes: return fmt::format("share pod {} comes for shares, flavour {}", s.x, s.y);
+    case Op::ShareEnds: return fmt::format("share pod {} ends", s.x);
+    case Op::ShareGoes: return fmt::format("share pod {} is deleted{}", s.x, s.y != 0 ? " by force" : "");
     case Op::ShareAsked:
-      return fmt::format("pod s{} is asked for {} times{}", s.x, s.y, s.z != 0 ? ", and nobody waits" : "");
-    case Op::ShareElsewhere: return fmt::format("pod s{} is bound to m-{} whatever was answered", s.x, s.y);
+      return fmt::format("share pod {} is asked for {} times{}", s.x, s.y,
+                         s.z != 0 ? ", and nobody waits" : "");
+    case Op::ShareElsewhere:
+      return fmt::format("share pod {} is bound to m-{} whatever was answered", s.x, s.y);
     case Op::ShareDropped:
-      return fmt::format("pod s{} is forgotten by its scheduler{}", s.x, s.y != 0 ? ", which says so" : "");
+      return fmt::format("share pod {} is forgotten by its scheduler{}", s.x,
+                         s.y != 0 ? ", which says so" : "");
     case Op::LastWord: {
       constexpr const char* kWhat[] = {"Binding", "new lease", "lease written over", "lease deleted",
                                        "fence"};

@@ -109,6 +109,23 @@ class Scenes {
     }
   }
 
+  /// Pods of both namespaces ask for shares, and those of namespace a have room.
+  void sharesWhileStuck() {
+    const auto stuck = std::find_if(plan_.steps.begin(), plan_.steps.end(),
+                                    [](const Step& s) { return s.op == Op::Stick && s.x <= 2 && s.y > 0; });
+    if (stuck == plan_.steps.end()) { return; }
+    const auto at = std::chrono::duration_cast<milliseconds>(stuck->at);
+    sticksLonger(milliseconds{30'000});
+    removeShares(at);
+    for (int slot = 1; slot < kShareSlots; slot += 2) {
+      add(at + milliseconds{500} + any(milliseconds{3'000}), Op::ShareComes, slot, below(8));
+    }
+    for (int i = 0; i < 4; ++i) {
+      const milliseconds comes = at + milliseconds{2'000} + any(milliseconds{25'000});
+      add(comes, Op::ShareComes, 2 * below(kShareSlots / 2), below(4));
+    }
+  }
+
   void forbidden() {
     const milliseconds at = any(milliseconds{25'000});
     pods(at - milliseconds{8'000}, milliseconds{6'000}, 5);
@@ -563,6 +580,7 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
     plan.features.insert(feature);
     addScenes(scenes, feature);
   }
+  if (plan.has(Feature::Stuck) && plan.hasShares()) { Scenes{plan, Feature::Stuck}.sharesWhileStuck(); }
 }
 
 }  // namespace gs::sim

@@ -62,8 +62,7 @@ std::string featureText(const Step& s) {
       return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,
                          s.z > 0 ? "is" : "are", s.y != 0 ? " by force" : "");
     case Op::GangEnds: return fmt::format("gang {} ends", s.x);
-    case Op::OddShareComes:
-      return fmt::format("pod s{} comes for shares that nobody serves, how {}", s.x, s.y);
+    case Op::OddShareComes: return fmt::format("share pod {} comes, which nobody serves, how {}", s.x, s.y);
     case Op::MapPod:
       return fmt::format("pod {} comes with map {}", slotOf(s.x), json::print(mapText(s.x, s.y, s.z)));
     case Op::NameNode: return fmt::format("node {} has the name {}", s.x, s.y);

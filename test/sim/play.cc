@@ -117,6 +117,7 @@ class Play {
     if (kube_) { kube_->look(); }
     if (agents_) { agents_->look(); }
     if (caches_) { caches_->look(); }
+    if (shares_) { shares_->look(judge_.isDisturbed()); }
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& of_kube = more.empty() && kube_ ? kube_->problem() : more;
     const std::string& of_agents = of_kube.empty() && agents_ ? agents_->problem() : of_kube;
@@ -361,6 +362,9 @@ class Play {
         extras_.carryOut(s);
         if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/promises.md)
         return;
+      case Op::Stick:
+        if (shares_) { shares_->writesStick(s); }
+        return extras_.carryOut(s);
       default: extras_.carryOut(s); return;
     }
   }

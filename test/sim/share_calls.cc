@@ -10,12 +10,18 @@ namespace gs::sim {
 using json::Object;
 using json::Value;
 
+std::string sharePodName(int slot, bool of_two_namespaces) {
+  return fmt::format("{}{}", of_two_namespaces && slot % 2 == 1 ? 'o' : 's', slot);
+}
+
+const char* shareNamespace(const std::string& pod) { return kNamespaces[pod.starts_with('o') ? 1 : 0]; }
+
 std::string sharePodPath(const std::string& pod, const char* sub) {
-  return fmt::format("/api/v1/namespaces/a/pods/{}{}", pod, sub);
+  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", shareNamespace(pod), pod, sub);
 }
 
 Value storedPod(sandbox::World& world, const std::string& pod) {
-  const auto* stored = world.api().store().find({kPodsId, "a", pod});
+  const auto* stored = world.api().store().find({kPodsId, shareNamespace(pod), pod});
   return stored == nullptr ? Value{} : *stored->object;
 }
 

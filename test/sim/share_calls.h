@@ -1,4 +1,4 @@
-// What the simulated schedulers of pods that ask for shares read and write, in namespace "a".
+// What the simulated schedulers of pods that ask for shares read and write.
 #pragma once
 
 #include <string>
@@ -9,6 +9,10 @@
 
 namespace gs::sim {
 
+/// Where writes of namespace b may fail (Feature::Stuck), every second slot is of that one: "o1", "o3", ...
+[[nodiscard]] std::string sharePodName(int slot, bool of_two_namespaces);
+/// All others, and members of gangs, are of namespace a.
+[[nodiscard]] const char* shareNamespace(const std::string& pod);
 [[nodiscard]] std::string sharePodPath(const std::string& pod, const char* sub = "");
 /// Null: it is not there.
 [[nodiscard]] json::Value storedPod(sandbox::World& world, const std::string& pod);

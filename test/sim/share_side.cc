@@ -26,8 +26,9 @@ constexpr int kShareMemory = 32;
 constexpr Duration kAnswerTakes = 2ms;  // from the replica to its caller, and back
 constexpr Duration kUnderWay = 5s;      // older questions are not decided any more
 constexpr Duration kPatience = 5s;      // kube-scheduler's, by default
+/// A scheduler that does what schedulers should asks about every node within seconds.
+constexpr Duration kFair = 30s;
 
-std::string nameOf(int slot) { return fmt::format("s{}", slot); }
 std::string shareNode(int node) { return fmt::format("m-{}", node); }
 std::vector<test::Vcuda> limitsOf(int flavour) {
   switch (flavour) {
@@ -61,9 +62,9 @@ Odd oddOf(int how) {
 }
 /// As test::vcudaPod() makes it, and what it leaves out.
 Value oddPod(const std::string& name, const Odd& odd) {
-  Value pod = test::vcudaPod(name, odd.limits, "a");
+  Value pod = test::vcudaPod(name, odd.limits, shareNamespace(name));
   if (odd.init.cores == 0 && odd.init.memory == 0) { return pod; }
-  Value init = test::vcudaPod(name, {odd.init}, "a")["spec"]["containers"].at(0);
+  Value init = test::vcudaPod(name, {odd.init}, shareNamespace(name))["spec"]["containers"].at(0);
   init.set("name", "init");
   if (odd.is_sidecar) { init.set("restartPolicy", "Always"); }
   pod.child("spec").set("initContainers", json::Array{std::move(init)});
@@ -76,6 +77,7 @@ ShareSide::ShareSide(sandbox::World& world, const Plan& plan)
     : world_{world},
       rng_{plan.seed ^ 0x5a4e},
       extenders_{plan.extenders},
+      of_two_namespaces_{plan.has(Feature::Stuck)},
       judge_{world.api()},
       gangs_{world, judge_, plan, nodes_} {
   Rng style{plan.seed ^ 0x5a4f};
@@ -100,18 +102,55 @@ const std::string& ShareSide::watch() {
     leader_ = leader;
     ++leads_;
   }
-  return judge_.watch(world_.now().mono);
+  const std::string& of_judge = judge_.watch(world_.now().mono);
+  return problem_.empty() ? of_judge : problem_;
+}
+
+/// While nobody knows whether a write was carried out, what it promised is kept, and others may have to wait
+/// for it: of those that get no answer nothing is asked.
+void ShareSide::writesStick(const Step& s) {
+  const bool are_refused = s.z != 2;  // Extras::resultOf()
+  const bool of_b = s.x <= 2;         // Extras::sticks()
+  stuck_until_ = of_b && are_refused ? world_.now().mono + std::chrono::seconds{s.y} : Mono{};
+  fits_since_.clear();
+}
+
+/// While writes of namespace b fail, pods of the other one get what is there.
+void ShareSide::look(bool is_disturbed) {
+  const Mono now = world_.now().mono;
+  const auto leader = world_.leadingExtender();
+  const bool anybody_leads = leader && leader == leader_;
+  if (is_disturbed || !anybody_leads) { fits_since_.clear(); }
+  if (now >= stuck_until_ || is_disturbed || !anybody_leads || now < looked_ + 1s) { return; }
+  looked_ = now;
+  (void)watch();
+  for (const auto& [uid, pod] : judge_.pods()) {
+    const auto mine = mine_.find(pod.name);
+    const bool is_minded = mine != mine_.end() && mine->second.uid == uid && !mine->second.dropped;
+    if (!is_minded || !pod.waits() || !isHurried(pod.name) || !judge_.hasRoom(pod)) {
+      fits_since_.erase(uid);
+    } else if (fits_since_.try_emplace(uid, now).first->second + kFair < now && problem_.empty()) {
+      problem_ = fmt::format(
+          "pod {} waits for shares, and there is room, while writes of others fail; it is told: {}", pod.name,
+          pod.told);
+    }
+  }
+}
+
+bool ShareSide::isHurried(const std::string& pod) const {
+  return calm_ ||
+         (world_.now().mono < stuck_until_ && std::string_view{shareNamespace(pod)} == kNamespaces[0]);
 }
 
 // ---- steps
 
 void ShareSide::carryOut(const Step& s) {
-  const std::string pod = nameOf(s.x);
+  const std::string pod = sharePodName(s.x, of_two_namespaces_);
   switch (s.op) {
-    case Op::ShareComes: comes(s.x, test::vcudaPod(pod, limitsOf(s.y), "a")); return;
+    case Op::ShareComes: comes(s.x, test::vcudaPod(pod, limitsOf(s.y), shareNamespace(pod))); return;
     case Op::OddShareComes: comes(s.x, oddPod(pod, oddOf(s.y))); return;
     case Op::ShareEnds:
-      world_.kubelet().finish("a", pod);
+      world_.kubelet().finish(shareNamespace(pod), pod);
       world_.touch();
       return;
     case Op::ShareGoes:
@@ -136,8 +175,9 @@ void ShareSide::carryOut(const Step& s) {
 }
 
 void ShareSide::comes(int slot, const Value& object) {
-  const std::string pod = nameOf(slot);
-  const auto answer = world_.request("POST", "/api/v1/namespaces/a/pods", object);
+  const std::string pod = sharePodName(slot, of_two_namespaces_);
+  const auto answer =
+      world_.request("POST", fmt::format("/api/v1/namespaces/{}/pods", shareNamespace(pod)), object);
   if (answer.code != 201) { return; }
   const std::string uid{answer.body["metadata"]["uid"].str()};
   const std::uint64_t turn = mine_[pod].turn;
@@ -147,7 +187,7 @@ void ShareSide::comes(int slot, const Value& object) {
 
 /// Its scheduler forgets it: no Binding and no question comes any more.
 void ShareSide::drop(int slot, bool tell) {
-  const std::string pod = nameOf(slot);
+  const std::string pod = sharePodName(slot, of_two_namespaces_);
   const auto it = mine_.find(pod);
   if (it == mine_.end() || !isWaiting(storedPod(world_, pod), it->second.uid)) { return; }
   Mine& mine = it->second;
@@ -176,7 +216,7 @@ void ShareSide::considerLater(const std::string& pod, const std::string& uid, Du
 
 void ShareSide::consider(const std::string& pod, const std::string& uid) {
   if (!isWaiting(storedPod(world_, pod), uid) || mine_[pod].dropped) { return; }
-  ask(pod, uid, !calm_ && rng_.chance(10) ? Duration{100ms} : kPatience);
+  ask(pod, uid, !isHurried(pod) && rng_.chance(10) ? Duration{100ms} : kPatience);
   considerLater(pod, uid, kPatience + Duration{1ms} * static_cast<std::int64_t>(rng_.below(2'000)));
 }
 
@@ -185,7 +225,7 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   if (object["metadata"]["uid"].str() != uid) { return; }
   Asked asked{.pod = pod, .uid = uid, .at = world_.now().mono, .until = world_.now().mono + patience};
   for (const auto& node : nodes_) {
-    if (calm_ || rng_.chance(75)) { asked.nodes.push_back(node); }
+    if (isHurried(pod) || rng_.chance(75)) { asked.nodes.push_back(node); }
   }
   if (asked.nodes.empty()) { asked.nodes.push_back(nodes_.front()); }
   // It asks for all nodes, also those that have no shares.
@@ -196,7 +236,7 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   asked.verb = allocates_ ? Verb::Allocate : Verb::Filter;
   mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
   Mine& mine = mine_[pod];
-  if (calm_ || mine.seen["metadata"]["uid"].str() != uid || rng_.chance(60)) { mine.seen = object; }
+  if (isHurried(pod) || mine.seen["metadata"]["uid"].str() != uid || rng_.chance(60)) { mine.seen = object; }
   extender::Request q;
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(mine.seen));
   send(std::move(asked), std::move(q));
@@ -227,7 +267,7 @@ void ShareSide::bindThrough(const std::string& pod, const std::string& uid, cons
   if (!isWaiting(storedPod(world_, pod), uid)) { return; }
   const Mono now = world_.now().mono;
   model::Pod named;
-  named.key = {"a", pod};
+  named.key = {shareNamespace(pod), pod};
   named.uid = model::Uid{uid};
   extender::Request q;
   q.pod = std::make_shared<const model::Pod>(std::move(named));
@@ -255,7 +295,9 @@ void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
   }
   Mine& mine = mine_[asked.pod];
   if (mine.dropped || !isWaiting(storedPod(world_, asked.pod), asked.uid)) { return; }
-  if (is_chosen && allocates_ && !calm_ && rng_.chance(15)) { return takeBack(asked.pod, asked.uid); }
+  if (is_chosen && allocates_ && !isHurried(asked.pod) && rng_.chance(15)) {
+    return takeBack(asked.pod, asked.uid);
+  }
   if (is_chosen) {
     const std::string& chosen = asked.nodes.at(answer.chosen);
     // One that was asked before, and has no answer yet, may be taken later.
@@ -272,12 +314,13 @@ void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
 }
 
 void ShareSide::bindLater(const std::string& pod, const std::string& uid, const Told& told) {
-  const auto luck = calm_ ? 0 : rng_.below(100);
+  const auto luck = isHurried(pod) ? 0 : rng_.below(100);
   const std::uint64_t most = luck < 60 ? 300 : luck < 90 ? 5'000 : 30'000;
   world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(most)), [this, pod, uid, told] {
     if (mine_[pod].uid == uid && mine_[pod].dropped) { return; }
     if (binds_through_ && rng_.chance(50)) {
-      return bindThrough(pod, uid, calm_ || rng_.chance(80) ? told.node : nodes_[rng_.below(nodes_.size())]);
+      return bindThrough(pod, uid,
+                         isHurried(pod) || rng_.chance(80) ? told.node : nodes_[rng_.below(nodes_.size())]);
     }
     const Mine& mine = mine_[pod];
     const bool stands =
@@ -322,7 +365,7 @@ std::string ShareSide::settled() {
 /// Who was bound as told is not blamed. (That a late one is reported is a unit test's: who leads may have
 /// died with what it knew.)
 std::string ShareSide::reportsWrong() {
-  for (const auto& event : world_.get("/apis/events.k8s.io/v1/namespaces/a/events")["items"].items()) {
+  for (const auto& event : world_.get("/apis/events.k8s.io/v1/events")["items"].items()) {
     const std::string uid{event["regarding"]["uid"].str()};
     if (event["reason"].str() == "LateForeignBinding" && !judge_.boundLate(uid)) {
       return fmt::format("pod {} was bound as told and is reported", event["regarding"]["name"].str());

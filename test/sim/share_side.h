@@ -28,6 +28,10 @@ class ShareSide {
   void begin();
   void carryOut(const Step& step);
   const std::string& watch();
+  /// Writes of some object or namespace fail, as Op::Stick says.
+  void writesStick(const Step& step);
+  /// Who waits though nothing is in the way while others' writes fail. `is_disturbed`: something else may be.
+  void look(bool is_disturbed);
   [[nodiscard]] std::size_t bindings(bool as_told) const {
     return bindings_[as_told ? 1 : 0] + gangs_.bindings(as_told);
   }
@@ -77,6 +81,8 @@ class ShareSide {
     json::Value seen{};  // as its scheduler, whose watch may be late, last saw it
   };
 
+  /// Its scheduler does what schedulers should.
+  [[nodiscard]] bool isHurried(const std::string& pod) const;
   void comes(int slot, const json::Value& object);
   void consider(const std::string& pod, const std::string& uid);
   void considerLater(const std::string& pod, const std::string& uid, Duration by);
@@ -94,7 +100,8 @@ class ShareSide {
 
   sandbox::World& world_;
   Rng rng_;
-  int extenders_;   // alone; 0: each scheduler has one beside it
+  int extenders_;  // alone; 0: each scheduler has one beside it
+  bool of_two_namespaces_;
   bool allocates_;  // asks for one node at a time, and takes it back
   bool binds_through_;
   std::vector<std::string> nodes_;
@@ -108,6 +115,10 @@ class ShareSide {
   std::uint64_t leads_ = 0;  // counts leaders
   std::uint64_t said_ = 0;   // counts conditions, so that no two are equal
   bool calm_ = false;
+  Mono stuck_until_{};
+  Mono looked_{};
+  std::map<std::string, Mono> fits_since_;  // by uid
+  std::string problem_;
   std::array<std::size_t, 2> bindings_{};  // late or elsewhere; as told
 };
 

@@ -38,12 +38,6 @@ std::vector<std::string> toldUuids(const model::Pod& pod) {
   return uuids;
 }
 
-std::size_t toldCount(const model::Pod& pod) {
-  const std::string* told = pod.annotation(model::kVisibleDevicesKey);
-  if (told == nullptr || told->empty()) { return 0; }
-  return 1 + static_cast<std::size_t>(std::count(told->begin(), told->end(), ','));
-}
-
 const std::string& reservationOf(const model::Pod& pod) {
   static const std::string kNone;
   const std::string* bound_for = pod.annotation(model::kReservationKey);

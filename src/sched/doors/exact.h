@@ -12,8 +12,6 @@ namespace gs::sched {
 [[nodiscard]] std::optional<std::vector<int>> allocatedIds(const model::Pod& pod);
 /// What the pod's containers were told, when that is UUIDs; else empty.
 [[nodiscard]] std::vector<std::string> toldUuids(const model::Pod& pod);
-/// How many devices the pod's containers were told, as ids or UUIDs; 0: the pod does not say.
-[[nodiscard]] std::size_t toldCount(const model::Pod& pod);
 /// The reservation that its Binding was made for, "" where it does not say.
 [[nodiscard]] const std::string& reservationOf(const model::Pod& pod);
 /// It was bound for GPUs that its node counts and nobody names: a reservation without ids.

@@ -294,12 +294,19 @@ struct Decider::Impl {
     return few == 0 || (c.nowhere > 0 && c.looks + few <= ledger.size());
   }
 
+  [[nodiscard]] bool isGood(const Class& c) const {
+    const Few* few = c.few.get();
+    return few != nullptr && few->bonuses == bonuses.now() &&
+           (!few->best || few->version == ledger.at(*few->best).versionFor(c.request));
+  }
+  /// All of them were looked at: who prepared that is not to look at all nodes after it.
+  [[nodiscard]] bool isKnown(const Class& c) const {
+    return isGood(c) && changes.of(c.request).countSince(std::max(c.few->reached, c.nowhere)) == 0;
+  }
+
   /// What is known of the best of them already.
   Few& fewOf(Class& c) {
-    const Few* few = c.few.get();
-    const bool is_good = few != nullptr && few->bonuses == bonuses.now() &&
-                         (!few->best || few->version == ledger.at(*few->best).versionFor(c.request));
-    if (!is_good) { c.few = std::make_unique<Few>(Few{c.nowhere, 0, bonuses.now(), {}, {}, 0}); }
+    if (!isGood(c)) { c.few = std::make_unique<Few>(Few{c.nowhere, 0, bonuses.now(), {}, {}, 0}); }
     return *c.few;
   }
 
@@ -400,7 +407,7 @@ struct Decider::Impl {
   Found bestOf(EquivalenceClass id, Class& c, std::uint64_t end) {
     if (isForOne(c)) { return {true, namedIfItFits(c)}; }
     changes.catchUp();
-    return !c.order && isFew(c) ? bestOfFew(c, end) : bestInOrder(id, c, end);
+    return !c.order && (isFew(c) || isKnown(c)) ? bestOfFew(c, end) : bestInOrder(id, c, end);
   }
 
   bool prepare(EquivalenceClass id, std::uint64_t most) {

@@ -22,7 +22,8 @@ constexpr std::int64_t kMetScore = 100'000'000'000'000'000;
 constexpr std::int64_t kListedScore = 1'000'000'000'000'000;  // up to 64 of them
 constexpr std::int64_t kLayoutScore = 100'000'000'000'000;
 constexpr std::int64_t kWorstPairScore = 10'000'000;  // GB/s are at most 1,000,000
-/// That all searches in the parts of a wide node take together, but for what each of them takes at least.
+/// That all searches in the parts of a wide node take together, each its share of what is left, and what
+/// each of them takes at least.
 constexpr std::uint64_t kWideSearchSteps = 4'096 * kStepsPerLook;
 
 Terms termsOf(const DeviceRequest& r, Meter* meter = nullptr) {
@@ -266,16 +267,21 @@ std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, c
   Meter* const meter = &own;
   WideParts parts = partsOf(n, r, self, meter);
   std::optional<Placement> best;
-  own.most = own.steps + kWideSearchSteps;
   if (parts.available < r.count) {
     addSteps(outer, own.steps);
     return best;
   }
   const std::vector<std::size_t> place_of = placesIn(r.prefer_ids);
   DeviceRequest of_part = r;
+  std::uint64_t left = kWideSearchSteps;
+  std::uint64_t parts_left = 1 + parts.islands.size();
   const auto look = [&](Part& part) {
+    if (!isAnyOfOne(r)) { (void)part.topology(meter); }  // reading its links is no search
+    const std::uint64_t before = own.steps;
+    own.most = before + left / parts_left--;
     if (!place_of.empty()) { of_part.prefer_ids = listedOf(part, place_of); }
     const auto choice = offer(part, of_part, self, meter);
+    left -= std::min(left, own.steps - before);
     if (!choice || (best && choice->score < best->score)) { return; }
     Placement p{part.ids(choice->set), choice->score};
     if (!best || p.score > best->score || p.ids < best->ids) { best = std::move(p); }

@@ -15,11 +15,12 @@ std::int64_t setsOf(int n, int k) {
   return std::min(sets, kExactSets + 1);
 }
 
-/// There are few, and trying all takes what is left at most, or no more than a greedy search from one device.
+/// There are few, and trying all takes what is left at most. (Of nearly all devices each set is found at the
+/// end of a long way.)
 bool mayTryAll(int n, int k, const Meter* meter) {
   const std::int64_t sets = setsOf(n, k);
-  const auto steps = static_cast<std::uint64_t>(sets * k);
-  return sets <= kExactSets && (sets <= n || steps <= stepsLeft(meter));
+  const std::int64_t steps = sets * (2 * k <= n ? k : std::int64_t{n} * n / 4);
+  return sets <= kExactSets && static_cast<std::uint64_t>(steps) <= stepsLeft(meter);
 }
 
 constexpr std::int64_t kNoPair = std::numeric_limits<std::int64_t>::max();
@@ -148,14 +149,19 @@ Mask greedySet(const Topology& t, const Growing& start, Mask candidates, int cou
 }
 
 Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int count, Meter* meter) {
-  const auto steps = static_cast<std::uint64_t>(countOf(candidates)) * static_cast<std::uint64_t>(count);
+  const auto devices = static_cast<std::uint64_t>(countOf(candidates));
+  const std::uint64_t steps = devices * static_cast<std::uint64_t>(count);
   if (start.set != 0) {
     addSteps(meter, steps);
     return greedySet(t, start, candidates, count);
   }
+  const std::uint64_t starts = std::clamp<std::uint64_t>(stepsLeft(meter) / steps, 1, devices);
+  const std::uint64_t apart = (devices + starts - 1) / starts;
   Mask best = 0;
   Connection best_c;
-  for (Mask m = candidates; m != 0 && (best == 0 || steps <= stepsLeft(meter)); m &= m - 1) {
+  std::uint64_t at = 0;
+  for (Mask m = candidates; m != 0; m &= m - 1) {
+    if (at++ % apart != 0) { continue; }
     addSteps(meter, steps);
     const Mask set = greedySet(t, Growing{}.with(t, lowestOf(m)), candidates, count);
     const Connection c = t.connectionOf(set);

@@ -2,8 +2,8 @@
 // pairs add up to most; ties to the lowest ids.
 // Exact while there are at most kExactSets sets to choose from (any set out of 16 devices; 3 out of 50), and
 // whenever all pairs are equal. Beyond that a greedy search from every device, O(devices^2 * count): it may
-// miss the best, never runs long. Where the meter's steps are used up (meter.h) a greedy one from few
-// devices, from the lowest at least.
+// miss the best, never runs long. Where the meter leaves few steps (meter.h) it starts from every second
+// device, every third, ... and from the lowest only at last.
 #pragma once
 
 #include <optional>
