@@ -59,11 +59,11 @@ std::set<std::string> namesOf(const std::string* visible, const std::string* all
 }  // namespace
 
 PodContainers containersWith(const std::map<std::string, std::string>& annotations) {
-  const auto valueOf = [&](const char* key) {
+  const auto value_of = [&](const char* key) {
     const auto it = annotations.find(key);
     return it == annotations.end() ? nullptr : &it->second;
   };
-  const auto names = namesOf(valueOf(model::kVisibleDevicesKey), valueOf(model::kAllocatedKey), {});
+  const auto names = namesOf(value_of(model::kVisibleDevicesKey), value_of(model::kAllocatedKey), {});
   if (names.empty()) { return {}; }
   return {fmt::format("{}", fmt::join(names, ","))};
 }
