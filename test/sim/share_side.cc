@@ -109,7 +109,7 @@ const std::string& ShareSide::watch() {
 /// While nobody knows whether a write was carried out, what it promised is kept, and others may have to wait
 /// for it: of those that get no answer nothing is asked.
 void ShareSide::writesStick(const Step& s) {
-  const bool are_refused = s.z != 2;  // Extras::resultOf()
+  const bool are_refused = s.z == 1;  // Extras::resultOf(): 403; after a 500 nobody knows
   const bool of_b = s.x <= 2;         // Extras::sticks()
   stuck_until_ = of_b && are_refused ? world_.now().mono + std::chrono::seconds{s.y} : Mono{};
   fits_since_.clear();
