@@ -192,28 +192,27 @@ std::set<std::string> Judge::nodesIn(const apiserver::HistoryEntry& entry) {
         is_pod ? (*object)["spec"]["nodeName"] : (*object)["metadata"]["annotations"]["gpu.scheduling/node"];
     if (is_lease || !node.str().empty()) { nodes.emplace(node.str()); }
   }
-  if (is_lease &&
-      entry.key.name.starts_with("gpu-n-")) {  // somebody's own may say another node than its name
+  // Somebody's own may say another node than its name.
+  if (is_lease && entry.key.name.starts_with("gpu-n-")) {
     nodes.insert(entry.key.name.substr(4, entry.key.name.rfind('-') - 4));
   }
   return nodes;
 }
 
-/// After each change of any object, so what it costs shows. Of GPUs of these nodes; "": of any.
+/// Which GPUs of these nodes are open; "": of any. After each change of an object, so what it costs shows.
 void Judge::noteOpen(const std::set<std::string>& nodes) {
-  const auto is_meant = [&](const Device& device) {
-    return nodes.contains("") || nodes.contains(device.node);
-  };
+  const auto is_meant = [&](const std::string& node) { return nodes.contains("") || nodes.contains(node); };
   if (nodes.empty()) { return; }
   for (auto& [device, past] : open_) {
-    if (is_meant(device) && !gpus_.contains(device)) { (void)past.set(false, now_); }
+    if (is_meant(device.node) && !gpus_.contains(device)) { (void)past.set(false, now_); }
   }
   PodsOfNode pods;
   for (const auto& known : pods_) {
-    if (!known.second.node.empty() && known.second.live()) { pods[known.second.node].push_back(&known); }
+    const Pod& pod = known.second;
+    if (pod.live() && is_meant(pod.node)) { pods[pod.node].push_back(&known); }
   }
   for (const auto& [device, gpu] : gpus_) {
-    if (is_meant(device)) { (void)open_[device].set(isOpen(device, gpu, pods), now_); }
+    if (is_meant(device.node)) { (void)open_[device].set(isOpen(device, gpu, pods), now_); }
   }
 }
 

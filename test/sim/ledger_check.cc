@@ -54,6 +54,9 @@ void eraseCounts(std::string& text) {
   }
 }
 
+/// Some lease.
+bool hasUnreadable(const engine::Engine& engine) { return !engine.cache().malformedLeases().empty(); }
+
 /// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its
 /// claim are gone (that of the same id may be another GPU's). That a lease which cannot be read
 /// (`unreadable`: there are some) is in somebody's way knows who tried.
@@ -110,17 +113,17 @@ std::string LedgerCheck::look(Mono last_change) {
   if (had_trouble_) { ++after_trouble_; }
   using sched::Source;
   const auto engine = test::rebuiltEngine(world_, decoded_);
-  unreadable_ = !engine->cache().malformedLeases().empty();
+  const bool unreadable = hasUnreadable(*engine);
   const auto live = comparable(
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
-      left_out_, unreadable_);
+      left_out_, unreadable);
   const auto rebuilt = comparable(engine->ledger().dumpWithout({Source::Reservation, Source::Draining}),
-                                  left_out_, unreadable_);
+                                  left_out_, unreadable);
   const auto wrong = difference(live, rebuilt);
-  return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
+  return wrong.empty() && standbys_ ? standbyWrong(rebuilt, unreadable) : wrong;
 }
 
-std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
+std::string LedgerCheck::standbyWrong(std::string_view rebuilt, bool unreadable) const {
   for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
     if (!world_.alive(id) || world_.frozen(id) || id == leader() || !hearsAll(world_.scheduler(id))) {
       continue;
@@ -128,7 +131,7 @@ std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
     using sched::Source;
     const auto its = comparable(
         world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
-        left_out_, unreadable_);
+        left_out_, unreadable);
     if (auto wrong = difference(its, rebuilt); !wrong.empty()) {
       return fmt::format("of standby {}: {}", id, wrong);
     }
@@ -150,10 +153,10 @@ std::string LedgerCheck::atEnd(sandbox::ReplicaId leader, bool promises) {
     companion->settle(world_.now());
   }
   const bool with_reservations = companion.has_value();
-  unreadable_ = !rebuilt->cache().malformedLeases().empty();
+  const bool unreadable = hasUnreadable(*rebuilt);
   return difference(
-      comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_, unreadable_),
-      comparable(rebuilt->ledger().dump(with_reservations), left_out_, unreadable_));
+      comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_, unreadable),
+      comparable(rebuilt->ledger().dump(with_reservations), left_out_, unreadable));
 }
 
 }  // namespace gs::sim

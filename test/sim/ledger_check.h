@@ -55,11 +55,10 @@ class LedgerCheck {
   /// Of our installation.
   [[nodiscard]] std::optional<sandbox::ReplicaId> leader() const;
 
-  [[nodiscard]] std::string standbyWrong(std::string_view rebuilt) const;
+  [[nodiscard]] std::string standbyWrong(std::string_view rebuilt, bool unreadable) const;
 
   sandbox::World& world_;
   bool standbys_;
-  bool unreadable_ = false;  // some lease, when it was compared last
   std::set<std::string> left_out_;
   test::Decoded decoded_;
   bool had_trouble_ = false;

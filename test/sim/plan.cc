@@ -229,7 +229,7 @@ std::string whatOf(const Step& s) {
     case Op::Unlucky:
       return fmt::format("the next {} Bindings of pod {} get no answer and land {} writes later", s.y,
                          slotText(s.x), s.z);
-    case Op::ShareComes: return fmt::format("share pod {} comes for shares, flavour {}", s.x, s.y);
+    case Op::ShareComes: return fmt::format("share pod {} comes, flavour {}", s.x, s.y);
     case Op::ShareEnds: return fmt::format("share pod {} ends", s.x);
     case Op::ShareGoes: return fmt::format("share pod {} is deleted{}", s.x, s.y != 0 ? " by force" : "");
     case Op::ShareAsked:

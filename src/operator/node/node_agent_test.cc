@@ -263,12 +263,19 @@ TEST_F(NodeAgentTest, AnotherDigestIsTriedAtOnceAfterOneThatFailed) {
   EXPECT_EQ(shown("ns"), "one@b: Extracted");
 }
 
-TEST_F(NodeAgentTest, AFailedImageIsTriedAgainAlsoAfterItsNodeObjectWasAwayForAWhile) {
-  store.failing[kDigestA] = "no such image";
-  makeCache(kOne);
-  start();
-  pass(seconds{3});
-  ASSERT_EQ(store.tries(), 1);
+/// Its only cache wants an image that does not come, and was tried once.
+class FailedOnce : public NodeAgentTest {
+ protected:
+  FailedOnce() {
+    store.failing[kDigestA] = "no such image";
+    makeCache(kOne);
+    start();
+    pass(seconds{3});
+    EXPECT_EQ(store.tries(), 1);
+  }
+};
+
+TEST_F(FailedOnce, IsTriedAgainAlsoAfterItsNodeObjectWasAwayForAWhile) {
   fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
     if (call.verb != kapi::Verb::Create) { return std::nullopt; }
     return answerOf(kapi::CallResult::Unknown, 500, "later");
@@ -285,12 +292,7 @@ TEST_F(NodeAgentTest, AFailedImageIsTriedAgainAlsoAfterItsNodeObjectWasAwayForAW
   EXPECT_LE(store.tries(), 10);
 }
 
-TEST_F(NodeAgentTest, ACacheThatIsMadeAnewIsTriedAtOnceAndAgainWhateverTheOneBeforeCameTo) {
-  store.failing[kDigestA] = "no such image";
-  makeCache(kOne);
-  start();
-  pass(seconds{3});
-  ASSERT_EQ(store.tries(), 1);
+TEST_F(FailedOnce, IsTriedAtOnceAndAgainForACacheThatIsMadeAnew) {
   store.is_held = true;  // it looks only once the cache is there again
   deleteCache(kOne);
   pass(seconds{1});
