@@ -285,6 +285,10 @@ void Extender::place(Caller w) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
+  // A scheduler that waits here serves nobody else.
+  if (grant->write.isOrphan() && grant->write.isUnderWay() && troubles_.isDoubtful(pod->uid, pod->key.ns)) {
+    return answer(w, Kind::Failed, notWrittenText(pod->key));
+  }
   if (grant->write.isUnderWay()) {
     grant->callers.awaitDecision(std::move(w));  // one write of a pod at a time
     return;
@@ -366,6 +370,27 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
   return a;
 }
 
+/// Why it gets no devices now, though there are some.
+std::optional<std::string> Extender::whyNotNow(const model::Pod& pod) const {
+  if (const std::string* why = troubles_.rejectionOf(pod.uid, now_.mono)) { return *why; }
+  const auto grant = grants_.find(pod.uid);
+  if (grant != grants_.end() && grant->second.write.isResting(now_.mono)) { return notWrittenText(pod.key); }
+  const std::string* why = troubles_.whyNotNow(pod.uid, pod.key.ns, now_.mono);
+  if (why == nullptr) { return std::nullopt; }
+  return fmt::format("writes of pods in namespace {} come to nothing, so one at a time is tried: {}; ask again",
+                     pod.key.ns, *why);
+}
+
+/// Where writes come to nothing a pod does not hold two places until one goes through: what it has is taken
+/// off first.
+void Extender::moveLater(Caller w, Grant& before, const model::Pod& pod) {
+  reserve(before, pod);
+  const bool others_follow = w.request.verb == Verb::Predicate;
+  answer(w, Kind::Failed,
+         fmt::format("{} is to move, and writes of its namespace come to nothing; ask again", nameOf(pod)));
+  if (!others_follow) { remove(before); }
+}
+
 /// A decision. What the pod holds of an earlier one does not stand in its own way.
 void Extender::choose(Caller w, const model::Pod& pod) {
   const Candidates& c = w.request.candidates;
@@ -387,11 +412,14 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
-  if (const std::string* why = best ? troubles_.rejectionOf(pod.uid, now_.mono) : nullptr) {
+  if (const auto why = best ? whyNotNow(pod) : std::nullopt) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, *why);
   }
   if (best) {
+    const bool is_doubtful = troubles_.isDoubtful(pod.uid, pod.key.ns);
+    troubles_.tried(pod.uid, pod.key.ns, now_.mono);
+    if (is_doubtful && before != nullptr && wasTold(*before)) { return moveLater(std::move(w), *before, pod); }
     a.kind = Kind::Chosen;
     a.chosen = *best;
     a.chosen_standing = *standingAt(a, c, *best);

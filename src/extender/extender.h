@@ -15,8 +15,10 @@
 // Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several
 // only one can take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that
 // changes the pod.
-// A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at
-// a time; a request that needs another one waits for it. No write is tried again at once: the more failed in
+// A caller is answered once its pod's annotations are known to be written. What could not be written until
+// nobody waited for it any more nobody was told: its devices are others' again, and what may still land is
+// taken off as what nobody promised. One write of a pod is under way at a time; a request that needs another
+// one waits for it. No write is tried again at once: the more failed in
 // a row the later, and those that nobody waits for share a few slots by namespace.
 // Decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
@@ -153,7 +155,9 @@ class Extender {
   };
   [[nodiscard]] Aside setOwnAside(const model::Pod& pod);
   bool needsObjects(const Caller& w);
+  [[nodiscard]] std::optional<std::string> whyNotNow(const model::Pod& pod) const;
   void choose(Caller w, const model::Pod& pod);
+  void moveLater(Caller w, Grant& before, const model::Pod& pod);
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
   [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
 
@@ -217,6 +221,11 @@ class Extender {
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
   void tryLater(Grant& grant, Duration at_least);
+  [[nodiscard]] static std::string notWrittenText(const model::ObjectKey& pod);
+  [[nodiscard]] static bool wasTold(const Grant& grant);
+  [[nodiscard]] static bool isInVain(const Grant& grant);
+  void letGo(Grant& grant);
+  void goOn(const model::Uid& uid);
   void wakeSomebody();
   void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);
 

@@ -326,9 +326,10 @@ void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
-  if (g.write.isOrphan() && !g.write.isUnderWay() && !g.callers.awaitDecision() && !claims(pod)) {
-    return end(g.uid);
-  }  // they went by themselves
+  const bool is_left = g.write.isOrphan() && !g.write.isUnderWay() && !g.write.isUnsettled();
+  if (is_left && !g.callers.awaitDecision() && !claims(pod)) {
+    return end(g.uid);  // they went by themselves
+  }
   if (g.write.isWritten() && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {
     changedByOthers(g);
   }
@@ -382,7 +383,7 @@ void Extender::tick(Grant& g) {
   const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
   if (given_up && pod != nullptr) { noteIfInVain(g, *pod); }
   if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
-  advance(g);
+  goOn(g.uid);
 }
 
 void Extender::tick() {

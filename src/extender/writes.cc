@@ -65,7 +65,9 @@ void Extender::advance(Grant& g) {
   if (!g.write.mayLeave(now_.mono)) { return; }
   const model::Pod* pod = versionOf(g);
   if (pod != nullptr && pod->bound() && !g.write.mustRead()) { return; }  // its review ends the grant
-  const bool idle = g.write.needsSlot(!g.callers.empty());
+  // With devices that nobody was told of nobody waits for long: they go with the first failure.
+  const bool is_waited_for = !g.callers.empty() || (g.write.isWriting() && !wasTold(g));
+  const bool idle = g.write.needsSlot(is_waited_for);
   const bool waits = idle && !slots_.take(g.pod.ns, g.uid);
   g.write.queued(waits);
   if (waits) { return; }
@@ -102,7 +104,7 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
       case Purpose::Wake: break;
     }
   }
-  if (Grant* still = grantOf(pending.uid)) { advance(*still); }
+  goOn(pending.uid);
   plan(pending.uid);
   tellTheNext();
   return true;
@@ -121,6 +123,46 @@ void Extender::tellTheNext() {
 
 void Extender::tryLater(Grant& g, Duration at_least) {
   g.write.failed(now_.mono, troubles_.rejectionsOf(g.uid), at_least);
+}
+
+std::string Extender::notWrittenText(const model::ObjectKey& pod) {
+  return fmt::format("the annotations of pod {} could not be written; ask again", pod.text());
+}
+
+/// Its scheduler may know of it, and bind.
+bool Extender::wasTold(const Grant& g) { return !g.noted.node.empty(); }
+
+/// It could not be written, nobody was ever told of it, and nobody waits to be.
+bool Extender::isInVain(const Grant& g) {
+  return g.write.isWriting() && g.write.hasFailed() && !g.write.isUnderWay() && !wasTold(g) &&
+         !g.callers.awaitWrite();
+}
+
+/// Others may have its devices. What may still land reserves nothing, and is taken off.
+void Extender::letGo(Grant& g) {
+  const model::Uid uid = g.uid;
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod != nullptr) {
+    troubles_.unanswered(uid, g.write.failures(), notWrittenText(g.pod), now_.mono);
+  }
+  auto waiting = g.callers.takeForDecision();
+  g.holds.clear();
+  g.picks.clear();
+  g.before.clear();
+  g.note = {};
+  g.write.letGo(troubles_.rejectionsOf(uid));
+  if (!g.write.isUnsettled() && (pod == nullptr || !claims(*pod))) { end(uid); }
+  for (auto& w : waiting) { place(std::move(w)); }
+}
+
+/// The next thing that is to be done for a grant, if it is there still.
+void Extender::goOn(const model::Uid& uid) {
+  Grant* g = grantOf(uid);
+  if (g != nullptr && isInVain(*g)) {
+    letGo(*g);
+    g = grantOf(uid);
+  }
+  if (g != nullptr) { advance(*g); }
 }
 
 /// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will

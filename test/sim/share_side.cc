@@ -106,12 +106,10 @@ const std::string& ShareSide::watch() {
   return problem_.empty() ? of_judge : problem_;
 }
 
-/// While nobody knows whether a write was carried out, what it promised is kept, and others may have to wait
-/// for it: of those that get no answer nothing is asked.
+/// However they fail: what could not be written nobody was told.
 void ShareSide::writesStick(const Step& s) {
-  const bool are_refused = s.z == 1;  // Extras::resultOf(): 403; after a 500 nobody knows
-  const bool of_b = s.x <= 2;         // Extras::sticks()
-  stuck_until_ = of_b && are_refused ? world_.now().mono + std::chrono::seconds{s.y} : Mono{};
+  const bool of_b = s.x <= 2;  // Extras::sticks()
+  stuck_until_ = of_b ? world_.now().mono + std::chrono::seconds{s.y} : Mono{};
   fits_since_.clear();
 }
 

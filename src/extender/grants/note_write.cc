@@ -22,8 +22,8 @@ Duration doubled(int times, Duration longest) {
 }  // namespace
 
 void NoteWrite::decided(int rejections) {
-  if (orphan_ && failures_ == 0) { not_before_ = {}; }
-  orphan_ = idle_ = false;
+  if (orphan_) { not_before_ = rests_until_; }
+  orphan_ = idle_ = has_failed_ = false;
   failures_ = std::max(failures_, rejections);
 }
 
@@ -50,6 +50,8 @@ void NoteWrite::removeOrphan(Mono not_before, int rejections) {
   not_before_ = not_before;
   failures_ = rejections;
 }
+
+void NoteWrite::letGo(int rejections) { removeOrphan(not_before_, rejections); }
 
 int NoteWrite::changedByOthers(Mono now) {
   stage_ = Stage::Writing;
@@ -80,11 +82,13 @@ void NoteWrite::applied() {
 }
 
 void NoteWrite::failed(Mono now, int rejections, Duration at_least) {
+  has_failed_ = true;
   failures_ = std::max(failures_ + 1, rejections);
   const Duration longest = orphan_        ? kLongestOfOrphan
                            : isRemoving() ? kLongestOfRemoval
                                           : kapi::RetryTerms{}.longest;
   not_before_ = now + std::max(doubled(failures_, longest), at_least);
+  rests_until_ = std::min(not_before_, now + std::max(kapi::RetryTerms{}.longest, at_least));
 }
 
 }  // namespace gs::extender

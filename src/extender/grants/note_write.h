@@ -25,6 +25,12 @@ class NoteWrite {
   /// Some PATCH may still land.
   [[nodiscard]] bool isUnsettled() const { return unsettled_; }
   [[nodiscard]] bool mustRead() const { return read_first_; }
+  /// Some call came to nothing since it was decided.
+  [[nodiscard]] bool hasFailed() const { return has_failed_; }
+  /// An orphan's last call came to nothing a moment ago: nothing is tried again yet, whoever waits for it.
+  [[nodiscard]] bool isResting(Mono now) const { return orphan_ && now < rests_until_; }
+  /// In a row, with those of earlier decisions.
+  [[nodiscard]] int failures() const { return failures_; }
   /// They are nobody's promise: no reservation stands behind them.
   [[nodiscard]] bool isOrphan() const { return orphan_; }
   [[nodiscard]] bool mayLeave(Mono now) const { return !isUnderWay() && !isWritten() && not_before_ <= now; }
@@ -39,6 +45,7 @@ class NoteWrite {
 
   // What is to be done.
   /// `rejections` in a row so far of this pod's writes. An orphan's pause is over: somebody waits now.
+  /// Not while isResting().
   void decided(int rejections);
   void begin();
   /// As begin(), though nobody waits for it.
@@ -47,6 +54,8 @@ class NoteWrite {
   void removeIdly();
   /// What the pod says is to go after a pause, without a hurry.
   void removeOrphan(Mono not_before, int rejections);
+  /// Nobody was told of it, and nobody waits for it any more: what may be there is to go.
+  void letGo(int rejections);
   /// Somebody else changed them: the first time they are mended at once, then ever more slowly. How often.
   int changedByOthers(Mono now);
   /// As after one failure: who asked was answered without waiting.
@@ -80,9 +89,11 @@ class NoteWrite {
   bool orphan_ = false;
   bool idle_ = false;    // what is to be written next nobody waits for
   bool queued_ = false;  // it waits for a slot
+  bool has_failed_ = false;
   int failures_ = 0;
   int changed_by_others_ = 0;
   Mono not_before_{};
+  Mono rests_until_{};  // for what somebody waits for; what nobody does may rest for longer
 };
 
 }  // namespace gs::extender

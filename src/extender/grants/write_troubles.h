@@ -1,12 +1,16 @@
 // What the API server makes of writes that fail, beside the one grant: which pods' annotations it refuses,
 // with its words for who asks until it is time to try again; and in which namespaces no write goes through
 // (their webhook is down), so that nobody waits for one there.
-// One write that goes through ends both. Bounded: pods are forgotten when they are bound or gone (forget()),
+// A pod whose annotations could not be written in time, and every pod of such a namespace, is doubtful. While
+// the annotations of a doubtful pod are written its devices are others' no more, so of one namespace only one
+// at a time is tried, the more seldom the more such tries came to nothing.
+// One write that goes through ends all that. Bounded: pods are forgotten when they are bound or gone (forget()),
 // namespaces are at most kMostNamespaces. One thread.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -21,6 +25,8 @@ namespace gs::extender {
 class WriteTroubles {
  public:
   static constexpr std::size_t kMostNamespaces = 4096;
+  /// Between tries of doubtful pods of one namespace; each takes up to five seconds.
+  static constexpr kapi::RetryTerms kTries{std::chrono::seconds{5}, std::chrono::seconds{40}};
   static constexpr int kManyFailures = 5;  // of one pod alone within the time in which a request is answered
 
   /// The API server would not have a write of the pod. Returns until when nobody tries again.
@@ -30,6 +36,29 @@ class WriteTroubles {
     r.why = std::move(why);
     r.failed_at = now;
     return r.until;
+  }
+  /// Nobody waits any more for what was tried so many times, and the API server did not say no: it is doubtful.
+  void unanswered(const model::Uid& pod, int failures, std::string why, Mono now) {
+    Rejection& r = pods_[pod];
+    r.is_doubtful = true;
+    r.failures = std::max(r.failures, failures - 1);
+    (void)refused(pod, std::move(why), now);
+  }
+  /// How the last write was answered, where no devices are to be reserved for a doubtful pod yet; else nullptr.
+  [[nodiscard]] const std::string* whyNotNow(const model::Uid& pod, const std::string& ns, Mono now) const {
+    const auto at = namespaces_.find(ns);
+    const bool is_early = at != namespaces_.end() && now < at->second.next_try;
+    return is_early && isDoubtful(pod, ns) ? &at->second.why : nullptr;
+  }
+  /// Devices are reserved for it; if it is doubtful, for no other one for a while.
+  void tried(const model::Uid& pod, const std::string& ns, Mono now) {
+    if (!isDoubtful(pod, ns)) { return; }
+    Stuck& stuck = of(ns);
+    stuck.next_try = now + kapi::retryWait(++stuck.tries, {}, kTries);
+  }
+  [[nodiscard]] bool isDoubtful(const model::Uid& pod, const std::string& ns) const {
+    const auto it = pods_.find(pod);
+    return (it != pods_.end() && it->second.is_doubtful) || stuckIn(ns) != nullptr;
   }
   /// A write of the pod, which is known, came to nothing.
   void failed(const model::Uid& pod, Mono now) { pods_[pod].failed_at = now; }
@@ -54,8 +83,7 @@ class WriteTroubles {
   void failedIn(const std::string& ns, const kapi::Outcome& outcome) {
     constexpr std::size_t kShown = 300;  // bytes of an answer
     if (outcome.http == 404) { return; }
-    if (namespaces_.size() >= kMostNamespaces) { namespaces_.clear(); }
-    Stuck& stuck = namespaces_[ns];
+    Stuck& stuck = of(ns);
     ++stuck.failures;
     stuck.why = fmt::format("{} {}", outcome.http, outcome.message.substr(0, kShown));
   }
@@ -67,8 +95,13 @@ class WriteTroubles {
 
   /// A write went through.
   void worked(const model::Uid& pod, const std::string& ns) {
+    const auto it = pods_.find(pod);
+    const bool was_doubtful = it != pods_.end() && it->second.is_doubtful;
     pods_.erase(pod);
-    namespaces_.erase(ns);
+    const auto at = namespaces_.find(ns);
+    if (at == namespaces_.end()) { return; }
+    at->second.failures = 0;
+    if (was_doubtful || at->second.tries == 0) { namespaces_.erase(at); }
   }
   /// The pod is bound or gone.
   void forget(const model::Uid& pod) { pods_.erase(pod); }
@@ -83,11 +116,18 @@ class WriteTroubles {
     Mono until{};
     std::string why;
     Mono failed_at{};
+    bool is_doubtful = false;
   };
   struct Stuck {
     int failures = 0;  // in a row
     std::string why;
+    int tries = 0;  // of doubtful pods, since one came to something
+    Mono next_try{};
   };
+  Stuck& of(const std::string& ns) {
+    if (namespaces_.size() >= kMostNamespaces && !namespaces_.contains(ns)) { namespaces_.clear(); }
+    return namespaces_[ns];
+  }
   std::map<model::Uid, Rejection> pods_;  // that are known and unbound
   std::map<std::string, Stuck> namespaces_;
 };
