@@ -150,6 +150,30 @@ TEST_F(EngineTest, AnEndIsNotJudgedAnewOnceLooksTookLongerThanItIsRemembered) {
   EXPECT_TRUE(engine.reclaimed(uid));
 }
 
+/// What a pod that waits was seen to use is free again, as after a backup was restored. It may run yet, and
+/// end uncleanly.
+TEST_F(EngineTest, APodThatIsThereHasNotEndedThoughWhatItUsedWasReclaimed) {
+  agentLooks();
+  const auto pod = PodBuilder("p").claim("c");
+  comes(pod);
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {pod.value().uid};
+  statusComes(seen);
+  ASSERT_EQ(use(1), DeviceUse::Draining);
+  seen.revision = 4;
+  seen.observed_time = "t2";
+  seen.devices[1].in_use_by = {};
+  statusComes(seen);
+  ASSERT_EQ(use(1), DeviceUse::Free);
+  const auto lease = leaseOf(pod, 0);
+  comes(lease);
+  goes(pod);
+  goes(lease);
+  EXPECT_EQ(use(0), DeviceUse::Draining);
+}
+
 TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
   agentLooks();
   comes(PodBuilder("p"));

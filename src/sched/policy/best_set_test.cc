@@ -60,6 +60,29 @@ TEST(BestSet, NotAllOfManySetsAreTried) {
   const Topology t = topologyOf(node.status.devices);
   EXPECT_NE(bestSet(t, t.all(), 4), Mask{0b1111});
   EXPECT_EQ(bestSet(t, t.all() >> 10, 4), Mask{0b1111}) << "of 22 devices all are tried";
+  Meter enough{.steps = 0, .most = 30'000};  // of 7,315 sets of four
+  EXPECT_EQ(bestSet(t, t.all() >> 10, 4, 0, &enough), Mask{0b1111});
+  Meter too_few{.steps = 0, .most = 20'000};
+  EXPECT_NE(bestSet(t, t.all() >> 10, 4, 0, &too_few), Mask{0b1111});
+}
+
+/// 48 to 51 are linked, the others of 64 are not, so only who starts from one of the four finds them.
+TEST(BestSet, WhereFewStepsAreLeftTheStartsAreAllOverTheDevices) {
+  auto node = testNode("a").gpus(64, "x", 0);
+  for (int a = 48; a < 52; ++a) {
+    for (int b = a + 1; b < 52; ++b) { node.link(a, b, 900); }
+  }
+  const Topology t = topologyOf(node.status.devices);
+  const auto foundFrom = [&](std::uint64_t starts) {
+    Meter meter{.steps = 0, .most = starts * 64 * 4};
+    const auto set = bestSet(t, t.all(), 4, 0, &meter);
+    EXPECT_LE(meter.steps, meter.most) << starts;
+    return set;
+  };
+  for (const std::uint64_t starts : {64, 32, 20, 16}) {
+    EXPECT_EQ(foundFrom(starts), Mask{0b1111} << 48) << starts;
+  }
+  EXPECT_EQ(foundFrom(1), Mask{0b1111}) << "the lowest at last";
 }
 
 RC_GTEST_PROP(BestSetProperty, IsTheBestOfAllSetsOfUpTo16Devices, (std::uint64_t seed)) {
