@@ -286,7 +286,7 @@ void Extender::place(Caller w) {
     return join(*grant, std::move(w), *position);
   }
   // A scheduler that waits here serves nobody else.
-  if (grant->write.isOrphan() && grant->write.isUnderWay() && troubles_.isDoubtful(pod->uid, pod->key.ns)) {
+  if (grant->write.isOrphan() && grant->write.isUnderWay() && troubles_.mayFail(pod->uid, pod->key.ns)) {
     return answer(w, Kind::Failed, notWrittenText(pod->key));
   }
   if (grant->write.isUnderWay()) {
@@ -417,9 +417,9 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     return answer(w, Kind::Failed, *why);
   }
   if (best) {
-    const bool is_doubtful = troubles_.isDoubtful(pod.uid, pod.key.ns);
+    const bool may_fail = troubles_.mayFail(pod.uid, pod.key.ns);
     troubles_.tried(pod.uid, pod.key.ns, now_.mono);
-    if (is_doubtful && before != nullptr && wasTold(*before)) { return moveLater(std::move(w), *before, pod); }
+    if (may_fail && before != nullptr && wasTold(*before)) { return moveLater(std::move(w), *before, pod); }
     a.kind = Kind::Chosen;
     a.chosen = *best;
     a.chosen_standing = *standingAt(a, c, *best);

@@ -225,7 +225,7 @@ class Extender {
   [[nodiscard]] static bool wasTold(const Grant& grant);
   [[nodiscard]] static bool isInVain(const Grant& grant);
   void letGo(Grant& grant);
-  void goOn(const model::Uid& uid);
+  void goOn(model::Uid uid);
   void wakeSomebody();
   void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);
 

@@ -155,8 +155,8 @@ void Extender::letGo(Grant& g) {
   for (auto& w : waiting) { place(std::move(w)); }
 }
 
-/// The next thing that is to be done for a grant, if it is there still.
-void Extender::goOn(const model::Uid& uid) {
+/// The next thing that is to be done for a grant, if it is there still. (It may end: so its uid is a copy.)
+void Extender::goOn(model::Uid uid) {
   Grant* g = grantOf(uid);
   if (g != nullptr && isInVain(*g)) {
     letGo(*g);

@@ -1,9 +1,10 @@
 // What the API server makes of writes that fail, beside the one grant: which pods' annotations it refuses,
 // with its words for who asks until it is time to try again; and in which namespaces no write goes through
 // (their webhook is down), so that nobody waits for one there.
-// A pod whose annotations could not be written in time, and every pod of such a namespace, is doubtful. While
-// the annotations of a doubtful pod are written its devices are others' no more, so of one namespace only one
-// at a time is tried, the more seldom the more such tries came to nothing.
+// A pod whose annotations could not be written in time is doubtful. While they are written its devices are
+// others' no more, so of one namespace only one such pod at a time is tried, the more seldom the more such
+// tries came to nothing. Of the other pods of a namespace in which no write goes through one is tried each
+// kFresh: each is either written or doubtful then.
 // One write that goes through ends all that. Bounded: pods are forgotten when they are bound or gone (forget()),
 // namespaces are at most kMostNamespaces. One thread.
 #pragma once
@@ -27,6 +28,7 @@ class WriteTroubles {
   static constexpr std::size_t kMostNamespaces = 4096;
   /// Between tries of doubtful pods of one namespace; each takes up to five seconds.
   static constexpr kapi::RetryTerms kTries{std::chrono::seconds{5}, std::chrono::seconds{40}};
+  static constexpr Duration kFresh = std::chrono::seconds{1};
   static constexpr int kManyFailures = 5;  // of one pod alone within the time in which a request is answered
 
   /// The API server would not have a write of the pod. Returns until when nobody tries again.
@@ -44,21 +46,30 @@ class WriteTroubles {
     r.failures = std::max(r.failures, failures - 1);
     (void)refused(pod, std::move(why), now);
   }
-  /// How the last write was answered, where no devices are to be reserved for a doubtful pod yet; else nullptr.
+  /// How the last write was answered, where no devices are to be reserved for the pod yet; else nullptr.
   [[nodiscard]] const std::string* whyNotNow(const model::Uid& pod, const std::string& ns, Mono now) const {
     const auto at = namespaces_.find(ns);
-    const bool is_early = at != namespaces_.end() && now < at->second.next_try;
-    return is_early && isDoubtful(pod, ns) ? &at->second.why : nullptr;
+    if (at == namespaces_.end() || !mayFail(pod, ns)) { return nullptr; }
+    const Mono next = isDoubtful(pod) ? at->second.next_try : at->second.next_fresh;
+    return now < next ? &at->second.why : nullptr;
   }
-  /// Devices are reserved for it; if it is doubtful, for no other one for a while.
+  /// Devices are reserved for it; if that may come to nothing, for no other such one for a while.
   void tried(const model::Uid& pod, const std::string& ns, Mono now) {
-    if (!isDoubtful(pod, ns)) { return; }
+    if (!mayFail(pod, ns)) { return; }
     Stuck& stuck = of(ns);
-    stuck.next_try = now + kapi::retryWait(++stuck.tries, {}, kTries);
+    if (isDoubtful(pod)) {
+      stuck.next_try = now + kapi::retryWait(++stuck.tries, {}, kTries);
+    } else {
+      stuck.next_fresh = now + kFresh;
+    }
   }
-  [[nodiscard]] bool isDoubtful(const model::Uid& pod, const std::string& ns) const {
+  /// It is doubtful, or no write of its namespace goes through.
+  [[nodiscard]] bool mayFail(const model::Uid& pod, const std::string& ns) const {
+    return isDoubtful(pod) || stuckIn(ns) != nullptr;
+  }
+  [[nodiscard]] bool isDoubtful(const model::Uid& pod) const {
     const auto it = pods_.find(pod);
-    return (it != pods_.end() && it->second.is_doubtful) || stuckIn(ns) != nullptr;
+    return it != pods_.end() && it->second.is_doubtful;
   }
   /// A write of the pod, which is known, came to nothing.
   void failed(const model::Uid& pod, Mono now) { pods_[pod].failed_at = now; }
@@ -95,8 +106,7 @@ class WriteTroubles {
 
   /// A write went through.
   void worked(const model::Uid& pod, const std::string& ns) {
-    const auto it = pods_.find(pod);
-    const bool was_doubtful = it != pods_.end() && it->second.is_doubtful;
+    const bool was_doubtful = isDoubtful(pod);
     pods_.erase(pod);
     const auto at = namespaces_.find(ns);
     if (at == namespaces_.end()) { return; }
@@ -123,6 +133,7 @@ class WriteTroubles {
     std::string why;
     int tries = 0;  // of doubtful pods, since one came to something
     Mono next_try{};
+    Mono next_fresh{};  // of the others
   };
   Stuck& of(const std::string& ns) {
     if (namespaces_.size() >= kMostNamespaces && !namespaces_.contains(ns)) { namespaces_.clear(); }
