@@ -393,7 +393,7 @@ class NoAnswers : public ExtenderTest {
     return held;
   }
   void nothingIsUnderWay() {
-    while (!arriving.empty()) { hangFor(500ms); }
+    while (!arriving.empty() || !calls.empty()) { hangFor(500ms); }
   }
   void isRefusedAtOnce(const std::string& pod) {
     const std::size_t before = calls.size();
@@ -411,6 +411,7 @@ TEST_F(NoAnswers, HoldNothingOnceItsSchedulerWasToldThatItIsNotWritten) {
   hangFor(8s);
   EXPECT_NE(answers[request_id].text.find("not written yet"), std::string::npos);
   EXPECT_EQ(freeMilli("a"), 1000);
+  nothingIsUnderWay();
   isGivenUp("p");  // its scheduler says that it waits
   EXPECT_EQ(extender.grants().removing, 1U) << "what may still land is taken off once a write goes through";
   nothingIsUnderWay();
@@ -426,10 +427,11 @@ TEST_F(NoAnswers, HoldNothingOnceItsSchedulerWasToldThatItIsNotWritten) {
 TEST_F(NoAnswers, WhoAskedMeanwhileForAnotherNodeIsAnsweredToo) {
   addNode(gpuNode("b", 1));
   ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
-  hangFor(2s);
+  hangFor(3500ms, true);
   const RequestId other = ask(Verb::Filter, server.pods["p"], {"b"});
-  ASSERT_FALSE(answers.contains(other));
-  hangFor(5s);
+  ASSERT_FALSE(answers.contains(other)) << "a read is under way";
+  hangFor(3s, true);
+  ASSERT_TRUE(answers.contains(other));
   EXPECT_EQ(answers[other].kind, AnswerKind::Failed);
   EXPECT_EQ(freeMilli("a"), 1000);
 }

@@ -147,7 +147,6 @@ void Extender::letGo(Grant& g) {
   }
   auto waiting = g.callers.takeForDecision();
   g.holds.clear();
-  g.picks.clear();
   g.before.clear();
   g.note = {};
   g.write.letGo(troubles_.rejectionsOf(uid));
