@@ -377,8 +377,9 @@ std::optional<std::string> Extender::whyNotNow(const model::Pod& pod) const {
   if (grant != grants_.end() && grant->second.write.isResting(now_.mono)) { return notWrittenText(pod.key); }
   const std::string* why = troubles_.whyNotNow(pod.uid, pod.key.ns, now_.mono);
   if (why == nullptr) { return std::nullopt; }
-  return fmt::format("writes of pods in namespace {} come to nothing, so one at a time is tried: {}; ask again",
-                     pod.key.ns, *why);
+  return fmt::format(
+      "writes of pods in namespace {} come to nothing, so one at a time is tried: {}; ask again", pod.key.ns,
+      *why);
 }
 
 /// Where writes come to nothing a pod does not hold two places until one goes through: what it has is taken

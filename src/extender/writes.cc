@@ -142,9 +142,7 @@ bool Extender::isInVain(const Grant& g) {
 void Extender::letGo(Grant& g) {
   const model::Uid uid = g.uid;
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (pod != nullptr) {
-    troubles_.unanswered(uid, g.write.failures(), notWrittenText(g.pod), now_.mono);
-  }
+  if (pod != nullptr) { troubles_.unanswered(uid, g.write.failures(), notWrittenText(g.pod), now_.mono); }
   auto waiting = g.callers.takeForDecision();
   g.holds.clear();
   g.before.clear();

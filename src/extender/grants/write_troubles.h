@@ -5,8 +5,10 @@
 // others' no more, so of one namespace only one such pod at a time is tried, the more seldom the more such
 // tries came to nothing. Of the other pods of a namespace in which no write goes through one is tried each
 // kFresh: each is either written or doubtful then.
-// One write that goes through ends all that. Bounded: pods are forgotten when they are bound or gone (forget()),
-// namespaces are at most kMostNamespaces. One thread.
+// A write that goes through ends this for its pod and its namespace; for all doubtful pods of that if it was
+// one of theirs.
+// Bounded: pods are forgotten when they are bound or gone (forget()), namespaces are at most kMostNamespaces.
+// One thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,7 +41,8 @@ class WriteTroubles {
     r.failed_at = now;
     return r.until;
   }
-  /// Nobody waits any more for what was tried so many times, and the API server did not say no: it is doubtful.
+  /// Nobody waits any more for what was tried so many times, and the API server did not say no: it is
+  /// doubtful.
   void unanswered(const model::Uid& pod, int failures, std::string why, Mono now) {
     Rejection& r = pods_[pod];
     r.is_doubtful = true;
