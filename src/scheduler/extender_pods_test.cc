@@ -272,6 +272,24 @@ TEST_F(Paced, NotWhenManyWaitAlready) {
   EXPECT_NE(answerTo(ask(t.known("p"))), nullptr);
 }
 
+TEST(PacedOfFew, OneMayWaitHoweverFewBindsMay) {
+  Config config = TestParts::kubes();
+  config.max_waiting_binds = 3;
+  TestParts t{config};
+  t.claim("one", 1);
+  t.node("a", 4);
+  for (const char* name : {"s0", "s1"}) {
+    t.pod(name);
+    t.binds.bind({1, {}, t.uid(name), model::NodeName{"a"}, t.c.now.mono + 4s, {}});
+  }
+  ASSERT_TRUE(t.binds.isCrowded("default"));
+  t.pod("p");
+  t.pods.filter({2, t.known("p"), t.nodes({"a"})});
+  EXPECT_EQ(t.pods.takeFilterAnswers().size(), 0U);
+  t.pods.filter({3, t.known("p"), t.nodes({"a"})});
+  EXPECT_EQ(t.pods.takeFilterAnswers().size(), 1U);
+}
+
 TEST_F(Paced, NotOfANamespaceThatIsNotCrowded) {
   t.claim("one", 1, "other");
   t.pod("p", "one", "other");

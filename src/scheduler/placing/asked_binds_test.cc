@@ -338,6 +338,7 @@ TEST_F(AskedBindsTest, WhereOthersAreStuckItShowsFirstThatItCanBeWritten) {
   EXPECT_EQ(answerTo(id), "");
   wentThrough(fence[0], "p");
   EXPECT_TRUE(t.binder.has(t.uid("p")));
+  EXPECT_EQ(t.probes.size(), 0U) << "next time it shows it anew";
   t.applyAll();
   EXPECT_EQ(answerTo(id), "bound");
   EXPECT_EQ(answerTo(again), "bound");

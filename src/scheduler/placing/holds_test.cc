@@ -121,6 +121,8 @@ TEST_F(HoldsTest, OfAQuotaAreNoMoreForAWhileOnceOneCameToNothing) {
   EXPECT_GE(held, 3);
   EXPECT_FALSE(begin("q", "n29"));
   EXPECT_TRUE(begin("q", "n29", "other")) << "no quota binds it";
+  t.pass(1s);
+  EXPECT_FALSE(begin("q2", "n28"));
   t.pass(Holds::kRests);
   EXPECT_TRUE(begin("r", "n28"));
 }
