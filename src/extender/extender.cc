@@ -285,11 +285,7 @@ void Extender::place(Caller w) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
-  // A scheduler that waits here serves nobody else.
-  if (grant->write.isOrphan() && grant->write.isUnderWay() && troubles_.mayFail(pod->uid, pod->key.ns)) {
-    return answer(w, Kind::Failed, notWrittenText(pod->key));
-  }
-  if (grant->write.isUnderWay()) {
+  if (grant->write.isUnderWay() && !isShowing(*grant)) {
     grant->callers.awaitDecision(std::move(w));  // one write of a pod at a time
     return;
   }
@@ -370,26 +366,37 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
   return a;
 }
 
-/// Why it gets no devices now, though there are some.
-std::optional<std::string> Extender::whyNotNow(const model::Pod& pod) const {
-  if (const std::string* why = troubles_.rejectionOf(pod.uid, now_.mono)) { return *why; }
-  const auto grant = grants_.find(pod.uid);
-  if (grant != grants_.end() && grant->second.write.isResting(now_.mono)) { return notWrittenText(pod.key); }
-  const std::string* why = troubles_.whyNotNow(pod.uid, pod.key.ns, now_.mono);
-  if (why == nullptr) { return std::nullopt; }
-  return fmt::format(
-      "writes of pods in namespace {} come to nothing, so one at a time is tried: {}; ask again", pod.key.ns,
-      *why);
+/// An orphan that shows whether its pod can be written: who asks about that is not kept waiting.
+bool Extender::isShowing(const Grant& g) const {
+  return g.write.isOrphan() && (g.write.failures() > 0 || troubles_.stuckIn(g.pod.ns) != nullptr);
 }
 
-/// Where writes come to nothing a pod does not hold two places until one goes through: what it has is taken
-/// off first.
-void Extender::moveLater(Caller w, Grant& before, const model::Pod& pod) {
-  reserve(before, pod);
+/// Whether a write of the pod is to go through before it is given anything, which others could have meanwhile:
+/// where none of its namespace does, or its own came to nothing. Of what its scheduler was told that one is
+/// its removal, so that it does not hold two places.
+bool Extender::mustShow(const Grant* before, const model::Pod& pod) const {
+  if (troubles_.stuckIn(pod.key.ns) != nullptr && !troubles_.hasShown(pod.uid)) { return true; }
+  if (before == nullptr || before->write.failures() == 0) { return false; }
+  return before->write.isOrphan() || (wasTold(*before) && before->write.isRemoving());
+}
+
+void Extender::showFirst(Caller w, const model::Pod& pod) {
   const bool others_follow = w.request.verb == Verb::Predicate;
-  answer(w, Kind::Failed,
-         fmt::format("{} is to move, and writes of its namespace come to nothing; ask again", nameOf(pod)));
-  if (!others_follow) { remove(before); }
+  answer(w, Kind::Failed, notWrittenText(pod.key));
+  Grant& g = grants_[pod.uid];
+  g.uid = pod.uid;
+  g.pod = pod.key;
+  g.asked = now_.mono;
+  if (wasTold(g)) {
+    reserve(g, pod);
+    if (!others_follow) { remove(g, true); }
+  } else if (!g.write.isOrphan()) {
+    g.seen = w.request.pod;
+    failAll(g.callers.takeForWrite(), notWrittenText(pod.key));
+    letGo(g);
+  }
+  g.write.hurry();
+  advance(g);
 }
 
 /// A decision. What the pod holds of an earlier one does not stand in its own way.
@@ -413,14 +420,12 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
-  if (const auto why = best ? whyNotNow(pod) : std::nullopt) {
+  if (const std::string* why = best ? troubles_.rejectionOf(pod.uid, now_.mono) : nullptr) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, *why);
   }
+  if (best && mustShow(before, pod)) { return showFirst(std::move(w), pod); }
   if (best) {
-    const bool may_fail = troubles_.mayFail(pod.uid, pod.key.ns);
-    troubles_.tried(pod.uid, pod.key.ns, now_.mono);
-    if (may_fail && before != nullptr && wasTold(*before)) { return moveLater(std::move(w), *before, pod); }
     a.kind = Kind::Chosen;
     a.chosen = *best;
     a.chosen_standing = *standingAt(a, c, *best);

@@ -155,9 +155,10 @@ class Extender {
   };
   [[nodiscard]] Aside setOwnAside(const model::Pod& pod);
   bool needsObjects(const Caller& w);
-  [[nodiscard]] std::optional<std::string> whyNotNow(const model::Pod& pod) const;
+  [[nodiscard]] bool isShowing(const Grant& grant) const;
+  [[nodiscard]] bool mustShow(const Grant* before, const model::Pod& pod) const;
+  void showFirst(Caller w, const model::Pod& pod);
   void choose(Caller w, const model::Pod& pod);
-  void moveLater(Caller w, Grant& before, const model::Pod& pod);
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
   [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
 
@@ -221,10 +222,12 @@ class Extender {
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
   void tryLater(Grant& grant, Duration at_least);
-  [[nodiscard]] static std::string notWrittenText(const model::ObjectKey& pod);
+  void noteWorked(const Grant& grant);
+  [[nodiscard]] std::string notWrittenText(const model::ObjectKey& pod) const;
   [[nodiscard]] static bool wasTold(const Grant& grant);
   [[nodiscard]] static bool isInVain(const Grant& grant);
   void letGo(Grant& grant);
+  void moveBack(Grant& grant, const model::Pod& pod);
   void goOn(model::Uid uid);
   void wakeSomebody();
   void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);

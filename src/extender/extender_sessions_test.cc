@@ -242,12 +242,15 @@ TEST_F(SessionTest, APodThatIsMovedToAndFroHasWhatItHadOnce) {
   busy.http = 429;
   for (const char* node : {"b", "a", "b", "a", "b", "a"}) {
     ask(Verb::Filter, pod, {node});
-    pass(10s);
+    pass(3500ms);  // longer than the write rests, shorter than its scheduler waits
     busy.token = sent().token;
     give(busy);
   }
   EXPECT_EQ(freeMilli("a"), 600);
   EXPECT_EQ(freeMilli("b"), 600);
+  pass(500ms);
+  EXPECT_EQ(freeMilli("b"), 1000) << "of which it was never told";
+  EXPECT_EQ(freeMilli("a"), 600);
 }
 
 TEST_F(SessionTest, NoTimeOfThePastIsWaitedFor) {

@@ -355,7 +355,8 @@ class NoAnswers : public ExtenderTest {
     int left = 0;
     for (Duration t{}; t < how_long; t += 500ms) {
       for (; !calls.empty(); calls.pop_front()) {
-        const bool is_answered = kapi::isRead(calls.front().verb) && !reads_too;
+        const bool is_answered = (kapi::isRead(calls.front().verb) && !reads_too) ||
+                                 calls.front().key.name.starts_with("well-");
         if (is_answered) {
           arriving.emplace_back(now.mono, server.carryOut(calls.front()));
           continue;
@@ -443,13 +444,13 @@ TEST_F(NoAnswers, WhatWasLetGoIsNotReservedAgainWithTheNextNode) {
   ask(Verb::Filter, server.pods["p"], {"b"});
   hangFor(12s);
   ASSERT_EQ(freeMilli("a") + freeMilli("b"), 2000);
-  for (int i = 0; i < 60 && freeMilli("c") == 1000; ++i) {
-    hangFor(1s);
-    ask(Verb::Filter, server.pods["p"], {"c"});
-  }
-  EXPECT_EQ(freeMilli("c"), 500);
-  EXPECT_EQ(freeMilli("a") + freeMilli("b"), 2000);
+  ask(Verb::Look, server.pods["p"], {"a", "b", "c"});
+  EXPECT_EQ(freeMilli("a") + freeMilli("b") + freeMilli("c"), 3000) << "nor by who only looks";
+  nothingIsUnderWay();
+  pass(10s);
   run();
+  EXPECT_EQ(filter(server.pods["p"], {"c"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(freeMilli("a") + freeMilli("b"), 2000);
   EXPECT_EQ(note("p", kNode), "c");
 }
 
@@ -485,12 +486,13 @@ TEST_F(NoAnswers, WhatLandsAfterItWasLetGoIsNobodysPromise) {
 }
 
 /// As long as the webhook hangs, and however often they are asked for.
-TEST_F(NoAnswers, OfManyPodsHoldTheDevicesForAFewSecondsNowAndThen) {
+TEST_F(NoAnswers, OfManyPodsHoldNothingAfterTheFirstFewSeconds) {
   std::vector<std::string> pods;
   for (int i = 0; i < 20; ++i) { create(pods.emplace_back(fmt::format("p-{}", i)), {{100, 0}}); }
   (void)heldWhileAskedFor(60s, pods);
-  EXPECT_LE(heldWhileAskedFor(10min, pods), 100s);
-  EXPECT_NE(answers[last].text.find("one at a time is tried"), std::string::npos) << answers[last].text;
+  EXPECT_EQ(heldWhileAskedFor(10min, pods), 0s);
+  EXPECT_NE(answers[last].text.find("no write in its namespace goes through"), std::string::npos)
+      << answers[last].text;
   hangFor(10s);
   model::Pod other = vcudaPod("q", {{100, 0}});
   other.key.ns = "other";
@@ -513,53 +515,25 @@ TEST_F(NoAnswers, KeepNoSchedulerWaitingWhoAsksAgain) {
   }
 }
 
-/// Nor does a try wait for removals of the same namespace: while it waits its devices would be held.
-TEST_F(NoAnswers, AndRemovalsDoNotKeepATryFromBeingWritten) {
-  for (int i = 0; i < 40; ++i) {
-    ask(Verb::Filter, create(fmt::format("p-{}", i), {{100, 0}}), {"a"});
-    hangFor(4s);
-  }
-  create("new", {{100, 0}});
-  int tries = 0;
-  for (int i = 0; i < 240; ++i) {
-    hangFor(500ms);
-    const RequestId request_id = ask(Verb::Filter, server.pods["new"], {"a"});
-    const bool is_tried = freeMilli("a") == 0;
-    EXPECT_TRUE(answers.contains(request_id));
-    if (!is_tried) { continue; }
-    ++tries;
-    EXPECT_TRUE(std::any_of(calls.begin(), calls.end(),
-                            [](const kapi::Call& call) { return call.key.name == "new"; }));
-    hangFor(4s);
-    EXPECT_EQ(freeMilli("a"), 1000);
-  }
-  EXPECT_GE(tries, 2);
-}
-
-/// One whose writes go through says nothing of those whose writes do not.
-TEST_F(NoAnswers, OfSomePodsHoldNoMoreWhileOthersOfTheNamespaceAreWritten) {
+/// Those whose writes go through say nothing of those whose writes do not, and do not wait for them.
+TEST_F(NoAnswers, OfSomePodsKeepNoOthersOfTheNamespaceWaiting) {
   addNode(gpuNode("b", 1));
   std::vector<std::string> sick;
   for (int i = 0; i < 20; ++i) { create(sick.emplace_back(fmt::format("p-{}", i)), {{100, 0}}); }
   (void)heldWhileAskedFor(60s, sick);
-  Duration held{};
-  int written = 0;
-  for (int i = 0; i < 60; ++i) {
-    const std::string healthy = fmt::format("h-{}", i);
-    ask(Verb::Filter, create(healthy, {{100, 0}}), {"b"});
-    const auto write = std::find_if(calls.begin(), calls.end(),
-                                    [&](const kapi::Call& call) { return call.key.name == healthy; });
-    if (write != calls.end()) {
-      const kapi::Call call = *write;
-      calls.erase(write);
-      give(server.carryOut(call));
-      written += note(healthy, kNode) == "b" ? 1 : 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string well = fmt::format("well-{}", i);
+    create(well, {{100, 0}});
+    Duration waited{};
+    for (; note(well, kNode) != "b"; waited += 5s) {
+      ASSERT_LE(waited, 40s) << well;
+      ask(Verb::Filter, server.pods[well], {"b"});
+      EXPECT_EQ(heldWhileAskedFor(5s, sick), 0s);
     }
-    watchRemoves(server.pods[healthy]);
-    held += heldWhileAskedFor(10s, sick);
+    const model::Pod gone = server.pods[well];
+    server.pods.erase(well);
+    watchRemoves(gone);
   }
-  EXPECT_GE(written, 30);
-  EXPECT_LE(held, 100s);
 }
 
 TEST_F(NoAnswers, APodThatHasItsNodeIsNotMovedUntilAWriteGoesThrough) {
@@ -579,7 +553,6 @@ TEST_F(NoAnswers, APodThatHasItsNodeIsNotMovedUntilAWriteGoesThrough) {
     EXPECT_EQ(freeMilli("a"), 0);
     EXPECT_EQ(freeMilli("b"), 1000);
   }
-  EXPECT_NE(answers[last].text.find("is to move"), std::string::npos) << answers[last].text;
   hangFor(1min);
   pass(1min);
   run();
@@ -639,16 +612,6 @@ TEST_F(AForbiddenEnd, OfAPodThatNobodyKnowsComesWhenNobodyAsksForItAnyMore) {
   EXPECT_EQ(freeMilli("a"), 1000);
   EXPECT_EQ(known(), 0U);
   EXPECT_EQ(extender.grants().timers, 0U);
-}
-
-TEST_F(AForbiddenEnd, ComesAtOnceWhereNothingMayLand) {
-  model::Pod gone = vcudaPod("p", {{50, 1}});
-  gone.revision = 7;
-  ask(Verb::Filter, gone, {"a"});
-  give(sent(), 404, "NotFound");
-  isForbiddenFor(10s);
-  EXPECT_EQ(freeMilli("a"), 1000);
-  EXPECT_EQ(known(), 0U);
 }
 
 TEST_F(AForbiddenEnd, ComesWhenItsRemovalIsForbiddenToo) {

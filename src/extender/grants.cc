@@ -74,11 +74,11 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
                      const Answer& chosen) {
   const Candidates& c = w.request.candidates;
   const sched::NodeState node = stateOf(c, chosen.chosen);
-  taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
   failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   g.adopted = false;
+  troubles_.isGiven(pod.uid);
   g.write.decided(troubles_.rejectionsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
@@ -100,7 +100,11 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
 /// through: until then its caller serves nobody else.
 void Extender::await(Grant& g, Caller w) {
   const std::string* stuck = troubles_.stuckIn(g.pod.ns);
-  if (stuck == nullptr) { return g.callers.awaitWrite(std::move(w)); }
+  const bool comes_too_late = g.write.hasFailed() && !g.write.isUnderWay() && g.write.due() >= w.until;
+  if (stuck == nullptr && !comes_too_late) { return g.callers.awaitWrite(std::move(w)); }
+  if (stuck == nullptr) {
+    return answer(w, Kind::Failed, notWrittenText(g.pod));
+  }
   g.write.nobodyWaits();
   answer(w, Kind::Failed,
          fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
@@ -187,6 +191,7 @@ void Extender::join(Grant& g, Caller w, std::size_t position) {
 
 void Extender::written(Grant& g, const model::Pod& pod) {
   g.write.written();
+  taken_back_.erase(g.uid);
   g.noted = g.note;
   g.seen.reset();
   if (!asksFor(g, pod)) { return drop(g, pod); }

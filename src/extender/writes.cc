@@ -65,7 +65,7 @@ void Extender::advance(Grant& g) {
   if (!g.write.mayLeave(now_.mono)) { return; }
   const model::Pod* pod = versionOf(g);
   if (pod != nullptr && pod->bound() && !g.write.mustRead()) { return; }  // its review ends the grant
-  // With devices that nobody was told of nobody waits for long: they go with the first failure.
+  // What nobody was told of is not kept for long: it goes with the first failure.
   const bool is_waited_for = !g.callers.empty() || (g.write.isWriting() && !wasTold(g));
   const bool idle = g.write.needsSlot(is_waited_for);
   const bool waits = idle && !slots_.take(g.pod.ns, g.uid);
@@ -125,38 +125,57 @@ void Extender::tryLater(Grant& g, Duration at_least) {
   g.write.failed(now_.mono, troubles_.rejectionsOf(g.uid), at_least);
 }
 
-std::string Extender::notWrittenText(const model::ObjectKey& pod) {
-  return fmt::format("the annotations of pod {} could not be written; ask again", pod.text());
+std::string Extender::notWrittenText(const model::ObjectKey& pod) const {
+  const std::string* stuck = troubles_.stuckIn(pod.ns);
+  return fmt::format("the annotations of pod {} could not be written{}; ask again", pod.text(),
+                     stuck == nullptr ? "" : ", no write in its namespace goes through: " + *stuck);
 }
 
 /// Its scheduler may know of it, and bind.
 bool Extender::wasTold(const Grant& g) { return !g.noted.node.empty(); }
 
-/// It could not be written, nobody was ever told of it, and nobody waits to be.
+/// Whatever it wants to write came to nothing, and nobody waits for it. What landed without an answer a read
+/// would show first.
 bool Extender::isInVain(const Grant& g) {
-  return g.write.isWriting() && g.write.hasFailed() && !g.write.isUnderWay() && !wasTold(g) &&
-         !g.callers.awaitWrite();
+  const bool is_open = !g.write.isWritten() && !g.write.isOrphan();
+  const bool is_known = !g.write.mustRead() || g.write.hasReadFailed();
+  return is_open && is_known && g.write.hasFailed() && !g.write.isUnderWay() && !g.callers.awaitWrite();
 }
 
-/// Others may have its devices. What may still land reserves nothing, and is taken off.
+/// What its scheduler was never told others may have. What may still land reserves nothing, and is taken off;
+/// until that goes through the pod gets nothing.
 void Extender::letGo(Grant& g) {
   const model::Uid uid = g.uid;
-  const model::Pod* pod = engine_.cache().pod(uid);
-  if (pod != nullptr) { troubles_.unanswered(uid, g.write.failures(), notWrittenText(g.pod), now_.mono); }
+  if (engine_.cache().pod(uid) != nullptr && troubles_.rejectionOf(uid, now_.mono) == nullptr) {
+    (void)troubles_.refused(uid, notWrittenText(g.pod), now_.mono);
+  }
   auto waiting = g.callers.takeForDecision();
   g.holds.clear();
-  g.before.clear();
   g.note = {};
-  g.write.letGo(troubles_.rejectionsOf(uid));
-  if (!g.write.isUnsettled() && (pod == nullptr || !claims(*pod))) { end(uid); }
+  g.write.letGo();
   for (auto& w : waiting) { place(std::move(w)); }
+}
+
+/// It keeps the place that its scheduler was told of, until that is taken off.
+void Extender::moveBack(Grant& g, const model::Pod& pod) {
+  g.note = g.noted;
+  g.picks = std::exchange(g.before, {})[g.noted.node];
+  g.holds.clear();
+  reserve(g, pod);
+  remove(g, true);
 }
 
 /// The next thing that is to be done for a grant, if it is there still. (It may end: so its uid is a copy.)
 void Extender::goOn(model::Uid uid) {
   Grant* g = grantOf(uid);
   if (g != nullptr && isInVain(*g)) {
-    letGo(*g);
+    const model::Pod* pod = engine_.cache().pod(uid);
+    const bool moves = g->write.isWriting() && g->note.node != g->noted.node;
+    if (!wasTold(*g)) {
+      letGo(*g);
+    } else if (moves && pod != nullptr) {
+      moveBack(*g, *pod);
+    }
     g = grantOf(uid);
   }
   if (g != nullptr) { advance(*g); }
@@ -169,11 +188,16 @@ bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
          engine_.cache().pod(g.uid) == nullptr;
 }
 
+void Extender::noteWorked(const Grant& g) {
+  if (!g.write.isOrphan()) { return troubles_.worked(g.uid, g.pod.ns); }
+  if (engine_.cache().pod(g.uid) != nullptr) { troubles_.showed(g.uid, g.pod.ns); }
+}
+
 /// What every write of ours may meet: true when it did not take effect, or may not have.
 bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   if (outcome.result == kapi::CallResult::Applied && outcome.object.is<model::Pod>()) {
     g.write.applied();
-    troubles_.worked(g.uid, g.pod.ns);
+    noteWorked(g);
     return false;
   }
   if (isForgotten(g, outcome)) {
@@ -249,6 +273,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (isForgotten(g, outcome)) { return end(g.uid); }
   const auto pod = outcome.object.as<model::Pod>();
   if (outcome.result != kapi::CallResult::Applied || pod == nullptr) {
+    g.write.readFailed();
     return tryLater(g, outcome.retry_after);
   }
   engine_.learn(outcome.object, now_.mono);
@@ -260,6 +285,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   }
   if (g.write.isWriting() && model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.note) {
     g.write.settled();
+    noteWorked(g);
     written(g, *pod);
   } else if (g.callers.awaitDecision()) {
     askAgain(g);

@@ -22,8 +22,8 @@ Duration doubled(int times, Duration longest) {
 }  // namespace
 
 void NoteWrite::decided(int rejections) {
-  if (orphan_) { not_before_ = rests_until_; }
-  orphan_ = idle_ = has_failed_ = false;
+  if (orphan_ && failures_ == 0) { not_before_ = {}; }
+  orphan_ = idle_ = has_failed_ = read_failed_ = false;
   failures_ = std::max(failures_, rejections);
 }
 
@@ -51,7 +51,10 @@ void NoteWrite::removeOrphan(Mono not_before, int rejections) {
   failures_ = rejections;
 }
 
-void NoteWrite::letGo(int rejections) { removeOrphan(not_before_, rejections); }
+void NoteWrite::letGo() {
+  removeIdly();
+  orphan_ = unsettled_ = true;
+}
 
 int NoteWrite::changedByOthers(Mono now) {
   stage_ = Stage::Writing;

@@ -10,6 +10,8 @@
 // written next changes it in any case. No clock is read. One thread.
 #pragma once
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "kapi/call.h"
 
@@ -27,8 +29,6 @@ class NoteWrite {
   [[nodiscard]] bool mustRead() const { return read_first_; }
   /// Some call came to nothing since it was decided.
   [[nodiscard]] bool hasFailed() const { return has_failed_; }
-  /// An orphan's last call came to nothing a moment ago: nothing is tried again yet, whoever waits for it.
-  [[nodiscard]] bool isResting(Mono now) const { return orphan_ && now < rests_until_; }
   /// In a row, with those of earlier decisions.
   [[nodiscard]] int failures() const { return failures_; }
   /// They are nobody's promise: no reservation stands behind them.
@@ -45,7 +45,6 @@ class NoteWrite {
 
   // What is to be done.
   /// `rejections` in a row so far of this pod's writes. An orphan's pause is over: somebody waits now.
-  /// Not while isResting().
   void decided(int rejections);
   void begin();
   /// As begin(), though nobody waits for it.
@@ -54,8 +53,11 @@ class NoteWrite {
   void removeIdly();
   /// What the pod says is to go after a pause, without a hurry.
   void removeOrphan(Mono not_before, int rejections);
-  /// Nobody was told of it, and nobody waits for it any more: what may be there is to go.
-  void letGo(int rejections);
+  /// Nobody was told of it, and nobody waits for it any more: what may be there is to go. An orphan, and in
+  /// any case the pod is to change, which shows that it can be written again.
+  void letGo();
+  /// An orphan for whose pod somebody asks: it rests no longer than what somebody waits for.
+  void hurry() { not_before_ = std::min(not_before_, rests_until_); }
   /// Somebody else changed them: the first time they are mended at once, then ever more slowly. How often.
   int changedByOthers(Mono now);
   /// As after one failure: who asked was answered without waiting.
@@ -74,7 +76,10 @@ class NoteWrite {
   /// What the API server has is another version than was thought.
   void readFirst() { read_first_ = true; }
   void mayLand() { unsettled_ = read_first_ = true; }
-  void wasRead() { read_first_ = false; }
+  void wasRead() { read_first_ = read_failed_ = false; }
+  void readFailed() { read_failed_ = true; }
+  /// It is to be read first, and could not be.
+  [[nodiscard]] bool hasReadFailed() const { return read_failed_; }
   /// What was read shows that it took effect.
   void settled() { unsettled_ = false; }
   void failed(Mono now, int rejections, Duration at_least);
@@ -85,6 +90,7 @@ class NoteWrite {
   Stage stage_ = Stage::Writing;
   kapi::Token call_ = 0;  // 0: nothing is under way
   bool read_first_ = false;
+  bool read_failed_ = false;
   bool unsettled_ = false;
   bool orphan_ = false;
   bool idle_ = false;    // what is to be written next nobody waits for

@@ -5,10 +5,10 @@ namespace gs::extender {
 bool Slots::take(const std::string& ns, const model::Uid& pod) {
   Room& room = rooms_[ns];
   if (taken_ >= all_ || room.taken >= each_) {
-    room.waiting.insert(pod);
+    if (room.place_of.try_emplace(pod, last_place_ + 1).second) { room.waiting[++last_place_] = pod; }
     return false;
   }
-  room.waiting.erase(pod);
+  leave(room, pod);
   ++room.taken;
   ++taken_;
   return true;
@@ -30,7 +30,8 @@ std::optional<model::Uid> Slots::next() {
     Room& room = it->second;
     if (room.taken >= each_ || room.waiting.empty()) { continue; }
     last_ = it->first;
-    const model::Uid pod = room.waiting.extract(room.waiting.begin()).value();
+    const model::Uid pod = room.waiting.begin()->second;
+    leave(room, pod);
     tidy(last_);
     return pod;
   }
@@ -40,8 +41,13 @@ std::optional<model::Uid> Slots::next() {
 void Slots::forget(const std::string& ns, const model::Uid& pod) {
   const auto it = rooms_.find(ns);
   if (it == rooms_.end()) { return; }
-  it->second.waiting.erase(pod);
+  leave(it->second, pod);
   tidy(ns);
+}
+
+void Slots::leave(Room& room, const model::Uid& pod) {
+  const auto place = room.place_of.extract(pod);
+  if (!place.empty()) { room.waiting.erase(place.mapped()); }
 }
 
 void Slots::clear() {

@@ -1,11 +1,12 @@
 // Turns for calls that nobody waits for: so many at a time, and of one namespace fewer, so that a namespace
-// in which no write goes through leaves calls to others. Namespaces take turns. One thread.
+// in which no write goes through leaves calls to others. Namespaces take turns; of one who waits longest is
+// next. One thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "model/ids.h"
@@ -27,8 +28,10 @@ class Slots {
  private:
   struct Room {
     std::size_t taken = 0;
-    std::set<model::Uid> waiting{};
+    std::map<std::uint64_t, model::Uid> waiting{};  // in the order in which they came
+    std::map<model::Uid, std::uint64_t> place_of{};
   };
+  static void leave(Room& room, const model::Uid& pod);
   void tidy(const std::string& ns);
 
   std::size_t all_;
@@ -36,6 +39,7 @@ class Slots {
   std::size_t taken_ = 0;
   std::map<std::string, Room> rooms_;  // by namespace, with somebody in it
   std::string last_;                   // whose turn it was
+  std::uint64_t last_place_ = 0;
 };
 
 }  // namespace gs::extender
