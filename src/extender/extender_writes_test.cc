@@ -355,8 +355,8 @@ class NoAnswers : public ExtenderTest {
     int left = 0;
     for (Duration t{}; t < how_long; t += 500ms) {
       for (; !calls.empty(); calls.pop_front()) {
-        const bool is_answered = (kapi::isRead(calls.front().verb) && !reads_too) ||
-                                 calls.front().key.name.starts_with("well-");
+        const bool is_answered =
+            (kapi::isRead(calls.front().verb) && !reads_too) || calls.front().key.name.starts_with("well-");
         if (is_answered) {
           arriving.emplace_back(now.mono, server.carryOut(calls.front()));
           continue;

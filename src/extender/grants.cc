@@ -102,9 +102,7 @@ void Extender::await(Grant& g, Caller w) {
   const std::string* stuck = troubles_.stuckIn(g.pod.ns);
   const bool comes_too_late = g.write.hasFailed() && !g.write.isUnderWay() && g.write.due() >= w.until;
   if (stuck == nullptr && !comes_too_late) { return g.callers.awaitWrite(std::move(w)); }
-  if (stuck == nullptr) {
-    return answer(w, Kind::Failed, notWrittenText(g.pod));
-  }
+  if (stuck == nullptr) { return answer(w, Kind::Failed, notWrittenText(g.pod)); }
   g.write.nobodyWaits();
   answer(w, Kind::Failed,
          fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "

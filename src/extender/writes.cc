@@ -170,7 +170,7 @@ void Extender::goOn(model::Uid uid) {
   Grant* g = grantOf(uid);
   if (g != nullptr && isInVain(*g)) {
     const model::Pod* pod = engine_.cache().pod(uid);
-    const bool moves = g->write.isWriting() && g->note.node != g->noted.node;
+    const bool moves = g->write.isWriting() && g->before.contains(g->noted.node);
     if (!wasTold(*g)) {
       letGo(*g);
     } else if (moves && pod != nullptr) {
