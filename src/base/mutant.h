@@ -55,6 +55,7 @@ enum class Bug {
   HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
   HoldsAnew,            // they are held for as long again each time that it asks
   OffersRefused,        // nodes that refused a pod of kube-scheduler's are offered for it again
+  KeepsUntold,          // shares that could not be written, and that nobody was told of, are kept
   GivesMoved,           // GPUs are given by numbers that may reach another one
   ForgetsVanished,      // an agent that starts anew numbers GPUs without those that its driver does not list
 };

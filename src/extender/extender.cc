@@ -371,9 +371,9 @@ bool Extender::isShowing(const Grant& g) const {
   return g.write.isOrphan() && (g.write.failures() > 0 || troubles_.stuckIn(g.pod.ns) != nullptr);
 }
 
-/// Whether a write of the pod is to go through before it is given anything, which others could have meanwhile:
-/// where none of its namespace does, or its own came to nothing. Of what its scheduler was told that one is
-/// its removal, so that it does not hold two places.
+/// Whether a write of the pod is to go through before it is given anything, which others could have
+/// meanwhile: where none of its namespace does, or its own came to nothing. Of what its scheduler was told
+/// that write is its removal, so that it does not hold two places.
 bool Extender::mustShow(const Grant* before, const model::Pod& pod) const {
   if (troubles_.stuckIn(pod.key.ns) != nullptr && !troubles_.hasShown(pod.uid)) { return true; }
   if (before == nullptr || before->write.failures() == 0) { return false; }

@@ -99,6 +99,7 @@ class Extender {
     std::size_t removing = 0;
     std::size_t timers = 0;   // of all of them
     std::size_t in_vain = 0;  // pods whose tries in vain are known
+    std::size_t showed = 0;   // pods that showed that they can be written, and were given nothing since
   };
   [[nodiscard]] Sizes grants() const;
 

@@ -1,5 +1,5 @@
-// What an outage of a namespace's writes leaves behind, and how soon it is over: schedulers as they are ask all
-// the time, and some pods' writes come to nothing for ever.
+// What an outage of a namespace's writes leaves behind, and how soon it is over: schedulers as they are ask
+// all the time, and some pods' writes come to nothing for ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +13,11 @@ namespace {
 
 using kapi::CallResult;
 
-/// How the server answers a write: a webhook that hangs, one that fails; somebody writes the pod all the time;
-/// too many requests.
-enum class Mode : std::uint8_t { Fine, Hangs, HangsAndLands, Fails, Conflicts, Busy };
+/// How the server answers a write: a webhook that hangs, with all or with promises only, or fails; somebody
+/// writes the pod all the time; too many requests.
+enum class Mode : std::uint8_t { Fine, Hangs, HangsAndLands, PromisesHang, Fails, Conflicts, Busy };
+
+bool promises(const kapi::Call& call) { return !call.body["metadata"]["annotations"][kNode].str().empty(); }
 
 class Outage : public ExtenderTest {
  protected:
@@ -40,6 +42,12 @@ class Outage : public ExtenderTest {
           (void)server.carryOut(call);
           answerAfter(call, 3s, CallResult::Unknown, 0);
           break;
+        case Mode::PromisesHang:
+          if (!promises(call)) {
+            arriving.emplace_back(now.mono + 20ms, server.carryOut(call));
+            break;
+          }
+          [[fallthrough]];
         case Mode::Hangs: answerAfter(call, 3s, CallResult::Unknown, 0); break;
         case Mode::Fails: answerAfter(call, 20ms, CallResult::Unknown, 500); break;
         case Mode::Conflicts: answerAfter(call, 20ms, CallResult::Refused, 409); break;
@@ -153,6 +161,7 @@ TEST_F(Recovery, WhatLandedWithoutAnAnswerIsTold) {
   mode = Mode::HangsAndLands;
   scheduleFor(3min);
   EXPECT_EQ(waiting(), 0);
+  for (const Asking& pod : pods) { EXPECT_EQ(pod.tries, 1) << pod.pod; }
 }
 
 TEST_F(Outage, NothingIsHeldForWhoGaveItBackWhileItCouldNotBeWritten) {
@@ -195,6 +204,120 @@ TEST_F(Outage, APodThatWasToMoveHasOnlyWhatItWasToldOf) {
   go(1min);
   EXPECT_EQ(freeMilli("a"), 4000);
   EXPECT_EQ(filter(server.pods["p"], {"b"}).kind, AnswerKind::Chosen);
+}
+
+/// Also where other pods of its namespace are written.
+TEST_F(Outage, NorIsItMovedBeforeWhatItHasIsTakenOff) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 2));
+  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  sick = {"p"};
+  ask(Verb::Filter, server.pods["p"], {"b"});
+  go(10s);
+  ask(Verb::Filter, create("q", {{100, 0}}), {"b"});
+  go(100ms);
+  ASSERT_EQ(note("q", kNode), "b");
+  for (int i = 0; i < 20; ++i) {
+    ask(Verb::Filter, server.pods["p"], {"b"});
+    EXPECT_EQ(freeMilli("b"), 1000);
+    EXPECT_EQ(freeMilli("a"), 0);
+    go(1500ms);
+  }
+}
+
+/// Of a session that asks about one node after the other it is the last that says that there is none.
+TEST_F(Outage, APodOfASessionKeepsItsNodeWhileOthersAreAskedAbout) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  addNode(gpuNode("c", 8));
+  const RequestId request_id = ask(Verb::Predicate, create("p", {{100, 0}}), {"a"});
+  go(100ms);
+  ASSERT_EQ(got(request_id, {"a"}), "a");
+  mode = Mode::Fails;
+  for (int i = 0; i < 5; ++i) { ask(Verb::Filter, create(fmt::format("q-{}", i), {{100, 0}}), {"c"}); }
+  go(20s);  // longer than it is held for this session
+  ask(Verb::Predicate, server.pods["p"], {"b"});
+  mode = Mode::Fine;
+  go(1s);
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(freeMilli("a"), 0);
+}
+
+/// A webhook may let all pass but promises.
+TEST_F(Outage, WhoShowsThatItCanBeWrittenAndCannotIsTriedMoreSeldom) {
+  addNode(gpuNode("a", 1));
+  create("p", {{100, 0}});
+  mode = Mode::PromisesHang;
+  Duration held{};
+  for (int i = 0; i < 600; ++i) {
+    if (i % 5 == 0) { ask(Verb::Filter, server.pods["p"], {"a"}); }
+    go(1s);
+    held += freeMilli("a") == 0 ? 1s : 0s;
+  }
+  EXPECT_LE(held, 4min) << std::chrono::duration_cast<std::chrono::seconds>(held).count();
+}
+
+TEST_F(Outage, WhoShowedItOnceShowsItAgainInTheNextOutage) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("c", 8));
+  create("p", {{100, 0}});
+  const auto othersFail = [&](const std::string& names) {
+    mode = Mode::Fails;
+    for (int i = 0; i < 5; ++i) {
+      ask(Verb::Filter, create(fmt::format("{}-{}", names, i), {{100, 0}}), {"c"});
+    }
+    go(10s);
+  };
+  othersFail("first");
+  mode = Mode::Fine;
+  ask(Verb::Filter, server.pods["p"], {"a"});
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(extender.grants().showed, 0U);
+  go(1s);
+  EXPECT_GE(extender.grants().showed, 1U);
+  ask(Verb::Filter, server.pods["p"], {"a"});
+  go(1s);
+  ASSERT_EQ(note("p", kNode), "a");
+  ask(Verb::Deallocate, server.pods["p"], {});
+  go(1s);
+  ASSERT_EQ(freeMilli("a"), 1000);
+  othersFail("second");
+  ask(Verb::Filter, server.pods["p"], {"a"});
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(Outage, TheWordsOfARefusalAreTold) {
+  addNode(gpuNode("a", 1));
+  ask(Verb::Filter, create("p", {{100, 0}}), {"a"});
+  kapi::Outcome outcome;
+  outcome.token = sent().token;
+  outcome.result = CallResult::Unknown;
+  outcome.http = 500;
+  give(outcome);
+  pass(1s);
+  give(server.carryOut(sent()));  // the read
+  outcome.token = sent().token;
+  outcome.result = CallResult::Refused;
+  outcome.http = 403;
+  outcome.message = "said by a policy";
+  give(outcome);
+  const RequestId again = ask(Verb::Filter, server.pods["p"], {"a"});
+  EXPECT_NE(got(again, {"a"}).find("said by a policy"), std::string::npos) << got(again, {"a"});
+}
+
+/// Nor does anybody wait for a write that comes too late for him.
+TEST_F(Outage, WhoAsksAgainAndAgainHoldsNothingThatCannotBeWritten) {
+  addNode(gpuNode("a", 1));
+  mode = Mode::Busy;
+  retry_after = 60s;
+  create("p", {{100, 0}});
+  Duration held{};
+  for (int i = 0; i < 600; ++i) {
+    if (i % 3 == 0) { ask(Verb::Filter, server.pods["p"], {"a"}); }
+    go(1s);
+    held += freeMilli("a") == 0 ? 1s : 0s;
+  }
+  EXPECT_LE(held, 10s);
 }
 
 TEST_F(Outage, WhatTheServerAskedForIsWaited) {

@@ -58,6 +58,7 @@ Extender::Sizes Extender::grants() const {
   Sizes sizes;
   sizes.timers = due_.size();
   sizes.in_vain = in_vain_.size();
+  sizes.showed = troubles_.showed();
   for (const auto& [uid, grant] : grants_) {
     ++(grant.write.isWriting() ? sizes.writing : grant.write.isWritten() ? sizes.written : sizes.removing);
   }
@@ -189,7 +190,6 @@ void Extender::join(Grant& g, Caller w, std::size_t position) {
 
 void Extender::written(Grant& g, const model::Pod& pod) {
   g.write.written();
-  taken_back_.erase(g.uid);
   g.noted = g.note;
   g.seen.reset();
   if (!asksFor(g, pod)) { return drop(g, pod); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "extender/extender.h"
 #include "extender/grants/metrics.h"
 #include "kapi/kinds.h"
@@ -137,6 +138,7 @@ bool Extender::wasTold(const Grant& g) { return !g.noted.node.empty(); }
 /// Whatever it wants to write came to nothing, and nobody waits for it. What landed without an answer a read
 /// would show first.
 bool Extender::isInVain(const Grant& g) {
+  if (GS_MUTANT(KeepsUntold)) { return false; }
   const bool is_open = !g.write.isWritten() && !g.write.isOrphan();
   const bool is_known = !g.write.mustRead() || g.write.hasReadFailed();
   return is_open && is_known && g.write.hasFailed() && !g.write.isUnderWay() && !g.callers.awaitWrite();
@@ -190,7 +192,7 @@ bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
 
 void Extender::noteWorked(const Grant& g) {
   if (!g.write.isOrphan()) { return troubles_.worked(g.uid, g.pod.ns); }
-  if (engine_.cache().pod(g.uid) != nullptr) { troubles_.showed(g.uid, g.pod.ns); }
+  troubles_.showed(g.uid, g.pod.ns);
 }
 
 /// What every write of ours may meet: true when it did not take effect, or may not have.

@@ -80,6 +80,7 @@ const std::vector<Case>& cases() {
       {"BindsUnseen", {Bug::BindsUnseen}, false, 1, {Feature::KubeScheduler}},
       {"WakesNobody", {Bug::WakesNobody}, false, 1, {Feature::KubeScheduler}},
       {"HoldsForEver", {Bug::HoldsForEver}, true, 1, {Feature::KubeScheduler}},
+      {"KeepsUntold", {Bug::KeepsUntold}, false, 50, {Feature::Stuck}},
       {"ForgetsInitShares", {Bug::ForgetsInitShares}, false, 1, {Feature::OddShares}},
       {"HoldsAnew", {Bug::HoldsAnew}, true, 1, {Feature::KubeScheduler}},
       {"OffersRefused", {Bug::OffersRefused}, true, 1, {Feature::KubeScheduler}},

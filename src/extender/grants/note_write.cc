@@ -91,6 +91,8 @@ void NoteWrite::failed(Mono now, int rejections, Duration at_least) {
                            : isRemoving() ? kLongestOfRemoval
                                           : kapi::RetryTerms{}.longest;
   not_before_ = now + std::max(doubled(failures_, longest), at_least);
+  // What came of a write is soon read; a read that failed rests as a write does.
+  read_not_before_ = read_failed_ ? not_before_ : now + std::max(kapi::retryWait(1, {}), at_least);
   rests_until_ = std::min(not_before_, now + std::max(kapi::RetryTerms{}.longest, at_least));
 }
 

@@ -5,7 +5,8 @@
 //   Writing, Written  --remove()-->  Removing                    they are to go; then the grant ends
 //   Removing  --begin()-->  Writing                              the pod was given a node again
 //
-// One call is under way at a time. After one that failed the next waits, the longer the more failed in a row.
+// One call is under way at a time. After one that failed the next waits, the longer the more failed in a row;
+// the read that tells what came of a write waits for a moment only.
 // A PATCH whose outcome is unknown may still land: until that is settled the pod is read first, and what is
 // written next changes it in any case. No clock is read. One thread.
 #pragma once
@@ -33,15 +34,13 @@ class NoteWrite {
   [[nodiscard]] int failures() const { return failures_; }
   /// They are nobody's promise: no reservation stands behind them.
   [[nodiscard]] bool isOrphan() const { return orphan_; }
-  [[nodiscard]] bool mayLeave(Mono now) const { return !isUnderWay() && !isWritten() && not_before_ <= now; }
+  [[nodiscard]] bool mayLeave(Mono now) const { return !isUnderWay() && !isWritten() && next() <= now; }
   /// The next call needs one of the slots for calls that nobody waits for.
   [[nodiscard]] bool needsSlot(bool is_waited_for) const {
     return !is_waited_for && (idle_ || failures_ > 0);
   }
   /// When it may do something by itself. Mono::max(): not before something happens.
-  [[nodiscard]] Mono due() const {
-    return isUnderWay() || isWritten() || queued_ ? Mono::max() : not_before_;
-  }
+  [[nodiscard]] Mono due() const { return isUnderWay() || isWritten() || queued_ ? Mono::max() : next(); }
 
   // What is to be done.
   /// `rejections` in a row so far of this pod's writes. An orphan's pause is over: somebody waits now.
@@ -57,7 +56,10 @@ class NoteWrite {
   /// any case the pod is to change, which shows that it can be written again.
   void letGo();
   /// An orphan for whose pod somebody asks: it rests no longer than what somebody waits for.
-  void hurry() { not_before_ = std::min(not_before_, rests_until_); }
+  void hurry() {
+    not_before_ = std::min(not_before_, rests_until_);
+    read_not_before_ = std::min(read_not_before_, rests_until_);
+  }
   /// Somebody else changed them: the first time they are mended at once, then ever more slowly. How often.
   int changedByOthers(Mono now);
   /// As after one failure: who asked was answered without waiting.
@@ -86,6 +88,7 @@ class NoteWrite {
   void waitUntil(Mono not_before) { not_before_ = not_before; }
 
  private:
+  [[nodiscard]] Mono next() const { return read_first_ ? read_not_before_ : not_before_; }
   enum class Stage : std::uint8_t { Writing, Written, Removing };
   Stage stage_ = Stage::Writing;
   kapi::Token call_ = 0;  // 0: nothing is under way
@@ -99,6 +102,7 @@ class NoteWrite {
   int failures_ = 0;
   int changed_by_others_ = 0;
   Mono not_before_{};
+  Mono read_not_before_{};
   Mono rests_until_{};  // for what somebody waits for; what nobody does may rest for longer
 };
 

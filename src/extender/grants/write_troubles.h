@@ -66,13 +66,15 @@ class WriteTroubles {
     return it == namespaces_.end() || it->second.failures < kManyFailures ? nullptr : &it->second.why;
   }
 
-  /// A write that gives it nothing went through, so it is given something, whatever becomes of others' writes.
+  /// A write that gives it nothing went through, so it is given something, whatever becomes of others'
+  /// writes.
   void showed(const model::Uid& pod, const std::string& ns) {
     showed_.insert(pod);
     namespaces_.erase(ns);
   }
   [[nodiscard]] bool hasShown(const model::Uid& pod) const { return showed_.contains(pod); }
   void isGiven(const model::Uid& pod) { showed_.erase(pod); }
+  [[nodiscard]] std::size_t showed() const { return showed_.size(); }
   /// A write went through.
   void worked(const model::Uid& pod, const std::string& ns) {
     pods_.erase(pod);
