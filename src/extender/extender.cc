@@ -380,7 +380,7 @@ bool Extender::mustShow(const Grant* before, const model::Pod& pod) const {
   return before->write.isOrphan() || (wasTold(*before) && before->write.isRemoving());
 }
 
-void Extender::showFirst(Caller w, const model::Pod& pod) {
+void Extender::showFirst(const Caller& w, const model::Pod& pod) {
   const bool others_follow = w.request.verb == Verb::Predicate;
   answer(w, Kind::Failed, notWrittenText(pod.key));
   Grant& g = grants_[pod.uid];
@@ -424,7 +424,7 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, *why);
   }
-  if (best && mustShow(before, pod)) { return showFirst(std::move(w), pod); }
+  if (best && mustShow(before, pod)) { return showFirst(w, pod); }
   if (best) {
     a.kind = Kind::Chosen;
     a.chosen = *best;

@@ -158,7 +158,7 @@ class Extender {
   bool needsObjects(const Caller& w);
   [[nodiscard]] bool isShowing(const Grant& grant) const;
   [[nodiscard]] bool mustShow(const Grant* before, const model::Pod& pod) const;
-  void showFirst(Caller w, const model::Pod& pod);
+  void showFirst(const Caller& w, const model::Pod& pod);
   void choose(Caller w, const model::Pod& pod);
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
   [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
@@ -229,7 +229,7 @@ class Extender {
   [[nodiscard]] static bool isInVain(const Grant& grant);
   void letGo(Grant& grant);
   void moveBack(Grant& grant, const model::Pod& pod);
-  void goOn(model::Uid uid);
+  void goOn(const model::Uid& uid);
   void wakeSomebody();
   void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);
 

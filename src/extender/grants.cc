@@ -374,11 +374,9 @@ std::optional<Mono> Extender::nextDue() const {
 }
 
 void Extender::tick(Grant& g) {
-  const model::Pod* pod = engine_.cache().pod(g.uid);
-  if (pod != nullptr && pod->bound()) {
-    const model::Uid uid = g.uid;
-    return review(uid);  // one that asks for no GPU had none
-  }
+  const model::Uid uid = g.uid;  // the grant may end
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod != nullptr && pod->bound()) { return review(uid); }  // one that asks for no GPU had none
   failAll(g.callers.takeLate(now_.mono),
           fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
@@ -386,7 +384,7 @@ void Extender::tick(Grant& g) {
   const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
   if (given_up && pod != nullptr) { noteIfInVain(g, *pod); }
   if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
-  goOn(g.uid);
+  goOn(uid);
 }
 
 void Extender::tick() {

@@ -167,8 +167,8 @@ void Extender::moveBack(Grant& g, const model::Pod& pod) {
   remove(g, true);
 }
 
-/// The next thing that is to be done for a grant, if it is there still. (It may end: so its uid is a copy.)
-void Extender::goOn(model::Uid uid) {
+/// The next thing that is to be done for a grant, if it is there. It may end: `uid` is not a part of it.
+void Extender::goOn(const model::Uid& uid) {
   Grant* g = grantOf(uid);
   if (g != nullptr && isInVain(*g)) {
     const model::Pod* pod = engine_.cache().pod(uid);
