@@ -17,9 +17,9 @@
 // changes the pod.
 // A caller is answered once its pod's annotations are known to be written. What could not be written until
 // nobody waited for it any more nobody was told: its devices are others' again, and what may still land is
-// taken off as what nobody promised. One write of a pod is under way at a time; a request that needs another
-// one waits for it. No write is tried again at once: the more failed in
-// a row the later, and those that nobody waits for share a few slots by namespace.
+// taken off as what nobody promised. Until a write of such a pod goes through it is given nothing. One write
+// of a pod is under way at a time; a request that needs another one waits for it. No write is tried again at
+// once: the more failed in a row the later, and those that nobody waits for share a few slots by namespace.
 // Decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
 

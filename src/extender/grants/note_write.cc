@@ -87,9 +87,9 @@ void NoteWrite::applied() {
 void NoteWrite::failed(Mono now, int rejections, Duration at_least) {
   has_failed_ = true;
   failures_ = std::max(failures_ + 1, rejections);
-  const Duration longest = orphan_        ? kLongestOfOrphan
-                           : isRemoving() ? kLongestOfRemoval
-                                          : kapi::RetryTerms{}.longest;
+  const Duration longest = orphan_ && !unsettled_ ? kLongestOfOrphan
+                           : isRemoving()         ? kLongestOfRemoval
+                                                  : kapi::RetryTerms{}.longest;
   not_before_ = now + std::max(doubled(failures_, longest), at_least);
   // What came of a write is soon read; a read that failed rests as a write does.
   read_not_before_ = read_failed_ ? not_before_ : now + std::max(kapi::retryWait(1, {}), at_least);
