@@ -174,8 +174,9 @@ function(gs_sim)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its agent, controller,
-  # engine, scheduler, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the libraries.
-  foreach(folder agent controller engine scheduler serve kapi operator cacherim csi)
+  # engine, extender, scheduler, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the
+  # libraries.
+  foreach(folder agent controller engine extender scheduler serve kapi operator cacherim csi)
     get_target_property(sources ${folder} SOURCES)
     add_library(${folder}_mutant OBJECT ${sources})
     target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
@@ -186,8 +187,8 @@ function(gs_sim)
     target_link_libraries(${folder}_mutant PRIVATE gs_options ${folder})
   endforeach()
   add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:controller_mutant>
-                              $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:scheduler_mutant>
-                              $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>
+                              $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:extender_mutant>
+                              $<TARGET_OBJECTS:scheduler_mutant> $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>
                               $<TARGET_OBJECTS:operator_mutant> $<TARGET_OBJECTS:cacherim_mutant> $<TARGET_OBJECTS:csi_mutant>
                               $<TARGET_OBJECTS:agent_mutant>)
   set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)

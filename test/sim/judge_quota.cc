@@ -57,7 +57,12 @@ std::int64_t Judge::usedOfModel(const std::string& ns, const std::string& model,
       const auto started = known == Mono::max() ? kubelet_.devicesAtStart(uid) : std::nullopt;
       const bool sees_some =
           started && !started->empty();  // as its agent says, whatever node it was annotated for
-      const auto seen = sees_some ? 1 + std::count(started->begin(), started->end(), ',') : 0;
+      // Its agent may say more, where an id was one of two GPUs for a while: who waits may be told so.
+      const auto said =
+          std::count_if(gpus_.begin(), gpus_.end(), [&, &id = uid, &on = pod.node](const auto& g) {
+            return known == Mono::max() && g.first.node == on && g.second.in_use.contains(id);
+          });
+      const auto seen = std::max(sees_some ? 1 + std::count(started->begin(), started->end(), ',') : 0, said);
       used += std::max({std::int64_t{pod.gpus}, static_cast<std::int64_t>(pod.ids.size()),
                         static_cast<std::int64_t>(pod.named.size()), std::int64_t{seen}});
     }

@@ -113,7 +113,7 @@ class Scenes {
   void sharesWhileStuck() {
     const auto stuck = std::find_if(plan_.steps.begin(), plan_.steps.end(),
                                     [](const Step& s) { return s.op == Op::Stick && s.x <= 2 && s.y > 0; });
-    if (stuck == plan_.steps.end()) { return; }
+    if (stuck == plan_.steps.end()) { return calmOutageOfShares(); }
     const auto at = std::chrono::duration_cast<milliseconds>(stuck->at);
     sticksLonger(milliseconds{30'000});
     removeShares(at);
@@ -123,6 +123,26 @@ class Scenes {
     for (int i = 0; i < 4; ++i) {
       const milliseconds comes = at + milliseconds{2'000} + any(milliseconds{25'000});
       add(comes, Op::ShareComes, 2 * below(kShareSlots / 2), below(4));
+    }
+  }
+
+  /// Once nothing else happens any more: pods of namespace b that would fill all nodes come before anybody
+  /// can know that none of them can be written, and then those of namespace a.
+  void calmOutageOfShares() {
+    milliseconds at = kPlayTime;
+    for (const Step& s : plan_.steps) {
+      at = std::max(at, std::chrono::duration_cast<milliseconds>(s.at) + milliseconds{12'000});
+    }
+    for (int i = 0; i < kReplicas + plan_.extenders; ++i) { add(at - milliseconds{6'000}, Op::Start, i); }
+    removeShares(at - milliseconds{2'000});
+    constexpr int kStatusesOfB = 2;
+    add(at, Op::Stick, kStatusesOfB, 70, below(3));
+    add(at + milliseconds{70'000}, Op::Stick, kStatusesOfB);
+    for (int slot = 1; slot < kShareSlots; slot += 2) {
+      add(at + milliseconds{100} + any(milliseconds{400}), Op::ShareComes, slot, rng_.chance(50) ? 5 : 7);
+    }
+    for (int slot = 0; slot < kShareSlots; slot += 2) {
+      add(at + milliseconds{8'000} + any(milliseconds{12'000}), Op::ShareComes, slot, below(4));
     }
   }
 

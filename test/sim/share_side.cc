@@ -221,9 +221,10 @@ void ShareSide::consider(const std::string& pod, const std::string& uid) {
 void ShareSide::ask(const std::string& pod, const std::string& uid, Duration patience) {
   const Value object = storedPod(world_, pod);
   if (object["metadata"]["uid"].str() != uid) { return; }
-  Asked asked{.pod = pod, .uid = uid, .at = world_.now().mono, .until = world_.now().mono + patience};
+  const Mono now = world_.now().mono;
+  Asked asked{.pod = pod, .uid = uid, .at = now, .until = now + patience};
   for (const auto& node : nodes_) {
-    if (isHurried(pod) || rng_.chance(75)) { asked.nodes.push_back(node); }
+    if (isHurried(pod) || rng_.chance(75) || now < stuck_until_) { asked.nodes.push_back(node); }
   }
   if (asked.nodes.empty()) { asked.nodes.push_back(nodes_.front()); }
   // It asks for all nodes, also those that have no shares.
