@@ -59,6 +59,14 @@ class EngineTest : public ::testing::Test {
     const auto agent = PodBuilder("agent").on("node-a").agent(true).make();
     engine.apply({kapi::kPod, {"kube-system", "agent"}, {}, agent, 1}, now);
   }
+  /// Its next look: who uses GPU 1.
+  void agentSeesOn1(int revision, std::vector<model::Uid> users) {
+    auto seen = testing::makeStatus("node-a", 4);
+    seen.revision = static_cast<model::Revision>(revision);
+    seen.observed_time = "t" + std::to_string(revision);
+    seen.devices[1].in_use_by = std::move(users);
+    statusComes(seen);
+  }
   [[nodiscard]] static model::Lease leaseOf(const PodBuilder& pod, int gpu) {
     return testing::makeLease("node-a", gpu, pod.value(), "r1", "node-a:" + std::to_string(gpu));
   }

@@ -156,16 +156,9 @@ TEST_F(EngineTest, APodThatIsThereHasNotEndedThoughWhatItUsedWasReclaimed) {
   agentLooks();
   const auto pod = PodBuilder("p").claim("c");
   comes(pod);
-  auto seen = testing::makeStatus("node-a", 4);
-  seen.revision = 3;
-  seen.observed_time = "t1";
-  seen.devices[1].in_use_by = {pod.value().uid};
-  statusComes(seen);
+  agentSeesOn1(3, {pod.value().uid});
   ASSERT_EQ(use(1), DeviceUse::Draining);
-  seen.revision = 4;
-  seen.observed_time = "t2";
-  seen.devices[1].in_use_by = {};
-  statusComes(seen);
+  agentSeesOn1(4, {});
   ASSERT_EQ(use(1), DeviceUse::Free);
   const auto lease = leaseOf(pod, 0);
   comes(lease);
@@ -279,16 +272,9 @@ TEST_F(EngineTest, LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   ASSERT_EQ(use(1), DeviceUse::Draining);
   ASSERT_TRUE(engine.wantsStatusRevision());
   engine.tellStatusRevision(*engine.wantsStatusRevision(), 100);  // later than the two looks that come now
-  auto seen = testing::makeStatus("node-a", 4);
-  seen.revision = 3;
-  seen.observed_time = "t1";
-  seen.devices[1].in_use_by = {pod.value().uid};
-  statusComes(seen);
+  agentSeesOn1(3, {pod.value().uid});
   EXPECT_EQ(use(1), DeviceUse::Draining);
-  seen.revision = 4;
-  seen.observed_time = "t2";
-  seen.devices[1].in_use_by = {};
-  statusComes(seen);
+  agentSeesOn1(4, {});
   EXPECT_EQ(use(1), DeviceUse::Draining) << "no look was written after the end";
 }
 
