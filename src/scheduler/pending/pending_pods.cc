@@ -79,7 +79,6 @@ std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& po
     return std::nullopt;
   }
   if (!c_.engine.queue().add(item)) { return std::nullopt; }
-  nowhereElse(pod.uid);
   return item.pod_class;
 }
 

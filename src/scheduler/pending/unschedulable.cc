@@ -93,7 +93,9 @@ void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection n
 
 void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_class) {
   const auto words = words_.find(pod_class);
-  if (words != words_.end()) { pending_.tell(pod, words->second); }
+  if (words == words_.end()) { return; }
+  pending_.nowhereElse(pod.uid);
+  pending_.tell(pod, words->second);
 }
 
 void Unschedulable::rejoined(const std::vector<sched::EquivalenceClass>& classes) {

@@ -39,7 +39,7 @@ class Unschedulable : public controller::Part {
 
   /// Nothing fits a pod of that class: all of them wait, and for the same reason.
   void reject(sched::EquivalenceClass pod_class);
-  /// It joins a class, and is told what the class is.
+  /// It joins a class, and is told what the class is: nothing fits but where it was tried in vain.
   void joined(const model::Pod& pod, sched::EquivalenceClass pod_class);
   /// Pods whose backoff is over wait in these classes again: they are told, and the classes are looked at.
   void rejoined(const std::vector<sched::EquivalenceClass>& classes);
