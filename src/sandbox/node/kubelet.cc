@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "apiserver/handlers/api.h"
-#include "kapi/quantity.h"
+#include "kapi/decode.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
 #include "sandbox/node/pod_event.h"
@@ -38,13 +38,10 @@ std::string devicesOf(const Value& pod) {
   return std::string{colon == std::string_view::npos ? allocated : allocated.substr(colon + 1)};
 }
 
+/// As many as its containers have at once, sidecars and all.
 int gpusOf(const Value& pod) {
-  int out = 0;
-  for (const Value& container : pod["spec"]["containers"].items()) {
-    const auto count = kapi::unitsOf(container["resources"]["limits"]["nvidia.com/gpu"]);
-    out += static_cast<int>(std::clamp<std::int64_t>(count.value_or(0), 0, 1024));
-  }
-  return out;
+  const std::int64_t asked = kapi::decodePod(pod).requests.get(model::kNvidiaGpu);
+  return static_cast<int>(std::clamp<std::int64_t>(asked, 0, 1024));
 }
 
 }  // namespace

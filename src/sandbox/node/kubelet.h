@@ -70,7 +70,7 @@ class Kubelet {
     model::ObjectKey pod;
     std::string
         devices;   // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
-    int gpus = 0;  // limits nvidia.com/gpu, all containers
+    int gpus = 0;  // that its containers have at once, by their limits of nvidia.com/gpu
     bool ended = false;  // the API says that its pod ended or went
     Wall created{};
   };

@@ -205,6 +205,28 @@ TEST_F(NodesTest, ADeletionStopsTheContainersThenThePodGoes) {
   EXPECT_TRUE(terminated_first) << "a deleted pod must be reported terminated before it goes";
 }
 
+/// Of another scheduler: they are given GPUs by their node, sidecars too; what an init container had the
+/// others get after it.
+TEST_F(NodesTest, SidecarsAreGivenGpusToo) {
+  const auto asking = [](const char* name, int gpus, const char* restart) {
+    Object out{{"name", name}, {"image", "i"}};
+    out["resources"] = Object{{"limits", Object{{"nvidia.com/gpu", std::to_string(gpus)}}}};
+    if (restart != nullptr) { out["restartPolicy"] = restart; }
+    return Value{std::move(out)};
+  };
+  send("POST", "/api/v1/namespaces/default/pods",
+       Object{{"metadata", Object{{"name", "p"}}},
+              {"spec",
+               Object{{"nodeName", "node-a"},
+                      {"initContainers", Array{asking("setup", 1, nullptr), asking("side", 2, "Always")}},
+                      {"containers", Array{asking("c", 1, nullptr)}}}}});
+  settle(10s);
+  for (const auto& pod : kubelet_.running("node-a")) {  // its agent runs there too
+    EXPECT_EQ(pod.gpus, pod.pod.name == "p" ? 3 : 0) << pod.pod.name;
+  }
+  EXPECT_EQ(kubelet_.running("node-a").size(), 2U);
+}
+
 TEST_F(NodesTest, ANodeThatIsDownDoesNothing) {
   kubelet_.setNodeDown("node-a", true);
   bound("p", {});

@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mapped("p-0", "0=" + std::string(254, 'n') + ":1").value(),
                     {},
                     "MapNoNode",
-                    "nnn...\": no node is named"},
+                    "nnn...\": what stands between = and : has more than 253 characters"},
         BlockedCase{"MapGpus",
                     mapped("p-1", "1=n:0,x").value(),
                     {},

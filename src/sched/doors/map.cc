@@ -35,8 +35,14 @@ Blocked noEntry(std::int64_t ordinal, const model::MapReading& read) {
 
 /// What is wrong with the name of its node; "": nothing.
 std::string wrongName(const std::string& node, std::int64_t ordinal) {
-  if (node.empty() || node.size() > model::kMostNodeName) {
+  if (node.empty()) {
     return fmt::format("no node is named between = and :; write {}=<node>:<GPU ids>", ordinal);
+  }
+  if (node.size() > model::kMostNodeName) {
+    return fmt::format(
+        "what stands between = and : has more than {} characters, which no node's name has; "
+        "write {}=<node>:<GPU ids>",
+        model::kMostNodeName, ordinal);
   }
   if (model::isLabelValue(node) || model::isNodeName(node)) { return {}; }
   return fmt::format("{} can be no node's name and no value of the label {}; write that of a node",

@@ -8,6 +8,7 @@
 
 #include "model/annotations.h"
 #include "model/map.h"
+#include "sched/policy/topology.h"
 
 namespace gs::sched {
 namespace {
@@ -64,7 +65,10 @@ std::string textOf(const Misfit& m) {
     case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:
-      return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+      return m.need > kMaxDevices && m.have == kMaxDevices
+                 ? fmt::format("node(s) had too few GPUs: need {} and a pod gets at most {} of one node",
+                               m.need, m.have)
+                 : fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
     case Reason::NoSuchGpus: return fmt::format("node(s) had no {}", m.detail);
     case Reason::GpusUnhealthy: return fmt::format("node(s) had unhealthy {}", m.detail);
     case Reason::GpusHeld: return fmt::format("node(s) had {}", m.detail);
