@@ -208,9 +208,9 @@ void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedIma
     present.compatible_gpus = std::move(match.matched);
     present.incompatible_gpus = std::move(match.unmatched);
   }
-  const auto known = presents_.find(cache);
-  if (known != presents_.end() && known->second == present) { return; }
   std::string& trouble = places_.at({cache, present.image}).show_error;
+  const auto known = presents_.find(cache);
+  if (known != presents_.end() && known->second == present) { return trouble.clear(); }
   const Status wrote = writePresent(options_.root, *name, present, disk_);
   const std::string now = wrote ? "" : wrote.error().message;
   if (!now.empty() && now != trouble) {

@@ -49,7 +49,7 @@ class KeepingTest : public ::testing::Test {
   void want(std::map<model::ObjectKey, kcache::Reference> images, std::set<model::ObjectKey> undecided = {}) {
     kcache::Wanted wanted;
     for (auto& [cache, image] : images) {
-      wanted.images.emplace(cache, kcache::WantedImage{"quay.io/gkm/a:b", std::move(image), attempt_});
+      wanted.images.emplace(cache, kcache::WantedImage{written_, std::move(image), attempt_});
     }
     wanted.undecided = std::move(undecided);
     wanted.gpus = gpus_;
@@ -120,6 +120,7 @@ class KeepingTest : public ::testing::Test {
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
   std::vector<kcache::CacheGpu> gpus_;
   std::int64_t attempt_ = 0;
+  std::string written_ = "quay.io/gkm/a:b";
   std::uint64_t most_paths_text_ = std::uint64_t{64} << 20;
   bool is_said_ = true;  // by the CSI driver, what is mounted
   std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };

@@ -266,6 +266,21 @@ TEST_F(KeepingTest, WhatNewPodsCannotBeToldIsNoSuccess) {
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
+/// The disk was full while the cache had another tag of the same image.
+TEST_F(KeepingTest, WhatIsWrittenAlreadyIsNoFailureAnyMore) {
+  want({{kOne, first_}});
+  settle();
+  const std::string tag = std::exchange(written_, "quay.io/gkm/a:c");
+  const std::string beside = root() + "/caches/ns/one/cache.json.new";
+  fs::create_directories(beside + "/in the way");
+  want({{kOne, first_}});
+  EXPECT_EQ(of(turn(), kOne, first_).what, HasImage::What::Failed);
+  fs::remove_all(beside);
+  written_ = tag;
+  want({{kOne, first_}});
+  EXPECT_EQ(of(turn(), kOne, first_).what, HasImage::What::Here);
+}
+
 TEST_F(KeepingTest, WhileSomebodyMountsNothingGoes) {
   want({{kOne, first_}});
   settle();
