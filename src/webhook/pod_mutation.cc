@@ -159,6 +159,8 @@ class Injection {
   void into(const char* list, std::size_t index, const View& container) {
     const View env = container["env"];
     injectInto(patch, fmt::format("/spec/{}/{}/env", list, index), env, first_);
+    const View own = lastOf(env, kVisible);
+    if (own.isObject() && !first_.front().saysAs(own)) { visible_.add(container, setting(own)); }
     const View order = lastOf(env, kOrder);
     if (first_.size() > 1 && order.isObject() && !first_.back().saysAs(order)) {
       orders_.add(container, setting(order));
@@ -172,6 +174,9 @@ class Injection {
   }
   [[nodiscard]] std::vector<std::string> warnings() const {
     std::vector<std::string> out;
+    if (visible_.any()) {
+      out.push_back(fmt::format("{}, replaced by the GPUs that the pod gets; leave it out", visible_.text()));
+    }
     if (orders_.any()) {
       out.push_back(
           fmt::format("{}, replaced by \"{}\": ids in {} are of that order, and would mean other "
@@ -192,6 +197,7 @@ class Injection {
  private:
   const PodRules& rules_;
   Entries first_;
+  Doers visible_;
   Doers orders_;
   Doers pickers_;
 };

@@ -9,9 +9,9 @@
 // CUDA_DEVICE_ORDER is set besides: ids count GPUs by PCI address, and CUDA would number the fastest first.
 //
 // Both stand first in env, in this order, so that the container's own variables may refer to them; those stay
-// in their order. Entries of the two names that stand elsewhere, or say something else, go. Of an order in
-// which the ids would mean other GPUs whoever creates the pod is warned, and of variables that have the
-// container see some GPUs only, which it then counts from 0: those are left as they are.
+// in their order. Entries of the two names that stand elsewhere, or say something else, go. Of what
+// is replaced whoever creates the pod is warned, and of variables that have the container see some GPUs only,
+// which it then counts from 0: those are left as they are.
 // Containers, init containers and sidecars alike, and those that kubectl debug adds later. What is right
 // already is left alone: a second pass changes nothing. Pods of other schedulers are not touched; one that
 // has our annotation is warned.

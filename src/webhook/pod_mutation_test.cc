@@ -29,7 +29,9 @@ const PodRules kNoOrder{.schedulers = {"gpu-scheduler"}, .device_order = ""};
 std::string patchOf(const Value& pod, const PodRules& rules = {}, const LimitOf& limit_of = {}) {
   const admission::Verdict verdict = mutatePod(pod, "default", rules, limit_of);
   EXPECT_TRUE(verdict.allowed);
-  EXPECT_TRUE(verdict.warnings.empty());
+  for (const auto& warning : verdict.warnings) {  // of a list of GPUs of its own, which says something else
+    EXPECT_NE(warning.find(" CUDA_VISIBLE_DEVICES"), std::string::npos) << warning;
+  }
   return verdict.patch;
 }
 
@@ -58,6 +60,24 @@ TEST(PodMutation, AClaimPodReadsItsAnnotation) {
             R"([{"op":"add","path":"/spec/containers/0/env","value":[)" REFERENCE R"(]},)"
             R"({"op":"add","path":"/spec/containers/1/env/0","value":)" REFERENCE R"(},)"
             R"({"op":"replace","path":"/spec/containers/2/env/0","value":)" REFERENCE R"(}])");
+}
+
+/// Whoever wrote one wanted other GPUs, perhaps.
+TEST(PodMutation, OfAListOfGpusOfItsOwnKubectlWarns) {
+  const auto warningsOf = [](const char* annotations, const char* env) {
+    const Value pod = podOf(annotations, fmt::format(R"("containers":[{{"name":"a","env":{}}}])", env));
+    return mutatePod(pod, "default", PodRules{}, {}).warnings;
+  };
+  constexpr const char* kNine = R"([{"name":"CUDA_VISIBLE_DEVICES","value":"9"}])";
+  for (const char* annotations : {kByClaim, kByMap}) {
+    EXPECT_EQ(
+        warningsOf(annotations, kNine),
+        std::vector<std::string>{"container a sets CUDA_VISIBLE_DEVICES=\"9\", replaced by the GPUs that the "
+                                 "pod gets; leave it out"});
+    EXPECT_TRUE(warningsOf(annotations, R"([{"name":"A","value":"9"}])").empty());
+  }
+  EXPECT_TRUE(warningsOf(kByClaim, "[" REFERENCE "]").empty());
+  EXPECT_TRUE(warningsOf(kByMap, R"([{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}])").empty());
 }
 
 struct EnvCase {
