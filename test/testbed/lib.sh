@@ -57,13 +57,14 @@ foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus
 sources_version() { cat "$TESTBED/modules/$1"/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
 
 # until_served FILE KUBECTL...: objects of the CRDs in FILE can be made. By this and not by `kubectl wait`, which fails on a
-# CRD that has no conditions yet ("accessor error").
+# CRD that has no conditions yet ("accessor error": what is null is no list). Of one object kubectl makes no list.
 until_served() {
-  local file=$1 tries all
+  local file=$1 tries all established='.status.conditions[?(@.type=="Established")].status'
   shift
   all=$("$@" get -f "$file" -o name | sed 's/.*/True/' | xargs)
   for ((tries = 0; tries < 300; tries++)); do
-    if [[ $("$@" get -f "$file" -o 'jsonpath={.items[*].status.conditions[?(@.type=="Established")].status}') == "$all" ]]; then return; fi
+    # jsonpath, too, fails on null.
+    if [[ $("$@" get -f "$file" -o "jsonpath={$established}{.items[*]$established}" 2>/dev/null) == "$all" ]]; then return; fi
     sleep 0.1
   done
   die "the CRDs of $file are not served after 30 s"

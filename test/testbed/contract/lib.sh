@@ -274,12 +274,11 @@ new_cluster() {
 }
 
 install_crds() {
-  local each
   kubectl apply -f "$1" >/dev/null
-  for each in $(kubectl get -f "$1" -o name); do eventually_served "${each#*/}"; done
+  until_served "$1" kubectl
 }
 
-# eventually_served CRD: objects of that kind can be made. (`kubectl wait` fails where there are no conditions yet.)
+# eventually_served CRD: the same as until_served, of one that no file of ours has.
 eventually_served() { eventually "Established of $1" True field "crd/$1" '.status.conditions[?(@.type=="Established")].status'; }
 
 scheduler_account() {
