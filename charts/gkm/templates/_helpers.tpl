@@ -2,7 +2,7 @@
 {{- define "gkm.labels" -}}
 {{ include "gkm.selectorLabels" . }}
 app.kubernetes.io/name: gkm-{{ .component }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/part-of: gkm
@@ -17,11 +17,22 @@ role: gkm-csi
 {{- else }}app: gkm-{{ .component }}{{ end }}
 {{- end }}
 
-{{/* dict "root" $ "image" .Values.agent.image: a component's image; what it does not say is that of `image`. */}}
+{{/* Of pods: those, and what the user adds (validate.yaml keeps theirs apart from ours). */}}
+{{- define "gkm.podLabels" -}}
+{{ include "gkm.labels" . }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* dict "root" $ "image" .Values.agent.image: a component's image; what it does not say is that of `image`. A digest is of
+one repository and tag: with one of its own it has none of `image`. */}}
 {{- define "gkm.image" -}}
 {{- $own := .image | default dict }}
 {{- $common := .root.Values.image }}
+{{- $digest := $own.digest | default (ternary $common.digest "" (and (empty $own.repository) (empty $own.tag))) }}
 {{- printf "%s:%s" ($own.repository | default $common.repository) ($own.tag | default $common.tag | default .root.Chart.AppVersion) }}
+{{- with $digest }}@{{ . }}{{ end }}
 {{- end }}
 {{- define "gkm.pullPolicy" -}}
 {{- ((.image | default dict).pullPolicy) | default .root.Values.image.pullPolicy }}
@@ -53,7 +64,7 @@ readinessProbe:
 imagePullSecrets: {{- toYaml . | nindent 0 }}
 {{- end }}
 {{- with .own.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | toYaml }}
 {{- end }}
 {{- with .own.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -86,7 +97,7 @@ checksum/config: {{ .reads | toJson | sha256sum }}
 {{- if .Values.registrySecret }}
 - name: registry
   secret:
-    secretName: {{ .Values.registrySecret }}
+    secretName: {{ .Values.registrySecret | toYaml }}
     items: [{key: .dockerconfigjson, path: config.json}]
 {{- end }}
 {{- if .Values.registryCa }}

@@ -42,6 +42,12 @@ expect "objects of those that switch off all" "ClusterRole ClusterRoleBinding Co
 
 expect "the policy" "quay.io/gkm/**" "$(value 'select(.metadata.name == "gkm-trust-policy" and .kind == "ConfigMap").data["policy.yaml"]' -f "$CHART/ci/full-values.yaml" | sed -n 's/^- images: *//; s/^  - //p' | head -n 1)"
 
+step "what the schema lets a name or a label be, the API takes"
+odd_taken() { "$TESTBED/chart-oddities" odd gkm "$1" --namespace $NAMESPACE --kube-version 1.33.13 --set metrics.podMonitor.enabled=true,webhook.certs.mode=cert-manager 2>>"$CASE_DIR/odd.log" | dry_run; }
+for text in A_b a..b 'a b' a/b "$(printf 'a%.0s' {1..64})" 1; do # 1: a number where nobody quotes it
+  expect_output "what is wrong with '$text' in all places" "" odd_taken "$text"
+done
+
 step "values that nobody reads, or that contradict each other, are refused"
 expect_like "agnet.image" "additional properties 'agnet' not allowed" "$(refused agnet.image.tag=x)"
 expect_like "agent.cacheQuote" "additional properties 'cacheQuote' not allowed" "$(refused agent.cacheQuote=1Gi)"
@@ -51,6 +57,9 @@ expect_like "csi.kubeletDir" "/csi/kubeletDir" "$(refused csi.kubeletDir=var/lib
 expect_like "webhook.certs.mode" "'/webhook/certs/mode': value must be one of 'auto', 'cert-manager'" "$(refused webhook.certs.mode=secret)"
 expect_like "operator.logLevel" "'/operator/logLevel': value must be one of 'info', 'debug', 'trace'" "$(refused operator.logLevel=warn)"
 expect_like "noGpu" "'/noGpu': got string, want boolean" "$(refused noGpu=yes)"
+expect_like "a class that none can be" "'/agent/priorityClassName': 'A_b' does not match pattern" "$(refused agent.priorityClassName=A_b)"
+expect_like "a digest that is none" "/image/digest" "$(refused image.digest=sha256:1)"
+expect_like "a label of the chart's" "podLabels has role, which the chart sets itself" "$(refused podLabels.role=mine)"
 expect_like "GPUs that nobody looks at" 'noGpu=true with agent.simulate' "$(refused noGpu=true,agent.simulate=x)"
 expect_like "two sources of GPUs" 'agent.nvmlLibrary with agent.simulate' "$(refused agent.nvmlLibrary=/a/b,agent.simulate=x)"
 expect_like "an issuer without a name" 'webhook.certs.issuerRef has no name' "$(refused webhook.certs.mode=cert-manager,webhook.certs.issuerRef.kind=Issuer)"
@@ -86,6 +95,14 @@ step "what kind and the guide's images make of it"
 expect "where nodes' programs run on kind" 'gpu gpu' "$(value 'select(.kind == "DaemonSet").spec.template.spec.nodeSelector["hardware-type"]' -f "$CHART/ci/kind-values.yaml")"
 expect "the guide's images" "quay.io/gkm/agent:latest quay.io/gkm/gkm-csi-plugin:latest quay.io/gkm/operator:latest" \
   "$(value '.spec.template.spec.containers[]?.image' -f "$CHART/ci/guide-images-values.yaml" | tr ' ' '\n' | sort | xargs)"
+DIGEST=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+expect "images with a digest" "gkm:0.1.0@$DIGEST gkm:0.1.0@$DIGEST quay.io/gkm/agent:0.1.0" \
+  "$(value '.spec.template.spec.containers[]?.image' --set image.digest=$DIGEST,agent.image.repository=quay.io/gkm/agent | tr ' ' '\n' | sort | xargs)"
+expect "what gkm-config says of them" "quay.io/gkm/agent:0.1.0 gkm:0.1.0@$DIGEST" \
+  "$(value 'select(.kind == "ConfigMap" and .metadata.name == "gkm-config").data | .["gkm.agent.image"], .["gkm.csi.image"]' --set image.digest=$DIGEST,agent.image.repository=quay.io/gkm/agent)"
+expect "a digest of one's own" "gkm:0.1.0@$DIGEST" "$(container_of_kind DaemonSet gkm-csi-node .image --set csi.image.digest=$DIGEST)"
+expect "pods with a label of the user's" "gkm-agent gkm-csi-node gkm-operator" \
+  "$(value 'select(.spec.template.metadata.labels["example.com/team"] == "ml").metadata.name' -f "$CHART/ci/full-values.yaml" | tr ' ' '\n' | sort | xargs)"
 expect "the keys of gkm-config" "gkm.agent.image gkm.agent.log.level gkm.csi.image gkm.csi.log.level gkm.kyverno.enabled gkm.nogpu gkm.operator.log.level" \
   "$(value 'select(.kind == "ConfigMap").data | keys[]')"
 expect "where the operator has kyverno.enabled from" gkm.kyverno.enabled \
