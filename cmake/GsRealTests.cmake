@@ -79,6 +79,7 @@ function(gs_real_tests)
 
   gs_real_setup(testbed real testbed "${testbed}/build" all)
   gs_cluster_test(charts-on-sandbox real testbed 300 "${testbed}/sandbox-charts")
+  gs_cluster_test(chart-oddities real testbed 50 "${testbed}/chart-oddities")
   foreach(case IN LISTS GS_CASES_ON_SANDBOX)
     gs_cluster_test(${case}-on-sandbox real testbed 300 "${CMAKE_COMMAND}" -E env GS_CONTRACT_PROVIDER=sandbox "${runner}" ${case})
   endforeach()

@@ -25,7 +25,7 @@ FEATURE = re.compile(r"\{Feature::\w+, \"([\w-]+)\"")
 FAULT = re.compile(r"^\| (\d+) \|.*\| (.*) \|$", re.M)
 FAULTS = 35
 STEP = re.compile(r"`real/([\w-]+)` \(\"([^\"]+)\"\)")
-CTESTS = {"conformance_replay", "real/conformance", "real/charts-on-sandbox", "sim_seeds", "sim_known_seeds", "mutants"}
+CTESTS = {"conformance_replay", "real/conformance", "real/charts-on-sandbox", "real/chart-oddities", "sim_seeds", "sim_known_seeds", "mutants"}
 CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
 
 

@@ -25,8 +25,8 @@
 {{- end }}
 
 {{- define "gpu-scheduler-check.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "gpu-scheduler-check.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "gpu-scheduler-check.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 {{- end }}
 
 {{/* All but those by which pods are found: what a pod of another component has too. */}}
@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "gpu-scheduler-check.labels" -}}
 {{ include "gpu-scheduler-check.selectorLabels" . }}
-app: {{ include "gpu-scheduler-check.name" . }}
+app: {{ include "gpu-scheduler-check.name" . | toYaml }}
 {{ include "gpu-scheduler-check.commonLabels" . }}
 {{- end }}
 
@@ -58,14 +58,14 @@ app: {{ include "gpu-scheduler-check.name" . }}
 
 {{/* What all pods say of where and how they run. */}}
 {{- define "gpu-scheduler-check.pod" -}}
-serviceAccountName: {{ include "gpu-scheduler-check.serviceAccount" . }}
+serviceAccountName: {{ include "gpu-scheduler-check.serviceAccount" . | toYaml }}
 automountServiceAccountToken: false
-schedulerName: {{ .Values.gpuScheduling.schedulerName }}
+schedulerName: {{ .Values.gpuScheduling.schedulerName | toYaml }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 0 }}
 {{- end }}
 {{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | toYaml }}
 {{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}

@@ -29,8 +29,8 @@ dot, which a release may have in its name and a Service may not. */}}
 
 {{/* Labels by which a component is found, and nothing that changes: dict "root" $ "component" "" | "webhook" | ... */}}
 {{- define "gpu-scheduler.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "gpu-scheduler.componentName" . }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "gpu-scheduler.componentName" . | toYaml }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 {{- end }}
 
 {{- define "gpu-scheduler.componentName" -}}
@@ -48,7 +48,7 @@ app.kubernetes.io/part-of: gpu-scheduler
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Of pods: those, and what the user adds (values.schema.json keeps theirs apart from ours). */}}
+{{/* Of pods: those, and what the user adds (validate.yaml keeps theirs apart from ours). */}}
 {{- define "gpu-scheduler.podLabels" -}}
 {{ include "gpu-scheduler.labels" . }}
 {{- with .root.Values.podLabels }}
@@ -108,7 +108,7 @@ podAntiAffinity:
 imagePullSecrets: {{- toYaml . | nindent 0 }}
 {{- end }}
 {{- with .root.Values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | toYaml }}
 {{- end }}
 affinity: {{- include "gpu-scheduler.affinity" . | nindent 2 }}
 {{- with .nodeSelector | default .root.Values.nodeSelector }}
@@ -121,7 +121,7 @@ securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- end }}
 
 {{/* httpGet probes of a port: dict "live" path "ready" path "port" name; "liveness" and "readiness" of the user's, if any: what
-they say counts, and one that asks in another way has nothing of ours. */}}
+they say counts, the rest is ours; but one that asks in another way than by httpGet has nothing of that. */}}
 {{- define "gpu-scheduler.probes" -}}
 {{- $live := dict "httpGet" (dict "path" .live "port" .port) "initialDelaySeconds" 10 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 3 }}
 {{- $ready := dict "httpGet" (dict "path" .ready "port" .port) "periodSeconds" 5 "timeoutSeconds" 5 }}
@@ -129,6 +129,15 @@ livenessProbe: {{- include "gpu-scheduler.probe" (dict "ours" $live "theirs" (.l
 readinessProbe: {{- include "gpu-scheduler.probe" (dict "ours" $ready "theirs" (.readiness | default dict)) | nindent 2 }}
 {{- end }}
 {{- define "gpu-scheduler.probe" -}}
-{{- $asks := or (hasKey .theirs "httpGet") (hasKey .theirs "tcpSocket") (hasKey .theirs "grpc") (hasKey .theirs "exec") }}
-{{- toYaml (mergeOverwrite (ternary (omit .ours "httpGet") .ours $asks) (deepCopy .theirs)) }}
+{{- $otherwise := or (hasKey .theirs "tcpSocket") (hasKey .theirs "grpc") (hasKey .theirs "exec") }}
+{{- toYaml (mergeOverwrite (ternary (omit .ours "httpGet") .ours $otherwise) (deepCopy .theirs)) }}
+{{- end }}
+
+{{/* The user's volumes of the scheduler's pod, as a list; one that is the webhook's too is there once. */}}
+{{- define "gpu-scheduler.volumes" -}}
+{{- $volumes := concat (.Values.extraVolumes | default list) (.Values.volumes | default list) }}
+{{- if include "gpu-scheduler.webhook.isSidecar" . }}
+{{- $volumes = concat $volumes (.Values.webhook.extraVolumes | default list) }}
+{{- end }}
+{{- toYaml ($volumes | uniq) }}
 {{- end }}

@@ -71,7 +71,7 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
   {{- include "gpu-scheduler.probes" (dict "live" "/healthz" "ready" "/readyz" "port" (ternary "webhook-health" "health" (eq $isSidecar "true"))) | nindent 2 }}
   resources: {{- toYaml .Values.webhook.resources | nindent 4 }}
   securityContext: {{- toYaml .Values.securityContext | nindent 4 }}
-  {{- $mounts := .Values.webhook.extraVolumeMounts }}
+  {{- $mounts := .Values.webhook.extraVolumeMounts | default list }}
   {{- if ne $mode "auto" }}
   {{- $mounts = prepend $mounts (dict "name" "certs" "mountPath" "/certs" "readOnly" true) }}
   {{- end }}
@@ -80,8 +80,8 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
   {{- end }}
 {{- end }}
 
-{{/* A list; of certificates none where the webhook keeps its own itself. */}}
-{{- define "gpu-scheduler.webhook.volumes" -}}
+{{/* A list of one; none where the webhook keeps its certificate itself. */}}
+{{- define "gpu-scheduler.webhook.ownVolumes" -}}
 {{- $name := include "gpu-scheduler.fullname" . }}
 {{- if include "gpu-scheduler.webhook.eitherSecret" . }}
 - name: certs
@@ -92,11 +92,14 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
 {{- else if ne (include "gpu-scheduler.webhook.certsMode" .) "auto" }}
 - name: certs
   secret:
-    secretName: {{ include "gpu-scheduler.webhook.secret" . }}
+    secretName: {{ include "gpu-scheduler.webhook.secret" . | toYaml }}
     {{- if include "gpu-scheduler.webhook.isSidecar" . }}
     optional: true # without it the webhook waits for its certificate, and the scheduler beside it runs
     {{- end }}
 {{- end }}
+{{- end }}
+{{- define "gpu-scheduler.webhook.volumes" -}}
+{{ include "gpu-scheduler.webhook.ownVolumes" . }}
 {{- with .Values.webhook.extraVolumes }}
 {{ toYaml . }}
 {{- end }}

@@ -49,6 +49,28 @@ expect "objects of the default values" "ClusterRole ClusterRoleBinding DaemonSet
  PodDisruptionBudget Role RoleBinding Service ServiceAccount ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration" \
   "$(render --no-hooks | sed -n 's/^kind: //p' | sort -u | tr '\n' ' ' | sed 's/ $//')"
 
+step "what the schema lets a name or a label be, the API takes"
+odd_of() { "$TESTBED/chart-oddities" odd "$@" --kube-version 1.33.13 2>>"$CASE_DIR/odd.log"; }
+odd_taken() { odd_of "$@" | kubectl apply --dry-run=server -f - 2>&1 | { grep -v ' (server dry run)$' || true; }; } # nothing is what is wanted
+LONG=$(printf 'a%.0s' {1..64})
+kubectl create namespace 1 >/dev/null # a number where nobody quotes it
+for text in A_b a..b 'a b' a/b "$LONG" 1; do
+  expect_output "what is wrong with '$text' in all places" "" odd_taken gpu-scheduler "$text" \
+    --set scheduler.mode=both,quota.enabled=true,metrics.serviceMonitor.enabled=true,metrics.dashboard.enabled=true,webhook.certs.mode=cert-manager
+  expect_output "what is wrong with '$text' in the check chart" "" odd_taken gpu-scheduler-check "$text"
+done
+expect_output "what is wrong with '1' in a sidecar" "" odd_taken gpu-scheduler 1 --set webhook.placement=Sidecar,scheduler.mode=kube-scheduler
+kubectl delete namespace 1 --wait=false >/dev/null
+for value in serviceAccountName serviceAccount.name priorityClassName agent.priorityClassName agent.runtimeClassName webhook.certs.secretName \
+  'webhook.excludeNamespaces[0]' 'webhook.excludedNamespaces[0]' 'imagePullSecrets[0].name'; do
+  path=${value//./\/} path=${path//\[0]/\/0}
+  expect_like "$value=A_b" "'/$path': 'A_b' does not match pattern" "$(refused "$value=A_b")"
+done
+expect_like "serviceAccount.name=A_b of the check chart" "'/serviceAccount/name': 'A_b' does not match pattern" "$(of_check refused serviceAccount.name=A_b)"
+numbers() { render --set-json "$1=[{\"name\": \"A\", \"value\": 1}]" 2>&1 >/dev/null || true; } # helm fails, as it should
+for value in env agent.extraEnv; do expect_like "a number in $value" "'/${value//./\/}/0/value': got number, want string" "$(numbers $value)"; done
+for value in env testService.env; do expect_like "a number in $value" "'/${value//./\/}/0/value': got number, want string" "$(of_check numbers $value)"; done
+
 step "values that nobody reads, or that contradict each other, are refused"
 expect_like "webhok.enabled" "additional properties 'webhok' not allowed" "$(refused webhok.enabled=true)"
 expect_like "webhook.cert.mode" "additional properties 'cert' not allowed" "$(refused webhook.cert.mode=auto)"
@@ -58,7 +80,7 @@ expect_like "secret without a CA" 'webhook.certs.mode=secret needs webhook.caBun
 expect_like "auto with a CA" 'webhook.caBundle is for a certificate of yours' "$(refused webhook.certs.mode=auto,webhook.caBundle=YQ==)"
 expect_like "an account of nobody" 'serviceAccount.name is needed' "$(refused serviceAccount.create=false)"
 expect_like "a toleration's misspelt key" "additional properties 'efect' not allowed" "$(refused 'tolerations[0].efect=NoSchedule')"
-expect_like "a resource of no name" "invalid propertyName 'memroy'" "$(refused resources.limits.memroy=1Gi)"
+expect_like "a resource of no name" "'/resources/limits': additional properties 'memroy' not allowed" "$(refused resources.limits.memroy=1Gi)"
 expect_like "securityContext" "additional properties 'runAsUsr' not allowed" "$(refused securityContext.runAsUsr=1)"
 expect_like "podSecurityContext" "additional properties 'fsGrp' not allowed" "$(refused podSecurityContext.fsGrp=1)"
 expect_like "affinity" "additional properties 'nodeAfinity' not allowed" "$(refused affinity.nodeAfinity.x=1)"
@@ -86,7 +108,17 @@ expect_like "one port twice" 'webhook.port and webhook.healthPort are both 8080'
 expect_output "the same of no webhook" "" refused webhook.port=8080,webhook.enabled=false
 expect_like "an order of which ids are not" 'webhook.deviceOrder=FASTEST_FIRST with scheduler.visibleDevices=ids' "$(refused webhook.deviceOrder=FASTEST_FIRST)"
 expect_like "a port of the scheduler's" 'webhook.port or webhook.healthPort is 8080 with webhook.placement=Sidecar' "$(refused webhook.healthPort=8080,webhook.placement=Sidecar)"
-expect_like "a label of the chart's" "invalid propertyName 'app'" "$(refused podLabels.app=mine)"
+expect_like "no time at all" "'/leaderElection/retryPeriod': '0s' does not match pattern" "$(refused leaderElection.retryPeriod=0s)"
+expect_like "a label of the chart's" "podLabels has app, which the chart sets itself" "$(refused podLabels.app=mine)"
+expect_like "a variable of the chart's" "env has POD_UID, which the chart sets itself: give it another name, or leave it out" "$(refused 'env[0].name=POD_UID')"
+expect_like "a volume under its old name and its new one" "extraVolumes with volumes has x twice" "$(refused 'volumes[0].name=x,extraVolumes[0].name=x,extraVolumes[0].emptyDir.medium=Memory')"
+expect_like "a sidecar's volume that is another" "extraVolumes with webhook.extraVolumes has x twice" \
+  "$(refused 'webhook.placement=Sidecar,webhook.extraVolumes[0].name=x,extraVolumes[0].name=x,extraVolumes[0].emptyDir.medium=Memory')"
+expect_output "a sidecar's volume that is the same" "" refused 'webhook.placement=Sidecar,webhook.extraVolumes[0].name=x,extraVolumes[0].name=x'
+expect_like "a path of two mounts" "extraVolumeMounts with volumeMounts has /x twice" \
+  "$(refused 'volumeMounts[0].name=x,volumeMounts[0].mountPath=/x,extraVolumeMounts[0].name=y,extraVolumeMounts[0].mountPath=/x')"
+expect_like "a probe that asks twice" "livenessProbe asks in two ways, httpGet and tcpSocket" "$(refused livenessProbe.httpGet.path=/,livenessProbe.tcpSocket.port=health)"
+expect_like "a probe's misspelt key" "'/readinessProbe/httpGet': additional properties 'prot' not allowed" "$(refused readinessProbe.httpGet.prot=8080)"
 expect_like "a digest that is none" '/image/digest' "$(refused image.digest=sha256:1)"
 
 step "values of the ancestors' charts: taken where they mean something, else refused with what to write (docs/migration.md)"
@@ -155,6 +187,12 @@ expect "env, volumes, volumeMounts" "TZ notes /notes" \
   "$(scheduler_of '"\(.containers[0].env[-1].name) \(.volumes[-1].name) \(.containers[0].volumeMounts[-1].mountPath)"' -f "$OLD")"
 expect "probes" "/health:8080:30:5 /ready:8080:10:5" "$(scheduler_of '.containers[0] | .livenessProbe, .readinessProbe
   | "\(.httpGet.path):\(.httpGet.port):\(.periodSeconds):\(.timeoutSeconds)"' -f "$OLD")"
+# probes VALUES: what is asked, of the two.
+probes() { scheduler_of '.containers[0] | [.livenessProbe, .readinessProbe] | map(.httpGet // .tcpSocket | [.path, .port, .scheme] | map(. // "" | tostring) | join(":")) | join(" ")' --set "$1"; }
+expect "probes with a path" "/health:health: /readyz:health:" "$(probes livenessProbe.httpGet.path=/health)"
+expect "probes with a port" "/healthz:8080: /readyz:health:" "$(probes livenessProbe.httpGet.port=8080)"
+expect "probes with a scheme" "/healthz:health: /readyz:health:HTTP" "$(probes readinessProbe.httpGet.scheme=HTTP)"
+expect "probes that ask otherwise" ":health: /readyz:health:" "$(probes livenessProbe.tcpSocket.port=health)"
 expect "the check chart's interval and env" "20 UTC" "$(of_check value 'select(.kind == "StatefulSet").spec.template.spec.containers[0].env[]
   | select(.name == "LOG_INTERVAL" or .name == "TZ").value' -f "$CHART-check/ci/ancestor-values.yaml")"
 expect "in the node's network" "true ClusterFirstWithHostNet 18443,18080 0" "$(value 'select(.kind == "Deployment" and .metadata.name == "gpu-scheduler-webhook").spec
