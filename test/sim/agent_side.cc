@@ -236,6 +236,8 @@ void AgentSide::noteUnclear(const std::string& name, Node& node) {
     const Mono began = known->second;
     if (is_new) { judgeStart(name, node, running); }
     if (is_new && has_lost) { unclear_.insert(running.uid); }
+    // The wall clock went back: an agent that starts now cannot tell what was before the last status.
+    if (running.created > world_.now().wall) { unclear_.insert(running.uid); }
     if (shaken && began + unsure > now) { unclear_.insert(running.uid); }
   }
 }
