@@ -85,7 +85,7 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
 {{- $name := include "gpu-scheduler.fullname" . }}
 {{- if include "gpu-scheduler.webhook.eitherSecret" . }}
 - name: certs
-  projected: # of both the second; without either the webhook waits for its certificate, and says so
+  projected: # of both the second; without either the webhook ends, says so, and is started again
     sources:
     - secret: {name: {{ $name }}-webhook-cert, optional: true}
     - secret: {name: {{ $name }}-webhook-tls, optional: true}
@@ -94,7 +94,7 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
   secret:
     secretName: {{ include "gpu-scheduler.webhook.secret" . | toYaml }}
     {{- if include "gpu-scheduler.webhook.isSidecar" . }}
-    optional: true # without it the webhook waits for its certificate, and the scheduler beside it runs
+    optional: true # without it the webhook ends and is started again, and the scheduler beside it runs
     {{- end }}
 {{- end }}
 {{- end }}
