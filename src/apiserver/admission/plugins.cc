@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "apiserver/meta/meta_check.h"
+
 namespace gs::apiserver {
 namespace {
 
@@ -28,6 +30,18 @@ bool writesPod(const AdmissionRequest& request) {
 
 void setWhereNull(Value& object, const char* key, Value value) {
   if (object[key].isNull()) { object.set(key, std::move(value)); }
+}
+
+/// By the name that it has so far.
+Said forbidPod(const AdmissionRequest& request, const Value& pod, const std::string& why) {
+  const Value& meta = pod["metadata"];
+  const auto name = meta["name"].str();
+  const auto generate = meta["generateName"].str();
+  return refusedWith(forbidden(request.resource.subject(),
+                               !name.empty()       ? name
+                               : !generate.empty() ? generate
+                                                   : "Unknown",
+                               why));
 }
 
 class NamespaceLifecycle final : public AdmissionPlugin {
@@ -74,7 +88,11 @@ class ServiceAccount final : public AdmissionPlugin {
     Value& spec = pod.child("spec");
     if (spec["serviceAccountName"].str().empty()) { spec.set("serviceAccountName", "default"); }
     setWhereNull(spec, "serviceAccount", spec["serviceAccountName"]);
-    return allowed();
+    const auto name = spec["serviceAccountName"].str();
+    if (dnsSubdomainErrors(name).empty()) { return allowed(); }
+    return forbidPod(request, pod,
+                     fmt::format("error looking up service account {}/{}: serviceaccount {} not found",
+                                 request.ns, name, goQuote(name)));
   }
 };
 
@@ -100,40 +118,30 @@ class Priority final : public AdmissionPlugin {
     } else if (stored != nullptr) {
       priority = (*stored->object)["value"].intOr(0);
     } else if (!wanted.empty()) {
-      return forbid(request, pod, fmt::format("no PriorityClass with name {} was found", wanted));
+      return forbidPod(request, pod, fmt::format("no PriorityClass with name {} was found", wanted));
     }
     const Value& given = pod["spec"]["priority"];
     if (given.isInt() && given.intOr(0) != priority) {
-      return forbid(request, pod,
-                    fmt::format("the integer value of priority ({}) must not be provided in pod spec; "
-                                "priority admission controller computed {} from the given PriorityClass name",
-                                given.intOr(0), priority));
+      return forbidPod(
+          request, pod,
+          fmt::format("the integer value of priority ({}) must not be provided in pod spec; "
+                      "priority admission controller computed {} from the given PriorityClass name",
+                      given.intOr(0), priority));
     }
     const Value of_class = stored == nullptr ? Value{} : (*stored->object)["preemptionPolicy"];
     const Value policy = of_class.isString() ? of_class : Value{"PreemptLowerPriority"};
     const Value& asked = pod["spec"]["preemptionPolicy"];
     if (!asked.isNull() && asked != policy) {
-      return forbid(request, pod,
-                    fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; "
-                                "priority admission controller computed {} from the given PriorityClass name",
-                                asked.str(), policy.str()));
+      return forbidPod(
+          request, pod,
+          fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; "
+                      "priority admission controller computed {} from the given PriorityClass name",
+                      asked.str(), policy.str()));
     }
     Value& spec = pod.child("spec");
     spec.set("priority", priority);
     spec.set("preemptionPolicy", policy);
     return allowed();
-  }
-
-  /// By the name that it has so far.
-  static Said forbid(const AdmissionRequest& request, const Value& pod, const std::string& why) {
-    const Value& meta = pod["metadata"];
-    const auto name = meta["name"].str();
-    const auto generate = meta["generateName"].str();
-    return refusedWith(forbidden(request.resource.subject(),
-                                 !name.empty()       ? name
-                                 : !generate.empty() ? generate
-                                                     : "Unknown",
-                                 why));
   }
 
   /// They were given once.
@@ -172,6 +180,17 @@ class DefaultTolerationSeconds final : public AdmissionPlugin {
   }
 };
 
+class RuntimeClass final : public AdmissionPlugin {
+ public:
+  Said mutate(const AdmissionRequest& request, Value& pod) override {
+    if (!writesPod(request) || request.operation != Operation::Create) { return allowed(); }
+    const Value& name = pod["spec"]["runtimeClassName"];
+    if (!name.isString() || dnsSubdomainErrors(name.str()).empty()) { return allowed(); }
+    return forbidPod(request, pod,
+                     fmt::format("pod rejected: RuntimeClass {} not found", goQuote(name.str())));
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store) {
@@ -182,12 +201,14 @@ std::unique_ptr<AdmissionPlugin> priority(const Store& store) { return std::make
 std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds() {
   return std::make_unique<DefaultTolerationSeconds>();
 }
+std::unique_ptr<AdmissionPlugin> runtimeClass() { return std::make_unique<RuntimeClass>(); }
 
 void addBuiltins(Admission& admission, const Store& store) {
   admission.add(namespaceLifecycle(store));
   admission.add(serviceAccount());
   admission.add(priority(store));
   admission.add(defaultTolerationSeconds());
+  admission.add(runtimeClass());
 }
 
 }  // namespace gs::apiserver

@@ -11,12 +11,15 @@ namespace gs::apiserver {
 /// NamespaceLifecycle: nothing new in a namespace that is not there (404) or that is being deleted (403); the
 /// namespaces of the system stay (403).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store);
-/// ServiceAccount: a pod that names none runs as `default`. Nothing is mounted.
+/// ServiceAccount: a pod that names none runs as `default`. Nothing is mounted. Accounts are not looked up,
+/// but there is none of a name that none can have (403).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> serviceAccount();
 /// Priority: a pod has the priority of its class (403: there is no such class), and keeps it.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> priority(const Store& store);
 /// DefaultTolerationSeconds: a pod stays 300 s on a node that is not ready or not reachable.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds();
+/// RuntimeClass: none is looked up either (403: of a name that none can have).
+[[nodiscard]] std::unique_ptr<AdmissionPlugin> runtimeClass();
 
 /// All of them, in kube-apiserver's order. Webhooks and policies come after these.
 /// `store` must outlive `admission`.

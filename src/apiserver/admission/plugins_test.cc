@@ -43,6 +43,20 @@ class PluginsTest : public testing::Test {
   Resources resources_;
 };
 
+TEST_F(PluginsTest, NamesThatNoneCanHave) {
+  const auto of = [&](AdmissionPlugin& plugin, Object spec) {
+    Value made = pod(std::move(spec));
+    return codeOf(plugin, request(Operation::Create, "pods", "default", "p"), made);
+  };
+  const auto account = serviceAccount();
+  EXPECT_EQ(of(*account, Object{{"serviceAccountName", "a.b"}}), "");
+  EXPECT_EQ(of(*account, Object{{"serviceAccountName", "Bad Name"}}), "403");
+  const auto runtime = runtimeClass();
+  EXPECT_EQ(of(*runtime, {}), "");
+  EXPECT_EQ(of(*runtime, Object{{"runtimeClassName", "nvidia"}}), "");
+  EXPECT_EQ(of(*runtime, Object{{"runtimeClassName", "A B"}}), "403");
+}
+
 TEST_F(PluginsTest, NamespaceLifecycle) {
   const auto plugin = namespaceLifecycle(store_);
   const auto of = [&](Operation operation, const char* plural, const char* ns, const char* name,

@@ -62,6 +62,7 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
 
 NameRule nameRule(const Resource& r) {
   if (r.is("/services")) { return NameRule::Service; }
+  if (!r.custom && r.group == "rbac.authorization.k8s.io") { return NameRule::PathSegment; }
   return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
 }
 
@@ -178,6 +179,9 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
   if (r.custom && object["kind"].str() != r.kind) {
     return invalidKind(object["kind"].str(), r.group, name,
                        {fieldInvalid("kind", object["kind"], "must be " + r.kind)});
+  }
+  if (const FieldErrors first = checkFirst(r, object); !first.empty()) {
+    return invalidKind(r.kind, r.storeGroup(), name, first);
   }
   FieldErrors errors =
       checkMeta(object["metadata"], nameRule(r), r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);

@@ -59,6 +59,7 @@ void addInvalid(FieldErrors& errors, const std::string& field, const json::Value
 
 std::vector<std::string> nameErrors(std::string_view name, NameRule rule) {
   if (rule == NameRule::Service) { return serviceNameErrors(name); }
+  if (rule == NameRule::PathSegment) { return pathSegmentErrors(name); }
   return rule == NameRule::Label ? dnsLabelErrors(name) : dnsSubdomainErrors(name);
 }
 
@@ -195,6 +196,17 @@ std::vector<std::string> serviceNameErrors(std::string_view name) {
   return out;
 }
 
+std::vector<std::string> pathSegmentErrors(std::string_view name) {
+  if (name == "." || name == "..") { return {fmt::format("may not be '{}'", name)}; }
+  std::vector<std::string> out;
+  for (const char* part : {"/", "%"}) {
+    if (name.find(part) != std::string_view::npos) {
+      out.push_back(fmt::format("may not contain '{}'", part));
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> qualifiedNameErrors(std::string_view name) {
   std::vector<std::string> out;
   const auto slashes = std::count(name.begin(), name.end(), '/');
@@ -231,9 +243,8 @@ std::vector<std::string> configKeyErrors(std::string_view key) {
   const bool fine = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
     return isAlnum(c) || c == '-' || c == '_' || c == '.';
   });
-  if (!fine) {
-    out.emplace_back(kKeyRule);
-  } else if (key == "." || key == "..") {
+  if (!fine) { out.emplace_back(kKeyRule); }
+  if (key == "." || key == "..") {
     out.push_back(fmt::format("must not be '{}'", key));
   } else if (key.starts_with("..")) {
     out.emplace_back("must not start with '..'");

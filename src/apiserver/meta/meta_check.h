@@ -18,6 +18,8 @@ namespace gs::apiserver {
 [[nodiscard]] std::vector<std::string> dnsLabelErrors(std::string_view name);
 /// DNS-1035: of a Service, or of a version of an API.
 [[nodiscard]] std::vector<std::string> serviceNameErrors(std::string_view name);
+/// Of a name that stands in the path of a URL.
+[[nodiscard]] std::vector<std::string> pathSegmentErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> qualifiedNameErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> labelValueErrors(std::string_view value);
 [[nodiscard]] std::vector<std::string> configKeyErrors(std::string_view key);
@@ -26,7 +28,7 @@ namespace gs::apiserver {
 
 [[nodiscard]] FieldErrors checkAnnotations(const json::Value& annotations, const std::string& field);
 
-enum class NameRule : std::uint8_t { Subdomain, Label, Service };
+enum class NameRule : std::uint8_t { Subdomain, Label, Service, PathSegment };
 /// Core kinds take a finalizer without a domain only if it is one of Kubernetes' own.
 enum class FinalizerRule : bool { AnyName, Core };
 

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <optional>
+
+#include "apiserver/meta/label_selector.h"
+#include "apiserver/registry/ip_address.h"
 
 namespace gs::apiserver {
 namespace {
@@ -14,6 +15,14 @@ using json::Value;
 
 constexpr std::int64_t kMaxPort = 65535;
 constexpr std::int64_t kMaxId = 2147483647;
+
+constexpr const char* kPercentRule =
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex "
+    "used for validation is '[0-9]+%')";
+
+bool isPercent(std::string_view text) {
+  return text.size() > 1 && text.back() == '%' && text.find_first_not_of("0123456789") == text.size() - 1;
+}
 
 std::string rangeError(std::int64_t low, std::int64_t high) {
   return fmt::format("must be between {} and {}, inclusive", low, high);
@@ -26,53 +35,6 @@ bool isKnown(const Value& value, const Texts& known) {
 Value shownText(const Value& value) { return value.isNull() ? Value{""} : value; }
 
 bool isDecimal(char c) { return c >= '0' && c <= '9'; }
-
-/// Of a decimal text of at most so many digits, leading zeros allowed, as old Kubernetes releases read it.
-std::optional<int> numberOf(std::string_view text) {
-  if (text.empty() || !std::all_of(text.begin(), text.end(), isDecimal)) { return std::nullopt; }
-  while (text.size() > 1 && text.front() == '0') { text.remove_prefix(1); }
-  int out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional{out} : std::nullopt;
-}
-
-bool isIpv4(std::string_view text) {
-  for (int part = 0; part < 4; ++part) {
-    const auto dot = part < 3 ? text.find('.') : text.size();
-    if (dot == std::string_view::npos) { return false; }
-    const auto number = numberOf(text.substr(0, dot));
-    if (!number || *number > 255) { return false; }
-    text.remove_prefix(std::min(dot + 1, text.size()));
-  }
-  return text.empty();
-}
-
-/// Groups of up to four hexadecimal digits, the last two perhaps as IPv4. How many: an IPv4 counts as two.
-std::optional<int> groupsIn(std::string_view text, bool ipv4_last) {
-  int out = 0;
-  while (!text.empty()) {
-    const auto colon = text.find(':');
-    const auto group = text.substr(0, colon);
-    const bool last = colon == std::string_view::npos;
-    const bool hex = group.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-    if (last && ipv4_last && isIpv4(group)) { return out + 2; }
-    if (group.empty() || group.size() > 4 || !hex) { return std::nullopt; }
-    ++out;
-    if (last) { return out; }
-    text.remove_prefix(colon + 1);
-    if (text.empty()) { return std::nullopt; }
-  }
-  return out;
-}
-
-bool isIpv6(std::string_view text) {
-  constexpr int kGroups = 8;
-  const auto gap = text.find("::");
-  if (gap == std::string_view::npos) { return groupsIn(text, true) == kGroups; }
-  const auto before = groupsIn(text.substr(0, gap), false);
-  const auto after = groupsIn(text.substr(gap + 2), true);
-  return before && after && *before + *after < kGroups;
-}
 
 }  // namespace
 
@@ -113,6 +75,24 @@ void checkKnownOrMissing(FieldErrors& errors, const std::string& field, const js
   } else {
     checkKnown(errors, field, value, known);
   }
+}
+
+std::string goIntOrString(const json::Value& value) {
+  return fmt::format("intstr.IntOrString{{Type:{}, IntVal:{}, StrVal:{}}}", value.isString() ? 1 : 0,
+                     value.intOr(0), goQuote(value.str()));
+}
+
+void checkShare(FieldErrors& errors, const std::string& field, const json::Value& value) {
+  if (value.isString() && !isPercent(value.str())) {
+    errors.push_back(fieldInvalid(field, goIntOrString(value), kPercentRule));
+  } else {
+    checkNotNegative(errors, field, value);
+  }
+}
+
+void checkNotAboveAll(FieldErrors& errors, const std::string& field, const json::Value& value) {
+  if (!value.isString() || amountOf(value, 100, Round::Down) <= 100) { return; }
+  errors.push_back(fieldInvalid(field, goIntOrString(value), "must not be greater than 100%"));
 }
 
 Texts portNumberErrors(std::int64_t port) {
@@ -163,32 +143,30 @@ Texts idErrors(std::int64_t id) {
 }
 
 int familyOf(std::string_view ip_or_cidr) {
-  const auto ip = ip_or_cidr.substr(0, ip_or_cidr.find('/'));
-  return isIpv4(ip) ? 4 : isIpv6(ip) ? 6 : 0;
+  const auto ip = parseIp(ip_or_cidr.substr(0, ip_or_cidr.find('/')));
+  return !ip ? 0 : ip->isV4() ? 4 : 6;
 }
 
 Texts ipErrors(std::string_view ip) {
-  if (isIpv4(ip) || isIpv6(ip)) { return {}; }
+  if (parseIp(ip)) { return {}; }
   return {"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"};
 }
 
-Texts cidrErrors(std::string_view cidr) {
-  const auto slash = cidr.find('/');
-  const auto bits = slash == std::string_view::npos ? std::optional<int>{} : numberOf(cidr.substr(slash + 1));
-  const int family = familyOf(cidr);
-  if (bits && family != 0 && *bits <= (family == 4 ? 32 : 128)) { return {}; }
-  return {"must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"};
+Texts strictIpErrors(std::string_view ip) {
+  Texts out = ipErrors(ip);
+  const auto parsed = parseIp(ip);
+  if (!parsed) { return out; }
+  const bool short_form = ip.find(':') == std::string_view::npos;
+  const std::string canonical = canonicalIp(*parsed);
+  if (short_form && ip != canonical) { return {"must not have leading 0s"}; }
+  if (!short_form && parsed->isV4()) { return {"must not be an IPv4-mapped IPv6 address"}; }
+  if (ip != canonical) { out.push_back(fmt::format("must be in canonical form ({})", goQuote(canonical))); }
+  return out;
 }
 
-Texts pathSegmentErrors(std::string_view name) {
-  if (name == "." || name == "..") { return {fmt::format("may not be '{}'", name)}; }
-  Texts out;
-  for (const char* part : {"/", "%"}) {
-    if (name.find(part) != std::string_view::npos) {
-      out.push_back(fmt::format("may not contain '{}'", part));
-    }
-  }
-  return out;
+Texts cidrErrors(std::string_view cidr) {
+  if (parseCidr(cidr)) { return {}; }
+  return {"must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"};
 }
 
 Texts backstepErrors(std::string_view path) {

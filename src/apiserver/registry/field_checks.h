@@ -31,6 +31,14 @@ void checkKnownIfThere(FieldErrors& errors, const std::string& field, const json
 void checkKnownOrMissing(FieldErrors& errors, const std::string& field, const json::Value& value,
                          const Texts& known);
 
+// Of a number or a percentage: "25%".
+/// intstr.IntOrString{Type:1, IntVal:0, StrVal:"25%"}
+[[nodiscard]] std::string goIntOrString(const json::Value& value);
+/// A text is a percentage, a number at least 0.
+void checkShare(FieldErrors& errors, const std::string& field, const json::Value& value);
+/// A percentage is at most 100%.
+void checkNotAboveAll(FieldErrors& errors, const std::string& field, const json::Value& value);
+
 // What is wrong with a text or a number; empty when nothing.
 [[nodiscard]] Texts portNumberErrors(std::int64_t port);
 [[nodiscard]] Texts portNameErrors(std::string_view name);
@@ -42,8 +50,8 @@ void checkKnownOrMissing(FieldErrors& errors, const std::string& field, const js
 [[nodiscard]] Texts cidrErrors(std::string_view cidr);
 /// 4 or 6; 0: it is none.
 [[nodiscard]] int familyOf(std::string_view ip_or_cidr);
-/// Of a name that stands in the path of a URL.
-[[nodiscard]] Texts pathSegmentErrors(std::string_view name);
+/// The same where even a form that Go's readers forgive is an error.
+[[nodiscard]] Texts strictIpErrors(std::string_view ip);
 /// No element of it is "..".
 [[nodiscard]] Texts backstepErrors(std::string_view path);
 /// Relative too.

@@ -12,18 +12,6 @@ namespace {
 
 using json::Value;
 
-FieldErrors checkConfigMap(const Value& map) {
-  FieldErrors errors;
-  for (const char* part : {"data", "binaryData"}) {
-    for (const auto& [key, value] : map[part].members()) {
-      for (const std::string& why : configKeyErrors(key)) {
-        errors.push_back(fieldInvalid(fmt::format("{}[{}]", part, key), Value{key}, why));
-      }
-    }
-  }
-  return errors;
-}
-
 FieldErrors checkLease(const Value& lease) {
   FieldErrors errors;
   const Value& spec = lease["spec"];
@@ -36,6 +24,14 @@ FieldErrors checkLease(const Value& lease) {
                                   "must be greater than or equal to 0"));
   }
   return errors;
+}
+
+/// Behind a feature gate that is off (CoordinatedLeaderElection).
+void dropLeaseStrategy(Value& lease, const Value& old) {
+  for (const char* field : {"strategy", "preferredHolder"}) {
+    if (!lease["spec"].isObject() || !old["spec"][field].isNull()) { continue; }
+    lease.child("spec").erase(field);
+  }
 }
 
 /// An Event as v1 sends it.
@@ -82,23 +78,17 @@ FieldErrors checkEventUpdate(const Value& event, const Value& old) {
   return errors;
 }
 
-FieldErrors checkBudget(const Value& budget) {
-  FieldErrors errors;
-  const Value& spec = budget["spec"];
-  if (spec.find("minAvailable") != nullptr && spec.find("maxUnavailable") != nullptr) {
-    errors.push_back(
-        fieldInvalid("spec", json::print(spec), "minAvailable and maxUnavailable cannot be both set"));
-  }
-  return errors;
-}
-
 }  // namespace
+
+FieldErrors checkFirst(const Resource& r, const json::Value& object) {
+  return r.is("/services") ? checkServiceAddresses(object) : FieldErrors{};
+}
 
 FieldErrors checkKind(const Resource& r, const json::Value& object, const json::Value& old) {
   if (r.custom) { return {}; }
   const bool created = old.isNull();
   if (r.kind == "Pod") { return created ? checkPod(object) : checkPodUpdate(object, old); }
-  if (r.kind == "ConfigMap") { return checkConfigMap(object); }
+  if (r.kind == "ConfigMap") { return checkConfigMap(object, old); }
   if (r.kind == "Lease") { return checkLease(object); }
   if (r.coreEvents()) { return created ? checkCoreEvent(object) : FieldErrors{}; }
   if (r.kind == "Event") { return created ? checkNewEvent(object) : checkEventUpdate(object, old); }
@@ -113,6 +103,9 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "Secret") { return checkSecret(object, old); }
   if (r.kind == "Service") { return checkService(object); }
   if (r.kind == "EndpointSlice") { return checkEndpoints(object, old); }
+  if (r.kind == "PriorityClass") { return checkPriorityClass(object, old); }
+  if (r.kind == "Role" || r.kind == "ClusterRole") { return checkRole(r, object); }
+  if (r.isRoleBinding()) { return checkRoleBinding(r, object, old); }
   return {};
 }
 
@@ -128,9 +121,8 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.kind == "Service") { defaultService(object); }
   if (r.kind == "EndpointSlice") { defaultEndpoints(object); }
   if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
-  if (r.kind == "PriorityClass" && object["preemptionPolicy"].isNull()) {
-    object.set("preemptionPolicy", "PreemptLowerPriority");
-  }
+  if (r.kind == "PriorityClass") { defaultPriorityClass(object); }
+  if (r.isRoleBinding()) { defaultRoleBinding(object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
     object.child("metadata")
@@ -140,7 +132,10 @@ void defaultKind(const Resource& r, json::Value& object) {
 }
 
 void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
-  if (!r.custom && r.isWorkload()) { keepWorkload(r, old, next); }
+  if (r.custom) { return; }
+  if (r.isWorkload()) { keepWorkload(r, old, next); }
+  if (r.kind == "Service") { keepService(old, next); }
+  if (r.kind == "Lease") { dropLeaseStrategy(next, old); }
 }
 
 void beginKind(const Resource& r, json::Value& object, Now now) {
@@ -152,6 +147,9 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.isWorkload()) { beginWorkload(r, object); }
   if (r.kind == "CustomResourceDefinition") { beginCrd(object); }
   if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
+  if (r.kind == "Service") { beginService(object); }
+  if (r.kind == "EndpointSlice") { beginEndpoints(object); }
+  if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
   if (r.kind == "PodDisruptionBudget") {
     object.set(
         "status",

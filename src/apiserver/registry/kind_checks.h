@@ -15,6 +15,8 @@ namespace gs::apiserver {
 /// `old` null: a new object. Events come in the form of the resource that they are written by.
 [[nodiscard]] FieldErrors checkKind(const Resource& resource, const json::Value& object,
                                     const json::Value& old);
+/// What is looked at before all else: where it is wrong, nothing more is said.
+[[nodiscard]] FieldErrors checkFirst(const Resource& resource, const json::Value& object);
 /// The defaults of a built-in kind: for new objects and for what a write makes of old ones,
 /// before it is decoded.
 void defaultKind(const Resource& resource, json::Value& object);
@@ -76,13 +78,30 @@ void defaultNode(json::Value& node);
 /// Amounts are kept in thousandths, rounded up.
 void defaultAmounts(json::Value& owner, const char* part);
 
-// Where webhooks are found, and whom to trust: Secrets, Services, EndpointSlices (service_checks.cc).
+// PodDisruptionBudgets and PriorityClasses (budget_checks.cc), Roles, ClusterRoles and their bindings
+// (rbac_checks.cc).
+[[nodiscard]] FieldErrors checkBudget(const json::Value& budget);
+[[nodiscard]] FieldErrors checkPriorityClass(const json::Value& priority_class, const json::Value& old);
+void defaultPriorityClass(json::Value& priority_class);
+[[nodiscard]] FieldErrors checkRole(const Resource& resource, const json::Value& role);
+[[nodiscard]] FieldErrors checkRoleBinding(const Resource& resource, const json::Value& binding,
+                                           const json::Value& old);
+void defaultRoleBinding(json::Value& binding);
+
+// ConfigMaps and Secrets (secret_checks.cc), Services (service_checks.cc), EndpointSlices
+// (endpoint_checks.cc).
+[[nodiscard]] FieldErrors checkConfigMap(const json::Value& map, const json::Value& old);
 [[nodiscard]] FieldErrors checkSecret(const json::Value& secret, const json::Value& old);
 [[nodiscard]] FieldErrors checkService(const json::Value& service);
+/// Its clusterIPs and their families, which a real server looks at as it gives them.
+[[nodiscard]] FieldErrors checkServiceAddresses(const json::Value& service);
 [[nodiscard]] FieldErrors checkEndpoints(const json::Value& slice, const json::Value& old);
 void defaultSecret(json::Value& secret);
 void defaultService(json::Value& service);
 void defaultEndpoints(json::Value& slice);
+void beginService(json::Value& service);
+void keepService(const json::Value& old, json::Value& next);
+void beginEndpoints(json::Value& slice);
 
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);

@@ -4,6 +4,7 @@
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/fill_in.h"
+#include "apiserver/registry/ip_address.h"
 #include "apiserver/registry/kind_checks.h"
 #include "apiserver/registry/template_checks.h"
 
@@ -39,9 +40,15 @@ void checkIpBlock(const Value& block, const std::string& field, FieldErrors& err
     return;
   }
   refuseFor(errors, field + ".cidr", block["cidr"], cidrErrors(block["cidr"].str()));
+  const auto whole = parseCidr(block["cidr"].str());
+  if (!whole) { return; }
   const auto& except = block["except"].items();
   for (std::size_t i = 0; i < except.size(); ++i) {
-    refuseFor(errors, fmt::format("{}.except[{}]", field, i), except[i], cidrErrors(except[i].str()));
+    const std::string at = fmt::format("{}.except[{}]", field, i);
+    const auto part = parseCidr(except[i].str());
+    refuseFor(errors, at, except[i], cidrErrors(except[i].str()));
+    if (!part || isStrictSubset(*part, *whole)) { continue; }
+    errors.push_back(fieldInvalid(at, except[i], "must be a strict subset of `cidr`"));
   }
 }
 

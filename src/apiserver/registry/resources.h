@@ -64,6 +64,11 @@ struct Resource {
   [[nodiscard]] bool isWebhooks() const { return is(kMutatingId) || is(kValidatingId); }
   /// A ValidatingAdmissionPolicy or its binding.
   [[nodiscard]] bool isAdmissionPolicy() const { return is(kPoliciesId) || is(kPolicyBindingsId); }
+  /// A RoleBinding or a ClusterRoleBinding.
+  [[nodiscard]] bool isRoleBinding() const {
+    return is("rbac.authorization.k8s.io/rolebindings") ||
+           is("rbac.authorization.k8s.io/clusterrolebindings");
+  }
   /// It has a pod template: a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job.
   [[nodiscard]] bool isWorkload() const {
     return (group == "apps" && plural != "controllerrevisions") || group == "batch";

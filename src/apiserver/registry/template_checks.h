@@ -29,4 +29,8 @@ void checkTemplateMeta(const json::Value& pod_template, FieldErrors& errors);
 void checkCounts(const json::Value& object, const char* field, std::initializer_list<const char*> names,
                  FieldErrors& errors);
 
+// Of Jobs (job_policy_checks.cc), in `spec`.
+void checkFailurePolicy(const json::Value& spec, FieldErrors& errors);
+void checkSuccessPolicy(const json::Value& spec, FieldErrors& errors);
+
 }  // namespace gs::apiserver

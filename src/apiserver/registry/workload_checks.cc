@@ -5,6 +5,7 @@
 
 #include "apiserver/meta/label_selector.h"
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/kind_checks.h"
 #include "apiserver/registry/template_checks.h"
 
@@ -16,44 +17,21 @@ using json::Value;
 constexpr const char* kFixedSet =
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-constexpr const char* kPercentRule =
-    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex "
-    "used for validation is '[0-9]+%')";
 
 void add(FieldErrors& to, FieldErrors found) {
   for (FieldError& error : found) { to.push_back(std::move(error)); }
 }
 
-bool isPercent(std::string_view text) {
-  return text.size() > 1 && text.back() == '%' && text.find_first_not_of("0123456789") == text.size() - 1;
-}
-
-std::string goIntOrString(const Value& v) {
-  return fmt::format("intstr.IntOrString{{Type:{}, IntVal:{}, StrVal:{}}}", v.isString() ? 1 : 0, v.intOr(0),
-                     goQuote(v.str()));
-}
-
-void checkAmount(const Value& amount, const std::string& field, FieldErrors& errors) {
-  if (amount.isString() && !isPercent(amount.str())) {
-    errors.push_back(fieldInvalid(field, goIntOrString(amount), kPercentRule));
-  } else if (amount.intOr(0) < 0) {
-    errors.push_back(fieldInvalid(field, amount, "must be greater than or equal to 0"));
-  }
-}
-
 void checkRollingUpdate(const Value& update, FieldErrors& errors) {
   const std::string field = "spec.strategy.rollingUpdate";
   const Value& unavailable = update["maxUnavailable"];
-  checkAmount(unavailable, field + ".maxUnavailable", errors);
-  checkAmount(update["maxSurge"], field + ".maxSurge", errors);
+  checkShare(errors, field + ".maxUnavailable", unavailable);
+  checkShare(errors, field + ".maxSurge", update["maxSurge"]);
   if (amountOf(unavailable, 100, Round::Down) == 0 && amountOf(update["maxSurge"], 100, Round::Down) == 0) {
     errors.push_back(fieldInvalid(field + ".maxUnavailable", goIntOrString(unavailable),
                                   "may not be 0 when `maxSurge` is 0"));
   }
-  if (unavailable.isString() && amountOf(unavailable, 100, Round::Down) > 100) {
-    errors.push_back(
-        fieldInvalid(field + ".maxUnavailable", goIntOrString(unavailable), "must not be greater than 100%"));
-  }
+  checkNotAboveAll(errors, field + ".maxUnavailable", unavailable);
 }
 
 void checkStrategy(const Value& strategy, FieldErrors& errors) {
@@ -177,10 +155,8 @@ void checkDaemonStrategy(const Value& strategy, FieldErrors& errors) {
   const Value& update = strategy["rollingUpdate"];
   for (const char* name : {"maxUnavailable", "maxSurge"}) {
     const std::string here = fmt::format("{}.rollingUpdate.{}", field, name);
-    checkAmount(update[name], here, errors);
-    if (update[name].isString() && amountOf(update[name], 100, Round::Down) > 100) {
-      errors.push_back(fieldInvalid(here, goIntOrString(update[name]), "must not be greater than 100%"));
-    }
+    checkShare(errors, here, update[name]);
+    checkNotAboveAll(errors, here, update[name]);
   }
   if (!isNone(update["maxUnavailable"]) && !isNone(update["maxSurge"])) {
     errors.push_back(fieldInvalid(field + ".rollingUpdate.maxSurge", goIntOrString(update["maxSurge"]),
@@ -231,6 +207,10 @@ FieldErrors checkStatefulSet(const Value& set, const Value& old) {
                                   "must be 'OrderedReady' or 'Parallel'"));
   }
   checkUpdateStrategy(spec["updateStrategy"], errors);
+  for (const char* when : {"whenDeleted", "whenScaled"}) {
+    checkKnown(errors, fmt::format("spec.persistentVolumeClaimRetentionPolicy.{}", when),
+               spec["persistentVolumeClaimRetentionPolicy"][when], {"Retain", "Delete"});
+  }
   checkCounts(spec, "spec", {"replicas", "minReadySeconds"}, errors);
   checkCounts(spec["ordinals"], "spec.ordinals", {"start"}, errors);
   if (checkSelector(spec["selector"], "statefulset", errors)) {

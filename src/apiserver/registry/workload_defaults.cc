@@ -99,6 +99,11 @@ void defaultJob(Value& job) {
   orDefault(spec, "manualSelector", false);
   orDefault(spec, "podReplacementPolicy",
             spec["podFailurePolicy"].isNull() ? "TerminatingOrFailed" : "Failed");
+  ifObject(spec, "podFailurePolicy", [](Value& policy) {
+    eachObject(policy, "rules", [](Value& rule) {
+      eachObject(rule, "onPodConditions", [](Value& pattern) { fillIn(pattern, "status", "True"); });
+    });
+  });
   if (isMissingOrObject(job["metadata"])) { labelAsTemplate(job); }
 }
 
@@ -143,7 +148,7 @@ void beginWorkload(const Resource& r, json::Value& object) {
   const Value uid = object["metadata"]["uid"];
   const Value name = object["metadata"]["name"];
   Value& spec = object.child("spec");
-  spec.child("selector").child("matchLabels").set(kControllerUid, uid);
+  orDefault(spec.child("selector").child("matchLabels"), kControllerUid, uid);
   Value& labels = spec.child("template").child("metadata").child("labels");
   orDefault(labels, kControllerUid, uid);
   orDefault(labels, "controller-uid", uid);

@@ -77,14 +77,15 @@ PolicyRule v1.PolicyRule verbs:![string] apiGroups:[string] resources:[string] r
   nonResourceURLs:[string]
 RbacSubject v1.Subject kind:!string apiGroup:string name:!string namespace:string
 RoleRef v1.RoleRef apiGroup:!string kind:!string name:!string
+AggregationRule v1.AggregationRule clusterRoleSelectors:[LabelSelector]
 ClusterRole v1.ClusterRole kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule]
-  aggregationRule:*any
+  aggregationRule:*AggregationRule
 Role v1.Role kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule]
 ClusterRoleBinding v1.ClusterRoleBinding kind:string apiVersion:string metadata:ObjectMeta
   subjects:[RbacSubject] roleRef:!RoleRef
 RoleBinding v1.RoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject]
   roleRef:!RoleRef
-PdbSpec v1.PodDisruptionBudgetSpec minAvailable:*intstr selector:*any maxUnavailable:*intstr
+PdbSpec v1.PodDisruptionBudgetSpec minAvailable:*intstr selector:*LabelSelector maxUnavailable:*intstr
   unhealthyPodEvictionPolicy:*string
 PdbCondition v1.Condition type:!string status:!string observedGeneration:int64 lastTransitionTime:time
   reason:!string message:!string
@@ -146,8 +147,15 @@ DaemonSet v1.DaemonSet kind:string apiVersion:string metadata:ObjectMeta spec:Da
   status:DaemonSetStatus
 ControllerRevision v1.ControllerRevision kind:string apiVersion:string metadata:ObjectMeta data:any
   revision:!int64
-JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64 podFailurePolicy:*any
-  successPolicy:*any backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32
+ExitCodes v1.PodFailurePolicyOnExitCodesRequirement containerName:*string operator:!string values:![int32]@
+PodConditionPattern v1.PodFailurePolicyOnPodConditionsPattern type:!string status:!string
+PodFailureRule v1.PodFailurePolicyRule action:!string onExitCodes:*ExitCodes
+  onPodConditions:[PodConditionPattern]
+PodFailurePolicy v1.PodFailurePolicy rules:![PodFailureRule]
+SuccessRule v1.SuccessPolicyRule succeededIndexes:*string succeededCount:*int32
+SuccessPolicy v1.SuccessPolicy rules:![SuccessRule]
+JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64
+  podFailurePolicy:*PodFailurePolicy successPolicy:*SuccessPolicy backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32
   selector:*LabelSelector manualSelector:*bool template:PodTemplateSpec ttlSecondsAfterFinished:*int32
   completionMode:*string suspend:*bool podReplacementPolicy:*string managedBy:*string
 JobCondition v1.JobCondition type:!string status:!string lastProbeTime:time lastTransitionTime:time
@@ -197,10 +205,12 @@ Secret v1.Secret kind:string apiVersion:string metadata:ObjectMeta immutable:*bo
   stringData:{string} type:string
 ServicePort v1.ServicePort name:string protocol:string appProtocol:*string port:!int32 targetPort:intstr
   nodePort:int32
+ClientIpConfig v1.ClientIPConfig timeoutSeconds:*int32
+SessionAffinityConfig v1.SessionAffinityConfig clientIP:*ClientIpConfig
 ServiceSpec v1.ServiceSpec ports:[ServicePort]@port,protocol selector:{string} clusterIP:string
   clusterIPs:[string] type:string externalIPs:[string] sessionAffinity:string loadBalancerIP:string
   loadBalancerSourceRanges:[string] externalName:string externalTrafficPolicy:string healthCheckNodePort:int32
-  publishNotReadyAddresses:bool sessionAffinityConfig:*any ipFamilies:[string] ipFamilyPolicy:*string
+  publishNotReadyAddresses:bool sessionAffinityConfig:*SessionAffinityConfig ipFamilies:[string] ipFamilyPolicy:*string
   allocateLoadBalancerNodePorts:*bool loadBalancerClass:*string internalTrafficPolicy:*string
   trafficDistribution:*string
 LoadBalancerStatus v1.LoadBalancerStatus ingress:[any]
@@ -208,8 +218,10 @@ ServiceStatus v1.ServiceStatus loadBalancer:LoadBalancerStatus conditions:[PdbCo
 Service v1.Service kind:string apiVersion:string metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
 EndpointPort v1.EndpointPort name:*string protocol:*string port:*int32 appProtocol:*string
 EndpointConditions v1.EndpointConditions ready:*bool serving:*bool terminating:*bool
+NamedHint v1.ForZone name:!string
+EndpointHints v1.EndpointHints forZones:[NamedHint] forNodes:[NamedHint]
 Endpoint v1.Endpoint addresses:![string]@ conditions:EndpointConditions hostname:*string
-  targetRef:*ObjectReference deprecatedTopology:{string} nodeName:*string zone:*string hints:*any
+  targetRef:*ObjectReference deprecatedTopology:{string} nodeName:*string zone:*string hints:*EndpointHints
 EndpointSlice v1.EndpointSlice kind:string apiVersion:string metadata:ObjectMeta addressType:!string
   endpoints:![Endpoint] ports:![EndpointPort]
 ServiceReference v1.ServiceReference namespace:!string name:!string path:*string port:*int32

@@ -80,7 +80,7 @@ Answer<bool> namespaceMatches(const Value& selector, const AdmissionRequest& req
 
 // ---- Services
 
-using Place = std::pair<std::string, std::int64_t>;  // host and port
+using HostPort = std::pair<std::string, std::int64_t>;  // host and port
 
 const Value* portOf(const Value& ports, const char* key, const Value& wanted) {
   const auto& items = ports.items();
@@ -88,25 +88,27 @@ const Value* portOf(const Value& ports, const char* key, const Value& wanted) {
   return it == items.end() ? nullptr : &*it;
 }
 
-std::optional<Place> placeIn(const Value& slice, std::string_view port_name) {
+std::optional<HostPort> placeIn(const Value& slice, std::string_view port_name) {
   const Value* port = portOf(slice["ports"], "name", Value{port_name});
   if (port == nullptr || (*port)["port"].isNull()) { return std::nullopt; }
   for (const Value& endpoint : slice["endpoints"].items()) {
     const Value& address = endpoint["addresses"].at(0);
     const bool ready = endpoint["conditions"]["ready"].boolOr(true);
-    if (ready && address.isString()) { return Place{address.str(), (*port)["port"].intOr(0)}; }
+    if (ready && address.isString()) { return HostPort{address.str(), (*port)["port"].intOr(0)}; }
   }
   return std::nullopt;
 }
 
-tl::expected<Place, std::string> placeOfService(const Value& reference, const Store& store) {
+tl::expected<HostPort, std::string> placeOfService(const Value& reference, const Store& store) {
   const std::string ns{reference["namespace"].str()};
   const std::string name{reference["name"].str()};
   const auto* service = store.find({"/services", ns, name});
   if (service == nullptr) { return tl::unexpected(fmt::format("service {} not found", goQuote(name))); }
   const Value& spec = (*service->object)["spec"];
   const Value& wanted = reference["port"];
-  if (spec["type"].str() == "ExternalName") { return Place{spec["externalName"].str(), wanted.intOr(443)}; }
+  if (spec["type"].str() == "ExternalName") {
+    return HostPort{spec["externalName"].str(), wanted.intOr(443)};
+  }
   const Value* port = portOf(spec["ports"], "port", wanted);
   if (port == nullptr) {
     return tl::unexpected(

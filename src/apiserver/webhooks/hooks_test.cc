@@ -279,10 +279,10 @@ TEST_F(Hooks, AreWhereAnEndpointSliceOfTheServiceSays) {
     return std::string{R"({"metadata":{"name":")"} + name + R"(","labels":{"kubernetes.io/service-name":")" +
            service + R"("}},"addressType":"IPv6",)" + rest + "}";
   };
+  create(kSlices, slice("a", "other",
+                        R"("endpoints":[{"addresses":["2001:db8::1"]}],"ports":[{"name":"tls","port":1}])"));
   create(kSlices,
-         slice("a", "other", R"("endpoints":[{"addresses":["::1"]}],"ports":[{"name":"tls","port":1}])"));
-  create(kSlices,
-         slice("b", "w", R"("endpoints":[{"addresses":["::1"]}],"ports":[{"name":"web","port":2}])"));
+         slice("b", "w", R"("endpoints":[{"addresses":["2001:db8::1"]}],"ports":[{"name":"web","port":2}])"));
   create(kSlices, slice("c", "w", R"("endpoints":[{"addresses":["::3"],"conditions":{"ready":false}}],
                                      "ports":[{"name":"tls","port":3}])"));
   EXPECT_EQ(urlOf(client), R"(no endpoints available for service "w")");
