@@ -43,7 +43,7 @@ LAYERS = {
     "apiserver/wire":     ("apiserver/meta json yaml base",                       "fmt expected",  TABLES),
     "apiserver/schema":   ("apiserver/meta pattern kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
     "apiserver/patch":    ("apiserver/schema apiserver/meta json base",           "fmt expected",  PURE),
-    "apiserver/registry": ("apiserver/schema apiserver/meta kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
+    "apiserver/registry": ("apiserver/schema apiserver/meta apiserver/wire kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
     "apiserver/storage":  ("apiserver/registry apiserver/patch apiserver/meta json base", "fmt expected",  PURE),
     "apiserver/lifecycle": ("apiserver/storage apiserver/registry kapi/time.h json base", "fmt expected",  PURE),
     "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/meta apiserver/wire kapi/time.h json base", "fmt expected", PURE),

@@ -108,7 +108,7 @@ class Draw {
     const auto* chosen = chooses ? anyField(type) : nullptr;
     for (const auto& field : type.fields) {
       const std::string name = nameOf(type, field.name);
-      if (isLeftOut(name) || field.name == "kind" || field.name == "apiVersion") { continue; }
+      if (isLeftOut(name)) { continue; }
       const bool asked = field.always || (type.go_name == "v1.Volume" && field.name == "name");
       const unsigned percent = &field == chosen ? 100 : asked ? 95 : chooses ? 3 : depth >= kDeepest ? 0 : 30;
       if (rng_.chance(percent)) { out.set(field.name, of(*field.schema, name, depth + 1)); }
@@ -137,8 +137,8 @@ class Draw {
       case Type::Integer: return numbers()[rng_.below(numbers().size())];
       case Type::Quantity: return amounts()[rng_.below(amounts().size())];
       case Type::IntOrString: return portRefs()[rng_.below(portRefs().size())];
-      case Type::Time:
-      case Type::MicroTime: return "2024-01-02T03:04:05Z";
+      case Type::Time: return "2024-01-02T03:04:05Z";
+      case Type::MicroTime: return rng_.chance(20) ? "2024-01-02T03:04:05Z" : "2024-01-02T03:04:05.123456Z";
       default: return pick(texts());
     }
   }
@@ -151,28 +151,62 @@ struct Kind {
   const char* path;
   const char* base;
   unsigned weight;
-  std::uint64_t edits;  // at most
+  std::uint64_t edits;   // at most
+  unsigned updated = 0;  // of a hundred
 };
 
-constexpr std::array<Kind, 6> kKinds{{
+constexpr std::array<Kind, 20> kKinds{{
     {"Pod", "/api/v1/namespaces/$ns/pods",
      R"({"metadata": {"name": "p"}, "spec": {"serviceAccountName": "default",
          "containers": [{"name": "main", "image": "i:1"}]}})",
-     60, 6},
-    {"Node", "/api/v1/nodes", R"({"metadata": {"name": "n"}})", 14, 5},
+     35, 6, 15},
+    {"Node", "/api/v1/nodes", R"({"metadata": {"name": "n"}})", 7, 5},
     {"Deployment", "/apis/apps/v1/namespaces/$ns/deployments",
      R"({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
          "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}}})",
-     8, 4},
+     4, 4},
     {"DaemonSet", "/apis/apps/v1/namespaces/$ns/daemonsets",
      R"({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
          "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}}})",
-     8, 4},
+     4, 4},
+    {"StatefulSet", "/apis/apps/v1/namespaces/$ns/statefulsets",
+     R"({"metadata": {"name": "s"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
+         "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}}})",
+     4, 4},
+    {"Job", "/apis/batch/v1/namespaces/$ns/jobs",
+     R"({"metadata": {"name": "j"}, "spec": {"completionMode": "Indexed", "completions": 5, "template": {
+         "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i:1"}]}}}})",
+     8, 5},
     {"NetworkPolicy", "/apis/networking.k8s.io/v1/namespaces/$ns/networkpolicies",
-     R"({"metadata": {"name": "w"}, "spec": {"podSelector": {}}})", 6, 4},
+     R"({"metadata": {"name": "w"}, "spec": {"podSelector": {}}})", 4, 4},
     {"ValidatingAdmissionPolicyBinding",
      "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-     R"({"metadata": {"name": "v"}, "spec": {"policyName": "a", "validationActions": ["Deny"]}})", 4, 4},
+     R"({"metadata": {"name": "v"}, "spec": {"policyName": "a", "validationActions": ["Deny"]}})", 2, 4},
+    {"Service", "/api/v1/namespaces/$ns/services",
+     R"({"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"name": "a", "port": 80}]}})",
+     11, 5},
+    {"EndpointSlice", "/apis/discovery.k8s.io/v1/namespaces/$ns/endpointslices",
+     R"({"metadata": {"name": "e"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}]})", 4,
+     5},
+    {"PodDisruptionBudget", "/apis/policy/v1/namespaces/$ns/poddisruptionbudgets",
+     R"({"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": {"a": "b"}}}})", 3, 4},
+    {"PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses",
+     R"({"metadata": {"name": "c"}, "value": 1})", 2, 4},  // one that is there changes pods
+    {"ConfigMap", "/api/v1/namespaces/$ns/configmaps", R"({"metadata": {"name": "m"}})", 2, 4, 30},
+    {"Secret", "/api/v1/namespaces/$ns/secrets", R"({"metadata": {"name": "s"}})", 2, 4, 30},
+    {"Role", "/apis/rbac.authorization.k8s.io/v1/namespaces/$ns/roles",
+     R"({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]})",
+     1, 4},
+    {"ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+     R"({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]})",
+     2, 4},
+    {"RoleBinding", "/apis/rbac.authorization.k8s.io/v1/namespaces/$ns/rolebindings",
+     R"({"metadata": {"name": "r"}, "roleRef": {"kind": "Role", "name": "a"}})", 2, 4, 30},
+    {"ClusterRoleBinding", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+     R"({"metadata": {"name": "r"}, "roleRef": {"kind": "ClusterRole", "name": "a"}})", 1, 4},
+    {"Lease", "/apis/coordination.k8s.io/v1/namespaces/$ns/leases",
+     R"({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}})", 1, 4},
+    {"ServiceAccount", "/api/v1/namespaces/$ns/serviceaccounts", R"({"metadata": {"name": "a"}})", 1, 3},
 }};
 
 const Kind& kindFor(Rng& rng) {
@@ -222,9 +256,10 @@ Drawn draw(std::uint64_t seed, std::uint64_t number) {
   const auto type = apiserver::builtinType(kind.kind);
   Drawn out{kind.kind, kind.path, json::parse(kind.base).value(), {}};
   draws.edit(*type, out.object, kind.edits);
-  if (std::string_view{kind.kind} == "Pod" && draws.rng().chance(15)) {
+  if (draws.rng().chance(kind.updated)) {
     out.next = out.object;
-    draws.edit(*type->child("spec"), out.next.child("spec"), 2);
+    const bool pod = std::string_view{kind.kind} == "Pod";
+    draws.edit(pod ? *type->child("spec") : *type, pod ? out.next.child("spec") : out.next, 2);
   }
   return out;
 }

@@ -60,6 +60,23 @@ void giveAccount(const Drawn& drawn, Value& object) {
   object.child("spec").set("serviceAccountName", "default");
 }
 
+/// Addresses and ports of nodes that the real server gave to a Service, and the sandbox gives to none.
+Value withoutGiven(Value answer, const Value& object) {
+  if (answer["kind"].str() != "Service" || !answer["spec"].isObject()) { return answer; }
+  const Value& asked = object["spec"];
+  Value& spec = answer.child("spec");
+  const bool named = !asked["clusterIP"].str().empty();
+  if (!named) { spec.erase("clusterIP"); }
+  if (!named && asked["clusterIPs"].items().empty()) { spec.erase("clusterIPs"); }
+  if (asked["healthCheckNodePort"].intOr(0) == 0) { spec.erase("healthCheckNodePort"); }
+  if (!spec["ports"].isArray()) { return answer; }
+  auto& ports = spec.child("ports").array();
+  for (std::size_t i = 0; i < ports.size() && i < asked["ports"].items().size(); ++i) {
+    if (asked["ports"].at(i)["nodePort"].intOr(0) == 0) { ports[i].erase("nodePort"); }
+  }
+  return answer;
+}
+
 std::string inSpace(std::string path) {
   const auto at = path.find("$ns");
   return at == std::string::npos ? path : path.replace(at, 3, kSpace);
@@ -72,7 +89,7 @@ Sent request(const char* method, const std::string& target, const Value& body) {
 Value answerOf(const Got& got, const Value& object) {
   Normal normal;
   const auto parsed = json::parse(got.body);
-  const Value answer = parsed ? *parsed : Value{got.body};
+  const Value answer = withoutGiven(parsed ? *parsed : Value{got.body}, object);
   return Object{
       {"code", got.code},
       {"answer", comparable(normal.value(answer, std::string{object["metadata"]["generateName"].str()}))}};

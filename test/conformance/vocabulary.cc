@@ -16,7 +16,7 @@ using json::Value;
 /// One field a line, then its words as JSON. A field of one type only: "v1.Toleration.operator".
 constexpr std::string_view kWords = R"words(
 name ["main", "a", "b", "a", "b", "A", "a.b", "a_b", "-a", "a-", "", "1"]
-v1.ObjectMeta.name ["x", "x.y", "x", "X", "x_y", "x-", ".x", ""]
+v1.ObjectMeta.name ["x", "x.y", "x", "X", "x_y", "x-", ".x", "", "x:y", "x/y", "system-x", "system-node-critical"]
 v1.ObjectMeta.generateName ["x-", "x", "X-", "x.", "x--", "-"]
 v1.ObjectMeta.labels ["b", "c", "", "a b", "-", "A.b_c"]
 v1.ObjectMeta.annotations ["b", "", "a b", "1", "-1", "01", "+1", "2147483648", "x/y"]
@@ -149,6 +149,75 @@ scope ["*", "Cluster", "Namespaced", "", "x"]
 v1.OwnerReference.apiVersion ["v1", "apps/v1", "", "a/"]
 v1.OwnerReference.kind ["Pod", "", "Node"]
 uid ["00000000-0000-0000-0000-000000000001", "", "a"]
+minAvailable [0, 1, -1, "25%", "0%", "101%", "a", "1"]
+unhealthyPodEvictionPolicy ["AlwaysAllow", "IfHealthyBudget", "", "x"]
+v1.PriorityClass.value [0, 1, -1, 1000000000, 1000000001, 2000000000, 2000001000]
+verbs ["get", "*", ""]
+resourceNames ["a", ""]
+nonResourceURLs ["/x", "*", ""]
+v1.RoleRef.apiGroup ["rbac.authorization.k8s.io", "", "x"]
+v1.RoleRef.kind ["Role", "ClusterRole", "x", ""]
+v1.RoleRef.name ["a", "", "a/b", ".."]
+v1.Subject.apiGroup ["rbac.authorization.k8s.io", "", "x"]
+v1.Subject.kind ["ServiceAccount", "User", "Group", "x", ""]
+v1.Subject.name ["a", "", "a b", "system:x"]
+v1.Subject.namespace ["default", "", "A"]
+v1.Secret.type ["Opaque", "", "kubernetes.io/tls", "kubernetes.io/basic-auth", "kubernetes.io/ssh-auth", "kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson", "kubernetes.io/service-account-token", "x"]
+v1.Secret.data ["", "e30=", "eA==", "W10="]
+v1.ConfigMap.binaryData ["", "e30="]
+v1.Secret.stringData ["", "{}", "x", "null"]
+v1.ServiceSpec.type ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "", "x"]
+clusterIP ["None", "None", "10.96.77.7", "x", ""]
+clusterIPs ["None", "10.96.77.7", "10.96.77.8", "::1", "x", ""]
+ipFamilies ["IPv4", "IPv4", "IPv6", "", "x"]
+ipFamilyPolicy ["SingleStack", "PreferDualStack", "RequireDualStack", "", "x"]
+sessionAffinity ["None", "ClientIP", "ClientIP", "", "x"]
+v1.ClientIPConfig.timeoutSeconds [0, 1, 86400, 86401, -1]
+externalTrafficPolicy ["Cluster", "Local", "", "x"]
+internalTrafficPolicy ["Cluster", "Local", "", "x"]
+trafficDistribution ["PreferClose", "", "PreferSameZone", "x"]
+externalName ["a.b", "a.b.", "A", "", "."]
+externalIPs ["10.0.0.1", "127.0.0.1", "x", "::", "010.0.0.1"]
+loadBalancerIP ["10.0.0.1", "x", ""]
+loadBalancerSourceRanges ["10.0.0.0/8", " 10.0.0.0/8", "x", ""]
+loadBalancerClass ["a", "a/b", "", "a b"]
+healthCheckNodePort [0, 30090]
+v1.ServicePort.name ["a", "b", "a", "", "A", "a.b"]
+v1.ServicePort.port [80, 81, 80, 0, 65535, 65536, -1]
+targetPort [80, "http", 0, "", 65536, "80"]
+nodePort [0, 30080, 30080, 30081]
+appProtocol ["a", "a/b", "", "a b"]
+addressType ["IPv4", "IPv4", "IPv6", "FQDN", "", "x"]
+addresses ["10.0.0.1", "10.0.0.2", "::1", "2001:db8::1", "127.0.0.1", "169.254.0.1", "224.0.0.1", "0.0.0.0", "::", "ff02::1", "fe80::1", "x", "", "a.b", "a.b.", "A.b", "010.0.0.1", "::ffff:10.0.0.1", "2001:DB8::1", "1:0:0:2:0:0:0:3"]
+v1.EndpointPort.name ["a", "b", "a", "", "A"]
+v1.ForZone.name ["a", "b", "a", "", "a b"]
+completionMode ["NonIndexed", "Indexed", "Indexed", "", "x"]
+parallelism [0, 1, -1, 2, 10001, 100001]
+completions [0, 1, -1, 5, 100001]
+backoffLimit [0, 1, -1]
+backoffLimitPerIndex [0, 1, -1]
+maxFailedIndexes [0, 1, -1, 6, 10001, 100001]
+ttlSecondsAfterFinished [0, 1, -1]
+podReplacementPolicy ["Failed", "TerminatingOrFailed", "", "x"]
+managedBy ["a.b/c", "a", "A/b", "a/b c", "", "a/"]
+action ["Count", "FailIndex", "FailJob", "Ignore", "", "x"]
+v1.PodFailurePolicyOnExitCodesRequirement.operator ["In", "NotIn", "", "x"]
+v1.PodFailurePolicyOnExitCodesRequirement.values [1, 2, 0, 1, 3]
+containerName ["main", "a", ""]
+v1.PodFailurePolicyOnPodConditionsPattern.type ["a", "A/b", "", "a b"]
+succeededIndexes ["", "0", "0-1", "1,0", "x", "5", "1-2-3", "2-1", "0,2-4"]
+succeededCount [0, 1, -1, 6]
+podManagementPolicy ["OrderedReady", "Parallel", "", "x"]
+v1.StatefulSetUpdateStrategy.type ["RollingUpdate", "OnDelete", "", "x"]
+partition [0, 1, -1]
+whenDeleted ["Retain", "Delete", "", "x"]
+whenScaled ["Retain", "Delete", "", "x"]
+v1.StatefulSetOrdinals.start [0, 1, -1]
+serviceName ["a", "A", "", "a.b"]
+leaseDurationSeconds [0, 1, -1]
+leaseTransitions [0, 1, -1]
+strategy ["OldestEmulationVersion", "x", ""]
+preferredHolder ["a", ""]
 )words";
 
 /// What stands in an object and is another server's business, or out of reach: the list of docs/testing.md.
@@ -156,14 +225,10 @@ constexpr std::string_view kLeftOut[] = {
     // The server's own.
     "v1.ObjectMeta.managedFields", "v1.ObjectMeta.selfLink", "v1.ObjectMeta.resourceVersion",
     "v1.ObjectMeta.uid", "v1.ObjectMeta.creationTimestamp", "v1.ObjectMeta.deletionTimestamp",
-    "v1.ObjectMeta.deletionGracePeriodSeconds", "v1.ObjectMeta.generation", "v1.Pod.status",
-    "v1.Deployment.status", "v1.DaemonSet.status", "v1.Pod.kind", "v1.Pod.apiVersion", "v1.Node.kind",
-    "v1.Node.apiVersion", "v1.Deployment.kind", "v1.Deployment.apiVersion", "v1.DaemonSet.kind",
-    "v1.DaemonSet.apiVersion", "v1.NetworkPolicy.kind", "v1.NetworkPolicy.apiVersion",
-    "v1.ValidatingAdmissionPolicyBinding.kind", "v1.ValidatingAdmissionPolicyBinding.apiVersion",
+    "v1.ObjectMeta.deletionGracePeriodSeconds", "v1.ObjectMeta.generation",
     // Behind feature gates that are off in 1.33.
     "v1.PodSpec.resources", "v1.PodSpec.resourceClaims", "v1.ResourceRequirements.claims", "v1.Volume.image",
-    "v1.VolumeProjection.clusterTrustBundle",
+    "v1.VolumeProjection.clusterTrustBundle", "v1.RollingUpdateStatefulSetStrategy.maxUnavailable",
     // RuntimeClasses, which are not served, and ephemeral containers, which need a subresource.
     "v1.PodSpec.runtimeClassName", "v1.PodSpec.overhead", "v1.PodSpec.ephemeralContainers",
     // serviceAccount stands for serviceAccountName.
@@ -176,10 +241,39 @@ constexpr std::string_view kLeftOut[] = {
     "v1.Volume.flocker", "v1.Volume.fc", "v1.Volume.azureFile", "v1.Volume.vsphereVolume",
     "v1.Volume.quobyte", "v1.Volume.azureDisk", "v1.Volume.photonPersistentDisk", "v1.Volume.portworxVolume",
     "v1.Volume.scaleIO", "v1.Volume.storageos", "v1.Volume.ephemeral",
+    "v1.StatefulSetSpec.volumeClaimTemplates",
     // Of nodes: what kubelets alone write.
     "v1.NodeSpec.configSource", "v1.NodeStatus.config", "v1.NodeStatus.images",
     "v1.NodeStatus.volumesAttached", "v1.NodeStatus.runtimeHandlers", "v1.NodeStatus.features",
     "v1.NodeSystemInfo.swap"};
+
+/// What a request says of the whole object, and the status, which the server writes (but a node's is drawn).
+bool isOfTheServer(std::string_view field) {
+  static const std::set<std::string_view> kWhole{"v1.Pod",
+                                                 "v1.Node",
+                                                 "v1.Deployment",
+                                                 "v1.DaemonSet",
+                                                 "v1.StatefulSet",
+                                                 "v1.Job",
+                                                 "v1.NetworkPolicy",
+                                                 "v1.ValidatingAdmissionPolicyBinding",
+                                                 "v1.Service",
+                                                 "v1.EndpointSlice",
+                                                 "v1.PodDisruptionBudget",
+                                                 "v1.PriorityClass",
+                                                 "v1.ConfigMap",
+                                                 "v1.Secret",
+                                                 "v1.Role",
+                                                 "v1.ClusterRole",
+                                                 "v1.RoleBinding",
+                                                 "v1.ClusterRoleBinding",
+                                                 "v1.Lease",
+                                                 "v1.ServiceAccount"};
+  const auto dot = field.rfind('.');
+  const auto name = field.substr(dot + 1);
+  return kWhole.contains(field.substr(0, dot)) &&
+         (name == "kind" || name == "apiVersion" || (name == "status" && field != "v1.Node.status"));
+}
 
 const std::map<std::string, Array, std::less<>>& words() {
   static const auto kAll = [] {
@@ -223,16 +317,32 @@ const Texts& keysOf(std::string_view field) {
                            "a/b/c",
                            "a_b",
                            "kubernetes.io/config.mirror",
-                           "controller.kubernetes.io/pod-deletion-cost"};
+                           "controller.kubernetes.io/pod-deletion-cost",
+                           "kubernetes.io/service-account.name",
+                           "service.kubernetes.io/topology-mode",
+                           "service.kubernetes.io/topology-aware-hints",
+                           "service.beta.kubernetes.io/load-balancer-source-ranges"};
+  static const Texts kData{"a",          "b",
+                           "a",          "tls.crt",
+                           "tls.key",    "username",
+                           "password",   "ssh-privatekey",
+                           ".dockercfg", ".dockerconfigjson",
+                           "a b",        "../x",
+                           "..",         "",
+                           "a/b"};
   static const Texts kLabels{"a", "b", "a", "example.com/a", "a b", "", "/a", "a/", "A/b", "a/b/c", "a_b"};
   for (const char* one : {"limits", "requests", "capacity", "allocatable", "overhead"}) {
     if (field.ends_with(one)) { return kResources; }
+  }
+  for (const char* one : {"v1.Secret.data", "v1.Secret.stringData", "v1.ConfigMap.data", "binaryData"}) {
+    if (field.ends_with(one)) { return kData; }
   }
   return field.ends_with("annotations") ? kKeys : kLabels;
 }
 
 bool isLeftOut(std::string_view field) {
-  return std::find(std::begin(kLeftOut), std::end(kLeftOut), field) != std::end(kLeftOut);
+  return isOfTheServer(field) ||
+         std::find(std::begin(kLeftOut), std::end(kLeftOut), field) != std::end(kLeftOut);
 }
 
 bool isChoice(std::string_view go_name) {

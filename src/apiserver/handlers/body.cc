@@ -60,9 +60,14 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
       fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", r.kind, r.version, r.kind, why));
 }
 
+/// Of new ones, metadata is looked at only where all else is right.
+bool isKindFirst(const Resource& r) { return r.is("policy/poddisruptionbudgets"); }
+
 NameRule nameRule(const Resource& r) {
   if (r.is("/services")) { return NameRule::Service; }
-  if (!r.custom && r.group == "rbac.authorization.k8s.io") { return NameRule::PathSegment; }
+  if (!r.custom && (r.group == "rbac.authorization.k8s.io" || isKindFirst(r))) {
+    return NameRule::PathSegment;
+  }
   return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
 }
 
@@ -183,10 +188,12 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
   if (const FieldErrors first = checkFirst(r, object); !first.empty()) {
     return invalidKind(r.kind, r.storeGroup(), name, first);
   }
-  FieldErrors errors =
-      checkMeta(object["metadata"], nameRule(r), r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
-  const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
-  errors.insert(errors.end(), more.begin(), more.end());
+  FieldErrors errors = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
+  if (errors.empty() || !isKindFirst(r) || !old.isNull()) {
+    const auto rule = r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName;
+    const auto of_meta = checkMeta(object["metadata"], nameRule(r), rule);
+    errors.insert(errors.begin(), of_meta.begin(), of_meta.end());
+  }
   if (!errors.empty()) { return invalidKind(r.kind, r.storeGroup(), name, errors); }
   if (r.isWorkload() && old.isNull()) {
     for (auto& warning : workloadWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }

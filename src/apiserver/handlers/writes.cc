@@ -90,6 +90,7 @@ Handled Writes::create(Call& call, json::Value object) {
     }
     return refused;
   }
+  if (r.isWorkload()) { defaultKind(r, object); }  // as it is read from the store again
   OwnersPtr owners = call.owners ? std::move(call.owners) : owned(call, nullptr, {}, object);
   const auto object_ptr = commit(call, std::move(object), std::move(owners));
   if (r.isCrds() && !call.dry_run) { definitions_.establish(*object_ptr, call.now); }

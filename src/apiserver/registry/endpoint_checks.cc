@@ -142,6 +142,9 @@ FieldErrors checkEndpoints(const json::Value& slice, const json::Value& old) {
 }
 
 void defaultEndpoints(json::Value& slice) {
+  for (const char* list : {"endpoints", "ports"}) {
+    if (slice[list].isArray() && slice[list].items().empty()) { slice.erase(list); }
+  }
   eachObject(slice, "ports", [](Value& port) {
     fillInMissing(port, "name", "");
     fillInMissing(port, "protocol", "TCP");

@@ -68,7 +68,7 @@ void checkIndexed(const Value& spec, FieldErrors& errors) {
   const Value& failed = spec["maxFailedIndexes"];
   if (spec["completions"].isNull()) {
     errors.push_back(fieldRequired("spec.completions", "when completion mode is Indexed"));
-  } else if (failed.intOr(0) > spec["completions"].intOr(0)) {
+  } else if (!failed.isNull() && failed.intOr(0) > spec["completions"].intOr(0)) {
     errors.push_back(
         fieldInvalid("spec.maxFailedIndexes", failed, "must be less than or equal to completions"));
   }
@@ -104,7 +104,7 @@ void checkLastName(const Value& job, FieldErrors& errors) {
   if (!isIndexed(job["spec"]) || completions.intOr(0) <= 0) { return; }
   const std::string last = fmt::format("{}-{}", job["metadata"]["name"].str(), completions.intOr(0) - 1);
   if (dnsLabelErrors(last).empty()) { return; }
-  errors.push_back(fieldInvalid("metadata.name", job["metadata"]["name"],
+  errors.push_back(fieldInvalid("metadata.name", Value{job["metadata"]["name"].str()},
                                 "will not able to create pod with invalid DNS label: " + last));
 }
 

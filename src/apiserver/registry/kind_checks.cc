@@ -6,6 +6,7 @@
 #include <array>
 
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/fill_in.h"
 
 namespace gs::apiserver {
 namespace {
@@ -32,6 +33,15 @@ void dropLeaseStrategy(Value& lease, const Value& old) {
     if (!lease["spec"].isObject() || !old["spec"][field].isNull()) { continue; }
     lease.child("spec").erase(field);
   }
+}
+
+/// Of its Secrets an account keeps nothing else.
+void keepSecretNames(Value& account) {
+  eachObject(account, "secrets", [](Value& secret) {
+    const Value name = secret["name"];
+    secret = json::Object{};
+    if (!name.isNull()) { secret.set("name", name); }
+  });
 }
 
 /// An Event as v1 sends it.
@@ -122,6 +132,7 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.kind == "EndpointSlice") { defaultEndpoints(object); }
   if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
   if (r.kind == "PriorityClass") { defaultPriorityClass(object); }
+  if (r.kind == "Role" || r.kind == "ClusterRole") { defaultRole(object); }
   if (r.isRoleBinding()) { defaultRoleBinding(object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
@@ -136,6 +147,7 @@ void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
   if (r.isWorkload()) { keepWorkload(r, old, next); }
   if (r.kind == "Service") { keepService(old, next); }
   if (r.kind == "Lease") { dropLeaseStrategy(next, old); }
+  if (r.kind == "ServiceAccount") { keepSecretNames(next); }
 }
 
 void beginKind(const Resource& r, json::Value& object, Now now) {
@@ -150,6 +162,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.kind == "Service") { beginService(object); }
   if (r.kind == "EndpointSlice") { beginEndpoints(object); }
   if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
+  if (r.kind == "ServiceAccount") { keepSecretNames(object); }
   if (r.kind == "PodDisruptionBudget") {
     object.set(
         "status",

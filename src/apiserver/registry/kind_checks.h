@@ -86,6 +86,7 @@ void defaultPriorityClass(json::Value& priority_class);
 [[nodiscard]] FieldErrors checkRole(const Resource& resource, const json::Value& role);
 [[nodiscard]] FieldErrors checkRoleBinding(const Resource& resource, const json::Value& binding,
                                            const json::Value& old);
+void defaultRole(json::Value& role);
 void defaultRoleBinding(json::Value& binding);
 
 // ConfigMaps and Secrets (secret_checks.cc), Services (service_checks.cc), EndpointSlices

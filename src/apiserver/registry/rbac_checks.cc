@@ -54,7 +54,9 @@ void checkAggregation(const Value& aggregation, FieldErrors& errors) {
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", field, i);
     FieldErrors found = checkRequirements(selectors[i], at);
-    if (!found.empty()) { found.push_back(fieldInvalid(at, Value{}, "invalid label selector.")); }
+    if (!found.empty()) {
+      found.push_back(fieldInvalid(at, std::string{"\"null\""}, "invalid label selector."));
+    }
     append(errors, std::move(found));
   }
 }
@@ -109,7 +111,12 @@ FieldErrors checkRoleBinding(const Resource& r, const json::Value& binding, cons
   return errors;
 }
 
+void defaultRole(json::Value& role) {
+  if (role["rules"].isArray() && role["rules"].items().empty()) { role.erase("rules"); }
+}
+
 void defaultRoleBinding(json::Value& binding) {
+  if (binding["roleRef"].isNull()) { binding.set("roleRef", json::Object{}); }
   ifObject(binding, "roleRef", [](Value& role) { fillIn(role, "apiGroup", kRbac); });
   eachObject(binding, "subjects", [](Value& subject) {
     const auto kind = subject["kind"].str();

@@ -9,6 +9,7 @@
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/fill_in.h"
 #include "apiserver/registry/kind_checks.h"
+#include "apiserver/wire/go_json.h"
 #include "base/base64.h"
 
 namespace gs::apiserver {
@@ -50,6 +51,13 @@ void checkNeededKeys(const NeededKeys& needed, const Value& data, FieldErrors& e
   }
 }
 
+/// What Go's encoding/json says where it reads another value into a map; "": nothing.
+std::string notAMap(const Value& value) {
+  if (value.isObject() || value.isNull()) { return {}; }
+  const char* kind = value.isArray() ? "array" : value.isString() ? "string" : value.isBool() ? "bool" : "number";
+  return fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", kind);
+}
+
 /// The configuration of a container registry's client: it is there, and is a JSON object.
 void checkDockerConfig(const Value& data, const char* key, FieldErrors& errors) {
   const std::string field = fmt::format("data[{}]", key);
@@ -58,11 +66,10 @@ void checkDockerConfig(const Value& data, const char* key, FieldErrors& errors) 
     errors.push_back(fieldRequired(field));
     return;
   }
-  const auto text = decodeBase64(there->str());
-  const auto parsed = json::parse(text ? *text : "");
-  if (parsed && (parsed->isObject() || parsed->isNull())) { return; }
-  errors.push_back(
-      fieldInvalid(field, Value{kNotShown}, parsed ? "is no JSON object" : parsed.error().message));
+  const std::string text = decodeBase64(there->str()).value_or("");
+  std::string why = goJsonError(text);
+  if (const auto parsed = json::parse(text); why.empty() && parsed) { why = notAMap(*parsed); }
+  if (!why.empty()) { errors.push_back(fieldInvalid(field, Value{kNotShown}, why)); }
 }
 
 void checkSecretType(const Value& secret, FieldErrors& errors) {

@@ -364,30 +364,30 @@ void defaultAffinity(Value& spec) {
   spec.set("sessionAffinityConfig", json::Object{{"clientIP", json::Object{{"timeoutSeconds", 10'800}}}});
 }
 
-/// Which families its addresses are of, or would be.
+/// Which families its addresses are of, or would be; those that the cluster has not are left to be refused.
 void giveFamilies(Value& spec) {
   const bool bare = isBare(spec);
   fillInMissing(spec, "ipFamilyPolicy", bare ? "RequireDualStack" : "SingleStack");
-  const Value& families = spec["ipFamilies"];
-  if (!families.isNull() && !families.items().empty() && !bare) { return; }
-  json::Array all = families.isArray() ? families.items() : json::Array{};
-  if (all.empty()) { all.emplace_back("IPv4"); }
-  if (bare && all.size() == 1 && spec["ipFamilyPolicy"].str() != "SingleStack") {
-    all.emplace_back(all.front().str() == "IPv4" ? "IPv6" : "IPv4");
+  json::Array families = spec["ipFamilies"].items();
+  const auto& ips = spec["clusterIPs"].items();
+  const bool can_be_v4 = ips.empty() || isHeadless(spec) || familyOf(ips.front().str()) == 4;
+  if (families.empty() && can_be_v4) { families.emplace_back("IPv4"); }
+  if (bare && families.size() == 1 && spec["ipFamilyPolicy"].str() != "SingleStack") {
+    families.emplace_back(families.front().str() == "IPv4" ? "IPv6" : "IPv4");
   }
-  spec.set("ipFamilies", std::move(all));
+  spec.set("ipFamilies", std::move(families));
 }
 
 }  // namespace
 
 void beginService(json::Value& service) {
   service.set("status", json::Object{{"loadBalancer", json::Object{}}});
-  if (!service["spec"].isObject() || isOf(service["spec"], "ExternalName")) { return; }
+  if (!service["spec"].isObject()) { return; }
   Value& spec = service.child("spec");
   if (!spec["clusterIP"].str().empty() && spec["clusterIPs"].items().empty()) {
     spec.set("clusterIPs", json::Array{spec["clusterIP"]});
   }
-  giveFamilies(spec);
+  if (!isOf(spec, "ExternalName")) { giveFamilies(spec); }
 }
 
 void keepService(const json::Value& old, json::Value& next) {
@@ -401,6 +401,7 @@ void keepService(const json::Value& old, json::Value& next) {
 }
 
 void defaultService(json::Value& service) {
+  if (service["spec"].isNull()) { service.set("spec", json::Object{}); }
   if (!service["spec"].isObject()) { return; }
   Value& spec = service.child("spec");
   defaultAffinity(spec);

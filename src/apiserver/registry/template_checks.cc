@@ -90,7 +90,10 @@ bool checkSelector(const json::Value& selector, const char* owner, FieldErrors& 
   FieldErrors found = checkRequirements(selector, "spec.selector");
   const bool valid = found.empty();
   if (!valid) {
-    found.push_back(fieldInvalid("spec.selector", goSelector(selector), "invalid label selector"));
+    const std::string shown = goSelector(selector);
+    found.push_back(std::string_view{owner} == "statefulset"
+                        ? FieldError{"spec.selector", "Invalid", "Invalid value: " + shown}
+                        : fieldInvalid("spec.selector", shown, "invalid label selector"));
   }
   if (*owner != '\0' && requirements.empty() && selector["matchLabels"].members().empty()) {
     found.push_back(fieldInvalid("spec.selector", goSelector(selector),

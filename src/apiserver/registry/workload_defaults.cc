@@ -25,7 +25,9 @@ bool isMissingOrObject(const Value& v) { return v.isNull() || v.isObject(); }
 
 void defaultTemplate(Value& spec) {
   if (!isMissingOrObject(spec["template"]) || !isMissingOrObject(spec["template"]["spec"])) { return; }
-  defaultPodSpec(spec.child("template").child("spec"));
+  Value& pod = spec.child("template").child("spec");
+  if (pod["containers"].isArray() && pod["containers"].items().empty()) { pod.erase("containers"); }
+  defaultPodSpec(pod);
 }
 
 void defaultDeployment(Value& spec) {
@@ -55,18 +57,20 @@ void defaultClaims(Value& spec) {
 
 void defaultStatefulSet(Value& spec) {
   orDefault(spec, "replicas", 1);
-  orDefault(spec, "podManagementPolicy", "OrderedReady");
+  fillIn(spec, "podManagementPolicy", "OrderedReady");
   orDefault(spec, "revisionHistoryLimit", 10);
   defaultClaims(spec);
   if (isMissingOrObject(spec["persistentVolumeClaimRetentionPolicy"])) {
     Value& retention = spec.child("persistentVolumeClaimRetentionPolicy");
-    orDefault(retention, "whenDeleted", "Retain");
-    orDefault(retention, "whenScaled", "Retain");
+    fillIn(retention, "whenDeleted", "Retain");
+    fillIn(retention, "whenScaled", "Retain");
   }
   if (!isMissingOrObject(spec["updateStrategy"])) { return; }
   Value& strategy = spec.child("updateStrategy");
+  const bool named = !strategy["type"].str().empty();
   fillIn(strategy, "type", "RollingUpdate");
   if (strategy["type"].str() != "RollingUpdate" || !isMissingOrObject(strategy["rollingUpdate"])) { return; }
+  if (named && strategy["rollingUpdate"].isNull()) { return; }  // only what has no type gets all
   orDefault(strategy.child("rollingUpdate"), "partition", 0);
 }
 
@@ -75,8 +79,11 @@ void defaultDaemonSet(Value& spec) {
   if (!isMissingOrObject(spec["updateStrategy"])) { return; }
   Value& strategy = spec.child("updateStrategy");
   fillIn(strategy, "type", "RollingUpdate");
-  if (strategy["type"].str() != "RollingUpdate" || !isMissingOrObject(strategy["rollingUpdate"])) { return; }
-  orDefault(strategy.child("rollingUpdate"), "maxUnavailable", 1);
+  const bool rolls = strategy["type"].str() == "RollingUpdate";
+  if (!isMissingOrObject(strategy["rollingUpdate"]) || (!rolls && strategy["rollingUpdate"].isNull())) {
+    return;
+  }
+  orDefault(strategy.child("rollingUpdate"), "maxUnavailable", rolls ? 1 : 0);
   orDefault(strategy.child("rollingUpdate"), "maxSurge", 0);
 }
 
@@ -145,6 +152,7 @@ void beginWorkload(const Resource& r, json::Value& object) {
   if (r.kind != "Job" || object["spec"]["manualSelector"].boolOr(false)) { return; }
   const bool labelled_alike =
       object["metadata"]["labels"] == object["spec"]["template"]["metadata"]["labels"];
+  const bool had_labels = object["spec"]["template"]["metadata"]["labels"].isObject();
   const Value uid = object["metadata"]["uid"];
   const Value name = object["metadata"]["name"];
   Value& spec = object.child("spec");
@@ -154,8 +162,7 @@ void beginWorkload(const Resource& r, json::Value& object) {
   orDefault(labels, "controller-uid", uid);
   orDefault(labels, "batch.kubernetes.io/job-name", name);
   orDefault(labels, "job-name", name);
-  if (labelled_alike) { object.child("metadata").erase("labels"); }
-  labelAsTemplate(object);
+  if (labelled_alike && had_labels) { object.child("metadata").set("labels", labels); }
 }
 
 }  // namespace gs::apiserver

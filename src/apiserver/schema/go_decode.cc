@@ -156,9 +156,14 @@ class Decoder {
   }
 
   bool decodeMicroTime(const Value& in, Value& out) {
+    constexpr const char* kLayout = "\"2006-01-02T15:04:05.000000Z07:00\"";
+    constexpr std::size_t kSeconds = 19;  // what stands before the fraction
     const auto at = kapi::parseTime(in.str());
-    if (!at || in.str().find('.') == std::string_view::npos) {
-      return badTime(in, "\"2006-01-02T15:04:05.000000Z07:00\"");
+    if (!at) { return badTime(in, kLayout); }
+    if (in.str().find('.') == std::string_view::npos) {
+      error = fmt::format("parsing time {} as {}: cannot parse {} as \".000000\"", json::print(in), kLayout,
+                          json::print(Value{in.str().substr(std::min(kSeconds, in.str().size()))}));
+      return false;
     }
     out = Value{kapi::microTimeText(*at)};
     return true;
