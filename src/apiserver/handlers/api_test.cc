@@ -50,6 +50,54 @@ TEST_F(ApiTest, ABudgetStopsEvictions) {
   EXPECT_EQ(evict("q"), 429);  // p is going, so q is the half that has to stay
 }
 
+TEST_F(ApiTest, WhatIsWrongWithABudgetIsSaidBeforeItsName) {
+  const char* budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  const auto said = [&](const char* name, Value spec) {
+    Value budget = named(name);
+    budget.set("spec", std::move(spec));
+    return std::string{send("POST", budgets, std::move(budget)).body["message"].str()};
+  };
+  EXPECT_EQ(said("x y", Object{}), "");
+  EXPECT_NE(said("a/b", Object{}).find("metadata.name: Invalid value: \"a/b\": may not contain '/'"),
+            std::string::npos);
+  EXPECT_EQ(said("a/b", Object{{"minAvailable", -1}}),
+            "PodDisruptionBudget.policy \"a/b\" is invalid: spec.minAvailable: Invalid value: -1: must be "
+            "greater than or equal to 0");
+}
+
+TEST_F(ApiTest, RolesHaveNamesOfPaths) {
+  const char* roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+  EXPECT_EQ(send("POST", roles, named("system:a")).code, 201);
+  EXPECT_EQ(send("POST", roles, named("a/b")).code, 422);
+}
+
+TEST_F(ApiTest, AddressesOfAServiceAreLookedAtFirst) {
+  Value service = named("X");
+  service.set("spec", Object{{"ipFamilyPolicy", "X"}});
+  const Response made = send("POST", "/api/v1/namespaces/default/services", std::move(service));
+  EXPECT_EQ(made.code, 422);
+  EXPECT_EQ(made.body["details"]["causes"].items().size(), 1U) << json::print(made.body);
+}
+
+TEST_F(ApiTest, AJobHasTheLabelsOfItsTemplateOnceItIsStored) {
+  Value job = named("j");
+  const Value container = Object{{"name", "c"}, {"image", "i"}};
+  const Value pod = Object{{"restartPolicy", "Never"}, {"containers", Array{container}}};
+  job.set("spec", Object{{"template", Object{{"spec", pod}}}});
+  const Response made = send("POST", "/apis/batch/v1/namespaces/default/jobs", std::move(job));
+  ASSERT_EQ(made.code, 201) << json::print(made.body);
+  EXPECT_EQ(made.body["metadata"]["labels"]["job-name"].str(), "j");
+}
+
+TEST_F(ApiTest, AMicroTimeNeedsItsFraction) {
+  Value lease = named("l");
+  lease.set("spec", Object{{"renewTime", "2024-01-02T03:04:05Z"}});
+  const Response made = send("POST", kLeases, std::move(lease));
+  EXPECT_EQ(made.code, 400);
+  EXPECT_TRUE(made.body["message"].str().ends_with("cannot parse \"Z\" as \".000000\""))
+      << json::print(made.body);
+}
+
 TEST_F(ApiTest, AnEvictionOfThisVersionOfThePodIsDone) {
   runningPod("p");
   const Value revision = pod("p")["metadata"]["resourceVersion"];

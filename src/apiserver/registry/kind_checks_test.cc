@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace gs::apiserver {
 namespace {
@@ -214,6 +215,16 @@ INSTANTIATE_TEST_SUITE_P(
              "data[.dockercfg]: Required value"},
         Said{"DockerConfig", kSecrets,
              R"({"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": "{}"}})", ""},
+        Said{
+            "DockerConfigIsNoObject", kSecrets,
+            R"({"type": "kubernetes.io/dockercfg", "stringData": {".dockercfg": "[]"}})",
+            R"(data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into )"
+            "Go value of type map[string]interface {}"},
+        Said{
+            "DockerConfigIsNoJson", kSecrets,
+            R"({"type": "kubernetes.io/dockercfg", "stringData": {".dockercfg": "x"}})",
+            R"(data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for )"
+            "beginning of value"},
         Said{"NoSshKey", kSecrets, R"({"type": "kubernetes.io/ssh-auth", "data": {"ssh-privatekey": ""}})",
              "data[ssh-privatekey]: Required value"},
         Said{"TokenOfNobody", kSecrets, R"({"type": "kubernetes.io/service-account-token"})",
@@ -512,6 +523,144 @@ INSTANTIATE_TEST_SUITE_P(
             R"(spec.successPolicy.rules[7].succeededIndexes: Invalid value: "3-2": error parsing succeededIndexes: )"
             "non-increasing order, previous: 3, current: 2"}),
     nameOf);
+
+/// What a new object, or `next` as an update of it, has at a JSON pointer's place once it is filled in.
+struct Filled {
+  const char* name;
+  const char* resource;
+  const char* object;
+  std::vector<const char*> at;
+  const char* there;
+  const char* next = nullptr;
+};
+class KindDefaults : public testing::TestWithParam<Filled> {};
+TEST_P(KindDefaults, FillInWhatKubeApiserverDoes) {
+  static const Resources kResources;
+  const Resource& r = *kResources.stored(GetParam().resource);
+  Value object = json::parse(GetParam().object).value();
+  defaultKind(r, object);
+  beginKind(r, object, {});
+  if (GetParam().next != nullptr) {
+    const Value old = object;
+    object = json::parse(GetParam().next).value();
+    defaultKind(r, object);
+    keepKind(r, old, object);
+  }
+  const Value* part = &object;
+  for (const char* step : GetParam().at) { part = &(*part)[step]; }
+  EXPECT_EQ(json::print(*part), GetParam().there);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, KindDefaults,
+    testing::Values(
+        Filled{"DaemonSetsOnDelete",
+               "apps/daemonsets",
+               R"({"spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {}}}})",
+               {"spec", "updateStrategy", "rollingUpdate"},
+               R"({"maxUnavailable":0,"maxSurge":0})"},
+        Filled{"StatefulSetsWithAType",
+               kSets,
+               R"({"spec": {"updateStrategy": {"type": "RollingUpdate"}}})",
+               {"spec", "updateStrategy"},
+               R"({"type":"RollingUpdate"})"},
+        Filled{"StatefulSetsWithEmptyWords",
+               kSets,
+               R"({"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": ""}}})",
+               {"spec", "persistentVolumeClaimRetentionPolicy"},
+               R"({"whenDeleted":"Retain","whenScaled":"Retain"})"},
+        Filled{"StatefulSetsWithoutContainers",
+               kSets,
+               R"({"spec": {"template": {"spec": {"containers": []}}}})",
+               {"spec", "template", "spec", "containers"},
+               "null"},
+        Filled{"StatefulSetsWithoutAnImage",
+               kSets,
+               R"({"spec": {"template": {"spec": {"containers": [{}]}}}})",
+               {"spec", "template", "spec", "containers"},
+               R"([{"imagePullPolicy":"IfNotPresent","terminationMessagePath":"/dev/termination-log",)"
+               R"("terminationMessagePolicy":"File","resources":{}}])"},
+        Filled{"PodConditionsOfJobs",
+               kJobs,
+               R"({"spec": {"podFailurePolicy": {"rules": [{"onPodConditions": [{"type": "a"}]}]}}})",
+               {"spec", "podFailurePolicy"},
+               R"({"rules":[{"onPodConditions":[{"type":"a","status":"True"}]}]})"},
+        Filled{"SelectorsOfJobs",
+               kJobs,
+               R"({"metadata": {"uid": "u"}, "spec": {"selector": {"matchLabels":
+                   {"batch.kubernetes.io/controller-uid": "x"}}}})",
+               {"spec", "selector", "matchLabels"},
+               R"({"batch.kubernetes.io/controller-uid":"x"})"},
+        Filled{"LabelsOfJobsWithoutAny",
+               kJobs,
+               R"({"metadata": {"name": "j", "uid": "u"}, "spec": {}})",
+               {"metadata", "labels"},
+               "null"},
+        Filled{"NewLeases",
+               "coordination.k8s.io/leases",
+               R"({"spec": {"strategy": "X", "preferredHolder": "a", "leaseDurationSeconds": 5}})",
+               {"spec"},
+               R"({"leaseDurationSeconds":5})"},
+        Filled{"LeasesThatAreWritten",
+               "coordination.k8s.io/leases",
+               R"({"spec": {}})",
+               {"spec"},
+               "{}",
+               R"({"spec": {"strategy": "X"}})"},
+        Filled{"SecretsOfAccounts",
+               "/serviceaccounts",
+               R"({"secrets": [{"name": "a", "kind": "b"}]})",
+               {"secrets"},
+               R"([{"name":"a"}])"},
+        Filled{"RolesOfNothing", kRoles, R"({"rules": []})", {"rules"}, "null"},
+        Filled{"BindingsOfNothing",
+               kRoleBindings,
+               "{}",
+               {"roleRef"},
+               R"({"apiGroup":"rbac.authorization.k8s.io"})"},
+        Filled{"Subjects",
+               kRoleBindings,
+               R"({"subjects": [{"kind": "User"}, {"kind": "ServiceAccount"}]})",
+               {"subjects"},
+               R"([{"kind":"User","apiGroup":"rbac.authorization.k8s.io"},{"kind":"ServiceAccount"}])"},
+        Filled{"SlicesOfNothing", kSlices, R"({"endpoints": []})", {"endpoints"}, "null"},
+        Filled{"Endpoints",
+               kSlices,
+               R"({"endpoints": [{"deprecatedTopology": {"a": "b"}, "hints": {"forNodes": []}}]})",
+               {"endpoints"},
+               R"([{"hints":{}}])"},
+        Filled{"ServicesOfNothing",
+               kServices,
+               "{}",
+               {"spec"},
+               R"({"sessionAffinity":"None","type":"ClusterIP","internalTrafficPolicy":"Cluster",)"
+               R"("ipFamilyPolicy":"SingleStack","ipFamilies":["IPv4"]})"},
+        Filled{
+            "ServicesThatBalance",
+            kServices,
+            R"({"spec": {"type": "LoadBalancer", "sessionAffinity": "ClientIP"}})",
+            {"spec"},
+            R"({"type":"LoadBalancer","sessionAffinity":"ClientIP",)"
+            R"("sessionAffinityConfig":{"clientIP":{"timeoutSeconds":10800}},"externalTrafficPolicy":"Cluster",)"
+            R"("internalTrafficPolicy":"Cluster","allocateLoadBalancerNodePorts":true,)"
+            R"("ipFamilyPolicy":"SingleStack","ipFamilies":["IPv4"]})"},
+        Filled{
+            "ServicesOfNames",
+            kServices,
+            R"({"spec": {"type": "ExternalName", "clusterIP": "None", "sessionAffinityConfig": {}}})",
+            {"spec"},
+            R"({"type":"ExternalName","clusterIP":"None","sessionAffinity":"None","clusterIPs":["None"]})"},
+        Filled{"BareServices",
+               kServices,
+               R"({"spec": {"clusterIP": "None"}})",
+               {"spec", "ipFamilies"},
+               R"(["IPv4","IPv6"])"},
+        Filled{"ServicesThatAreWritten",
+               kServices,
+               R"({"spec": {"clusterIP": "None", "selector": {"a": "b"}}})",
+               {"spec", "clusterIPs"},
+               R"(["None"])",
+               R"({"spec": {"selector": {"a": "b"}}})"}),
+    [](const auto& info) { return std::string{info.param.name}; });
 
 }  // namespace
 }  // namespace gs::apiserver

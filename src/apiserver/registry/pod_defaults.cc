@@ -68,7 +68,8 @@ void defaultProbe(Value& probe) {
 void defaultFieldRef(Value& ref) { fillIn(ref, "apiVersion", "v1"); }
 
 void defaultContainer(Value& container) {
-  fillIn(container, "imagePullPolicy", isLatest(container["image"].str()) ? "Always" : "IfNotPresent");
+  const auto image = container["image"].str();
+  fillIn(container, "imagePullPolicy", !image.empty() && isLatest(image) ? "Always" : "IfNotPresent");
   fillIn(container, "terminationMessagePath", "/dev/termination-log");
   fillIn(container, "terminationMessagePolicy", "File");
   fillInMissing(container, "resources", Object{});

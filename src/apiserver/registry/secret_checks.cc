@@ -54,7 +54,10 @@ void checkNeededKeys(const NeededKeys& needed, const Value& data, FieldErrors& e
 /// What Go's encoding/json says where it reads another value into a map; "": nothing.
 std::string notAMap(const Value& value) {
   if (value.isObject() || value.isNull()) { return {}; }
-  const char* kind = value.isArray() ? "array" : value.isString() ? "string" : value.isBool() ? "bool" : "number";
+  const char* kind = value.isArray()    ? "array"
+                     : value.isString() ? "string"
+                     : value.isBool()   ? "bool"
+                                        : "number";
   return fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", kind);
 }
 
