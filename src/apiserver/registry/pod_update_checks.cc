@@ -73,11 +73,16 @@ void checkNewTolerations(const Value& spec, const Value& old, FieldErrors& error
   checkTolerations(spec["tolerations"], "spec.tolerations", errors);
 }
 
+/// Of two of a name the last one is told.
 void checkGates(const Value& spec, const Value& old, FieldErrors& errors) {
   const auto& had = old["schedulingGates"].items();
   const auto& has = spec["schedulingGates"].items();
   for (std::size_t i = 0; i < has.size(); ++i) {
-    if (std::find(had.begin(), had.end(), has[i]) != had.end()) { continue; }
+    const auto later = has.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::find(had.begin(), had.end(), has[i]) != had.end() ||
+        std::find(later, has.end(), has[i]) != has.end()) {
+      continue;
+    }
     errors.push_back(fieldForbidden(
         fmt::format("spec.schedulingGates[{}].name", i),
         fmt::format("only deletion is allowed, but found new scheduling gate '{}'", has[i]["name"].str())));

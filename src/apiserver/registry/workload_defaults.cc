@@ -107,6 +107,7 @@ void defaultJob(Value& job) {
   orDefault(spec, "podReplacementPolicy",
             spec["podFailurePolicy"].isNull() ? "TerminatingOrFailed" : "Failed");
   ifObject(spec, "podFailurePolicy", [](Value& policy) {
+    if (policy["rules"].isArray() && policy["rules"].items().empty()) { policy.erase("rules"); }
     eachObject(policy, "rules", [](Value& rule) {
       eachObject(rule, "onPodConditions", [](Value& pattern) { fillIn(pattern, "status", "True"); });
     });
