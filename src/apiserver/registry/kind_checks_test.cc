@@ -401,6 +401,20 @@ INSTANTIATE_TEST_SUITE_P(
                  {"whenDeleted": "X"}, "template": {"metadata": {"labels": {"a": "b"}}}}})",
              R"(spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "X": )"
              R"(supported values: "Retain", "Delete")"},
+        Said{"GateTwice", "/pods", R"({"spec": {"containers": [{"name": "c", "image": "i"}]}})",
+             R"(spec.schedulingGates[1]: Duplicate value: "a")"
+             "\nspec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling "
+             "gate 'a'",
+             R"({"spec": {"containers": [{"name": "c", "image": "i"}], "schedulingGates": [{"name": "a"},
+                 {"name": "a"}]}})"},
+        Said{
+            "SelectorOfAStatefulSet", kSets,
+            R"({"spec": {"selector": {"matchExpressions": [{"key": "a", "operator": "X"}]}, "template": {}}})",
+            R"(spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator)"
+            "\n"
+            R"(spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), )"
+            R"(MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"a", Operator:"X", )"
+            "Values:[]string(nil)}}}"},
         Said{
             "UnknownCompletion", kJobs,
             R"({"metadata": {"name": "j", "uid": "u"}, "spec": {"completionMode": "X", "backoffLimitPerIndex": 1, "template":
@@ -584,6 +598,11 @@ INSTANTIATE_TEST_SUITE_P(
                R"({"spec": {"podFailurePolicy": {"rules": [{"onPodConditions": [{"type": "a"}]}]}}})",
                {"spec", "podFailurePolicy"},
                R"({"rules":[{"onPodConditions":[{"type":"a","status":"True"}]}]})"},
+        Filled{"FailuresOfJobsWithoutRules",
+               kJobs,
+               R"({"spec": {"podFailurePolicy": {"rules": []}}})",
+               {"spec", "podFailurePolicy"},
+               "{}"},
         Filled{"SelectorsOfJobs",
                kJobs,
                R"({"metadata": {"uid": "u"}, "spec": {"selector": {"matchLabels":
