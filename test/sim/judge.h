@@ -79,6 +79,8 @@ class Judge {
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at
   /// most.
   void ledAnew(Duration how_long);
+  /// By who led before.
+  void isLed() { is_led_ = true; }
   /// Something keeps, or kept, agents from seeing and saying what is so.
   void agentsHindered() { agents_calm_ = false; }
   /// Pods whose Binding is always refused are not expected to be placed.
@@ -424,6 +426,8 @@ class Judge {
   Mono hangs_until_{};
   Mono disturbed_until_{};
   Mono led_anew_{};
+  Mono lost_at_{};  // when whoever led before that one was lost
+  bool is_led_ = false;
   Mono looked_{};
   std::map<std::string, Mono> fits_since_;  // by uid
 };

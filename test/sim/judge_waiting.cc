@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "test/sim/cluster.h"
 #include "test/sim/judge.h"
@@ -40,6 +41,7 @@ void Judge::disturbed(Duration how_long) {
 
 void Judge::ledAnew(Duration how_long) {
   disturbed(how_long);
+  if (std::exchange(is_led_, false)) { lost_at_ = now_; }
   led_anew_ = now_;
 }
 
@@ -105,7 +107,7 @@ std::set<std::string> Judge::notUsable() const {
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
   for (const auto& [node, times] : went_) {  // a pod that went later this leader saw go
     const bool any = std::any_of(times.begin(), times.end(), [this](Mono went_at) {
-      return went_at <= led_anew_ && went_at + kLeased > led_anew_;
+      return went_at <= led_anew_ && went_at + kLeased > lost_at_;
     });
     if (agents_ && any) { nodes.insert(node); }
   }

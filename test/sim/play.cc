@@ -111,7 +111,9 @@ class Play {
     const std::string& of_ours = judge_.watch(world_.now().mono);
     const auto leader = world_.leader();
     const bool asks_who_waits = plan_.has(Feature::Stuck) || plan_.has(Feature::KubeScheduler);
-    if (asks_who_waits && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
+    const bool is_led = leader && leader == leader_;
+    if (is_led) { judge_.isLed(); }
+    if (asks_who_waits && !is_led) { judge_.ledAnew(kTakeover); }
     leader_ = leader;
     extras_.look();
     if (kube_) { kube_->look(); }
