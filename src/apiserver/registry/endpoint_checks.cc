@@ -20,16 +20,8 @@ constexpr std::size_t kMostAddresses = 100;
 constexpr std::size_t kMostPorts = 20'000;
 constexpr std::size_t kMostHints = 8;
 
-/// Adds an error and says so if `list` has more than so many.
-bool hasTooMany(const Value& list, std::size_t most, const std::string& field, FieldErrors& errors) {
-  const std::size_t count = list.items().size();
-  if (count <= most) { return false; }
-  errors.push_back({field, "TooMany", fmt::format("Too many: {}: must have at most {} items", count, most)});
-  return true;
-}
-
 void checkSlicePorts(const Value& slice, FieldErrors& errors) {
-  if (hasTooMany(slice["ports"], kMostPorts, "ports", errors)) { return; }
+  if (hasTooMany(errors, "ports", slice["ports"], kMostPorts)) { return; }
   std::set<std::string, std::less<>> names;
   for (std::size_t i = 0; i < slice["ports"].items().size(); ++i) {
     const Value& port = slice["ports"].items()[i];
@@ -44,12 +36,6 @@ void checkSlicePorts(const Value& slice, FieldErrors& errors) {
   }
 }
 
-std::string joined(const Texts& texts) {
-  std::string out;
-  for (const std::string& text : texts) { out += (out.empty() ? "" : ",") + text; }
-  return out;
-}
-
 /// Of two labels at least.
 void checkFullName(std::string_view name, const std::string& field, FieldErrors& errors) {
   if (name.empty()) {
@@ -59,7 +45,7 @@ void checkFullName(std::string_view name, const std::string& field, FieldErrors&
   if (name.back() == '.') { name.remove_suffix(1); }
   const Texts wrong = dnsSubdomainErrors(name);
   if (!wrong.empty()) {
-    errors.push_back(fieldInvalid(field, Value{name}, joined(wrong)));
+    errors.push_back(fieldInvalid(field, Value{name}, fmt::format("{}", fmt::join(wrong, ","))));
     return;
   }
   if (name.find('.') == std::string_view::npos) {
@@ -71,7 +57,7 @@ void checkFullName(std::string_view name, const std::string& field, FieldErrors&
     const auto end = std::min(name.find('.', begin), name.size());
     const auto label = name.substr(begin, end - begin);
     if (const Texts bad = dnsLabelErrors(label); !bad.empty()) {
-      errors.push_back(fieldInvalid(field, Value{label}, joined(bad)));
+      errors.push_back(fieldInvalid(field, Value{label}, fmt::format("{}", fmt::join(bad, ","))));
       return;
     }
     begin = end + 1;
@@ -96,7 +82,7 @@ void checkAddress(const Value& address, std::string_view type, const std::string
 /// Zones or nodes that should use an endpoint. `rule`: of a name.
 void checkHint(const Value& names, const std::string& field, Texts (*rule)(std::string_view),
                FieldErrors& errors) {
-  if (hasTooMany(names, kMostHints, field, errors)) { return; }
+  if (hasTooMany(errors, field, names, kMostHints)) { return; }
   std::set<std::string, std::less<>> seen;
   for (std::size_t i = 0; i < names.items().size(); ++i) {
     const Value& name = names.items()[i]["name"];
@@ -110,7 +96,7 @@ void checkEndpoint(const Value& endpoint, std::string_view type, const std::stri
   const std::string field = at + ".addresses";
   const auto& addresses = endpoint["addresses"].items();
   if (addresses.empty()) { errors.push_back(fieldRequired(field, "must contain at least 1 address")); }
-  (void)hasTooMany(endpoint["addresses"], kMostAddresses, field, errors);
+  (void)hasTooMany(errors, field, endpoint["addresses"], kMostAddresses);
   for (std::size_t i = 0; i < addresses.size(); ++i) { checkAddress(addresses[i], type, field, i, errors); }
   if (!endpoint["nodeName"].isNull()) {
     refuseFor(errors, at + ".nodeName", endpoint["nodeName"], dnsSubdomainErrors(endpoint["nodeName"].str()));
@@ -130,7 +116,7 @@ FieldErrors checkEndpoints(const json::Value& slice, const json::Value& old) {
   checkSlicePorts(slice, errors);
   const auto& endpoints = slice["endpoints"].items();
   const bool as_before = !old.isNull() && slice["endpoints"] == old["endpoints"];
-  if (!as_before && !hasTooMany(slice["endpoints"], kMostEndpoints, "endpoints", errors)) {
+  if (!as_before && !hasTooMany(errors, "endpoints", slice["endpoints"], kMostEndpoints)) {
     for (std::size_t i = 0; i < endpoints.size(); ++i) {
       checkEndpoint(endpoints[i], slice["addressType"].str(), fmt::format("endpoints[{}]", i), errors);
     }

@@ -59,6 +59,13 @@ void checkNotNegative(FieldErrors& errors, const std::string& field, const json:
   }
 }
 
+bool hasTooMany(FieldErrors& errors, const std::string& field, const json::Value& list, std::size_t most) {
+  const std::size_t count = list.items().size();
+  if (count <= most) { return false; }
+  errors.push_back({field, "TooMany", fmt::format("Too many: {}: must have at most {} items", count, most)});
+  return true;
+}
+
 void checkKnown(FieldErrors& errors, const std::string& field, const json::Value& value, const Texts& known) {
   if (!isKnown(value, known)) { errors.push_back(fieldNotSupported(field, shownText(value), known)); }
 }

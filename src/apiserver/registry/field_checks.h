@@ -3,6 +3,7 @@
 // at `field`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ void refuseFor(FieldErrors& errors, const std::string& field, const json::Value&
 
 /// Absent, or at least 0.
 void checkNotNegative(FieldErrors& errors, const std::string& field, const json::Value& value);
+/// A list of more than so many is an error; true then.
+bool hasTooMany(FieldErrors& errors, const std::string& field, const json::Value& list, std::size_t most);
 /// One of `known`, of which "" may be one.
 void checkKnown(FieldErrors& errors, const std::string& field, const json::Value& value, const Texts& known);
 /// Absent, or one of `known`.
@@ -47,11 +50,11 @@ void checkNotAboveAll(FieldErrors& errors, const std::string& field, const json:
 /// Of users and groups.
 [[nodiscard]] Texts idErrors(std::int64_t id);
 [[nodiscard]] Texts ipErrors(std::string_view ip);
+/// Where even a form that Go's readers forgive is an error.
+[[nodiscard]] Texts strictIpErrors(std::string_view ip);
 [[nodiscard]] Texts cidrErrors(std::string_view cidr);
 /// 4 or 6; 0: it is none.
 [[nodiscard]] int familyOf(std::string_view ip_or_cidr);
-/// The same where even a form that Go's readers forgive is an error.
-[[nodiscard]] Texts strictIpErrors(std::string_view ip);
 /// No element of it is "..".
 [[nodiscard]] Texts backstepErrors(std::string_view path);
 /// Relative too.

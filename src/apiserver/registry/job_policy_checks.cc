@@ -22,27 +22,19 @@ constexpr std::size_t kMostPatterns = 20;
 constexpr std::size_t kMostExitCodes = 255;
 constexpr std::size_t kMostIndexText = std::size_t{64} * 1024;
 
-void checkAtMost(const Value& list, std::size_t most, const std::string& field, FieldErrors& errors) {
-  const std::size_t count = list.items().size();
-  if (count <= most) { return; }
-  errors.push_back({field, "TooMany", fmt::format("Too many: {}: must have at most {} items", count, most)});
-}
-
 /// One of `known`; where it is missing, the message names them.
 void checkNamed(const Value& value, const Texts& known, const std::string& field, FieldErrors& errors) {
   if (!value.str().empty()) { return checkKnown(errors, field, value, known); }
-  std::string all;
-  for (const std::string& one : known) { all += (all.empty() ? "" : " ") + goQuote(one); }
-  errors.push_back(fieldRequired(field, fmt::format("valid values: [{}]", all)));
+  Texts quoted;
+  for (const std::string& one : known) { quoted.push_back(goQuote(one)); }
+  errors.push_back(fieldRequired(field, fmt::format("valid values: [{}]", fmt::join(quoted, " "))));
 }
 
 std::string goCodes(const Value& codes) {
   if (!codes.isArray()) { return "[]int32(nil)"; }
-  std::string out;
-  for (const Value& code : codes.items()) {
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", code.intOr(0));
-  }
-  return fmt::format("[]int32{{{}}}", out);
+  std::vector<std::int64_t> out;
+  for (const Value& code : codes.items()) { out.push_back(code.intOr(0)); }
+  return fmt::format("[]int32{{{}}}", fmt::join(out, ", "));
 }
 
 void checkExitCodes(const Value& on, const std::string& field, const Names& containers, FieldErrors& errors) {
@@ -57,7 +49,7 @@ void checkExitCodes(const Value& on, const std::string& field, const Names& cont
     errors.push_back(
         fieldInvalid(field + ".values", goCodes(on["values"]), "at least one value is required"));
   }
-  checkAtMost(on["values"], kMostExitCodes, field + ".values", errors);
+  (void)hasTooMany(errors, field + ".values", on["values"], kMostExitCodes);
   std::set<std::int64_t> seen;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::string at = fmt::format("{}.values[{}]", field, i);
@@ -74,7 +66,7 @@ void checkExitCodes(const Value& on, const std::string& field, const Names& cont
 }
 
 void checkPatterns(const Value& patterns, const std::string& field, FieldErrors& errors) {
-  checkAtMost(patterns, kMostPatterns, field, errors);
+  (void)hasTooMany(errors, field, patterns, kMostPatterns);
   for (std::size_t i = 0; i < patterns.items().size(); ++i) {
     const Value& pattern = patterns.items()[i];
     const std::string at = fmt::format("{}[{}]", field, i);
@@ -195,7 +187,7 @@ void checkSuccessRule(const Value& rule, std::int64_t completions, const std::st
 void checkFailurePolicy(const json::Value& spec, FieldErrors& errors) {
   const std::string field = "spec.podFailurePolicy.rules";
   const Value& rules = spec["podFailurePolicy"]["rules"];
-  checkAtMost(rules, kMostRules, field, errors);
+  (void)hasTooMany(errors, field, rules, kMostRules);
   Names containers;
   for (const char* list : {"containers", "initContainers"}) {
     for (const Value& one : spec["template"]["spec"][list].items()) { containers.emplace(one["name"].str()); }
@@ -220,7 +212,7 @@ void checkSuccessPolicy(const json::Value& spec, FieldErrors& errors) {
     errors.push_back(
         fieldRequired(field, "at least one rules must be specified when the successPolicy is specified"));
   }
-  checkAtMost(rules, kMostRules, field, errors);
+  (void)hasTooMany(errors, field, rules, kMostRules);
   for (std::size_t i = 0; i < rules.items().size(); ++i) {
     checkSuccessRule(rules.items()[i], spec["completions"].intOr(0), fmt::format("{}[{}]", field, i), errors);
   }

@@ -155,7 +155,8 @@ PodFailurePolicy v1.PodFailurePolicy rules:![PodFailureRule]
 SuccessRule v1.SuccessPolicyRule succeededIndexes:*string succeededCount:*int32
 SuccessPolicy v1.SuccessPolicy rules:![SuccessRule]
 JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64
-  podFailurePolicy:*PodFailurePolicy successPolicy:*SuccessPolicy backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32
+  podFailurePolicy:*PodFailurePolicy successPolicy:*SuccessPolicy backoffLimit:*int32
+  backoffLimitPerIndex:*int32 maxFailedIndexes:*int32
   selector:*LabelSelector manualSelector:*bool template:PodTemplateSpec ttlSecondsAfterFinished:*int32
   completionMode:*string suspend:*bool podReplacementPolicy:*string managedBy:*string
 JobCondition v1.JobCondition type:!string status:!string lastProbeTime:time lastTransitionTime:time
@@ -210,7 +211,8 @@ SessionAffinityConfig v1.SessionAffinityConfig clientIP:*ClientIpConfig
 ServiceSpec v1.ServiceSpec ports:[ServicePort]@port,protocol selector:{string} clusterIP:string
   clusterIPs:[string] type:string externalIPs:[string] sessionAffinity:string loadBalancerIP:string
   loadBalancerSourceRanges:[string] externalName:string externalTrafficPolicy:string healthCheckNodePort:int32
-  publishNotReadyAddresses:bool sessionAffinityConfig:*SessionAffinityConfig ipFamilies:[string] ipFamilyPolicy:*string
+  publishNotReadyAddresses:bool sessionAffinityConfig:*SessionAffinityConfig ipFamilies:[string]
+  ipFamilyPolicy:*string
   allocateLoadBalancerNodePorts:*bool loadBalancerClass:*string internalTrafficPolicy:*string
   trafficDistribution:*string
 LoadBalancerStatus v1.LoadBalancerStatus ingress:[any]
