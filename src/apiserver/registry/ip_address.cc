@@ -1,6 +1,5 @@
 #include "apiserver/registry/ip_address.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,18 +36,50 @@ std::optional<Bytes> v4Bytes(std::string_view text) {
   return text.empty() ? std::optional{std::move(out)} : std::nullopt;
 }
 
-/// Without zeros before the numbers of an IPv4 address at its end, which Go forgives and the library does not.
-std::string withoutZeros(std::string_view text) {
-  const auto begin = text.rfind(':') + 1;  // 0: there is none
-  const auto v4 = v4Bytes(text.substr(begin));
-  if (!v4) { return std::string{text}; }
-  return fmt::format("{}{}", text.substr(0, begin), fmt::join(*v4, "."));
+/// Of up to four hexadecimal digits.
+std::optional<unsigned> groupOf(std::string_view text) {
+  unsigned out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, 16);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && !text.empty() && text.size() <= 4 ? std::optional{out} : std::nullopt;
+}
+
+/// Groups of an IPv6 address, the last two perhaps as IPv4.
+std::optional<Bytes> groupBytes(std::string_view text, bool ipv4_last) {
+  Bytes out;
+  while (!text.empty()) {
+    const auto colon = text.find(':');
+    const bool last = colon == std::string_view::npos;
+    if (const auto v4 = v4Bytes(text); last && ipv4_last && v4) {
+      out.insert(out.end(), v4->begin(), v4->end());
+      return out;
+    }
+    const auto group = groupOf(text.substr(0, colon));
+    if (!group) { return std::nullopt; }
+    out.push_back(static_cast<std::uint8_t>(*group >> 8U));
+    out.push_back(static_cast<std::uint8_t>(*group & 0xffU));
+    if (last) { return out; }
+    text.remove_prefix(colon + 1);
+    if (text.empty()) { return std::nullopt; }
+  }
+  return out;
 }
 
 std::optional<IpAddress> parseV6(std::string_view text) {
   IpAddress out;
-  const bool is_one = ::inet_pton(AF_INET6, withoutZeros(text).c_str(), out.bytes.data()) == 1;
-  return is_one && text.find('\0') == std::string_view::npos ? std::optional{out} : std::nullopt;
+  const auto gap = text.find("::");
+  const auto before = groupBytes(text.substr(0, gap), gap == std::string_view::npos);
+  if (!before) { return std::nullopt; }
+  if (gap == std::string_view::npos) {
+    if (before->size() != out.bytes.size()) { return std::nullopt; }
+    std::copy(before->begin(), before->end(), out.bytes.begin());
+    return out;
+  }
+  const auto after = groupBytes(text.substr(gap + 2), true);
+  if (!after || before->size() + after->size() >= out.bytes.size()) { return std::nullopt; }
+  std::copy(before->begin(), before->end(), out.bytes.begin());
+  std::copy_backward(after->begin(), after->end(), out.bytes.end());
+  return out;
 }
 
 unsigned groupAt(const IpAddress& ip, int i) {
