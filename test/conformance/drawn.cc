@@ -77,6 +77,13 @@ Value withoutGiven(Value answer, const Value& object) {
   return answer;
 }
 
+/// A kube-apiserver 1.33 gives no answer to a Job whose successPolicy needs completions that it has not.
+bool panics(const Drawn& drawn, const Value& object) {
+  const Value& spec = object["spec"];
+  return std::string_view{drawn.kind} == "Job" && spec["successPolicy"].isObject() &&
+         spec["completions"].isNull();
+}
+
 std::string inSpace(std::string path) {
   const auto at = path.find("$ns");
   return at == std::string::npos ? path : path.replace(at, 3, kSpace);
@@ -104,7 +111,7 @@ class Pair {
     giveAccount(drawn, object);
     const Sent sent = request("POST", inSpace(drawn.path) + "?dryRun=All", object);
     const Got real = real_(sent);
-    if (real.code == 0) { return {}; }  // it panicked: a Job's successPolicy without completions
+    if (real.code == 0 && panics(drawn, object)) { return {}; }
     return difference(answerOf(real, object), answerOf(ours_(sent), object));
   }
 
