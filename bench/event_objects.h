@@ -134,9 +134,13 @@ inline std::string claimText(const std::string& spec, model::Revision revision) 
       revision, spec);
 }
 
-inline std::string escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) { text.insert(at, "\\"); }
-  return text;
+inline std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"') { out += '\\'; }
+    out += c;
+  }
+  return out;
 }
 
 }  // namespace gs::bench
