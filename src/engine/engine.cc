@@ -74,10 +74,10 @@ void Engine::touchClaimOf(const model::Pod& pod) {
   if (!claim.empty()) { touched_claims_.insert({pod.key.ns, claim}); }
 }
 
-void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mono now) {
+void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said,
+                        Mono now) {
   const model::Pod& any = after != nullptr ? *after : *before;
   const model::Uid uid = any.uid;
-  const sched::Holdings said = holdingsOf(any);
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
   if (used && (!uses || after->node != before->node)) {
@@ -149,17 +149,19 @@ void Engine::touchMeantBy(const model::Pod& pod) {
   work_.compared += said.looks();
 }
 
-void Engine::putPod(const model::PodPtr& pod, Mono now) {
+void Engine::putPod(const model::PodPtr& pod, const sched::Holdings& said, Mono now) {
   const auto [before, changed] = cache_.putPod(pod);
   if (!changed) { return; }
   awaited_.stamped(pod->created);
-  podChanged(before, pod.get(), now);
+  podChanged(before, pod.get(), said, now);
 }
 
-void Engine::podGone(const model::Uid& uid, Mono now) {
+void Engine::podGone(const model::Uid& uid, Mono now) { podGone(uid, nullptr, now); }
+
+void Engine::podGone(const model::Uid& uid, const sched::Holdings* said, Mono now) {
   const auto before = cache_.removePod(uid);
   if (before) {
-    podChanged(before, nullptr, now);
+    podChanged(before, nullptr, said != nullptr ? *said : holdingsOf(*before), now);
   } else {
     touch(uid);
     if (notes_shares_) { touched_shares_.insert(uid); }
@@ -202,16 +204,14 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
 }
 
 void Engine::applyPod(const controller::Change& change, Mono now) {
-  if (const auto pod = change.object.as<model::Pod>()) {
-    putPod(pod, now);
-  } else {
-    const auto last = change.last.as<model::Pod>();
-    if (last != nullptr && last->uid == change.last_uid) {
-      putPod(last, now);
-      if (!last->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
-    }
-    podGone(change.last_uid, now);
-  }
+  if (const auto pod = change.object.as<model::Pod>()) { return putPod(pod, holdingsOf(*pod), now); }
+  const auto last = change.last.as<model::Pod>();
+  if (last == nullptr || last->uid != change.last_uid) { return podGone(change.last_uid, now); }
+  const sched::Holdings said = holdingsOf(*last);
+  putPod(last, said, now);
+  if (!last->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
+  const bool is_known = cache_.pod(last->uid) == last.get();  // and no newer version
+  podGone(change.last_uid, is_known ? &said : nullptr, now);
 }
 
 void Engine::applyNode(const controller::Change& change, Mono now) {
@@ -522,7 +522,7 @@ void Engine::applyAsItsKind(const controller::Change& change, Mono now) {
 }
 
 void Engine::learn(const model::Object& object, Mono now) {
-  if (const auto pod = object.as<model::Pod>()) { putPod(pod, now); }
+  if (const auto pod = object.as<model::Pod>()) { putPod(pod, holdingsOf(*pod), now); }
   if (const auto lease = object.as<model::Lease>()) { putLease(lease, now); }
   noteFreed();
 }

@@ -155,10 +155,13 @@ class Engine {
   };
   using Holds = std::map<Hold, sched::Amount>;
 
-  void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
+  /// `said`: what `after` says that it holds, or `before` where that is null.
+  void podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said, Mono now);
+  /// `said`: by the version that is known; null: not read yet.
+  void podGone(const model::Uid& uid, const sched::Holdings* said, Mono now);
   void antiAffinity(const model::Pod& pod, bool waits, bool runs);
   void touchMeantBy(const model::Pod& pod);
-  void putPod(const model::PodPtr& pod, Mono now);
+  void putPod(const model::PodPtr& pod, const sched::Holdings& said, Mono now);
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);

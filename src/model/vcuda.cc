@@ -9,7 +9,7 @@
 namespace gs::model {
 namespace {
 
-constexpr int kMaxContainerIndex = 10'000;  // far more than a pod can have
+constexpr std::size_t kMaxContainerIndex = 10'000;  // far more than a pod can have
 
 /// As Go's strconv: digits, nothing around them; a sign is read where the type has one.
 template <class Number>
@@ -34,12 +34,24 @@ std::optional<std::vector<int>> idsOf(std::string_view text) {
   return ids;
 }
 
-/// The container that an ids key is about.
-std::optional<int> containerOf(std::string_view key) {
-  if (!key.starts_with(kVcudaIdsKey)) { return std::nullopt; }
+/// The container that an ids key is about. gpu-manager makes the key of the number: "07" is nobody's.
+std::optional<std::size_t> containerOf(std::string_view key) {
   const auto digits = key.substr(std::string_view{kVcudaIdsKey}.size());
-  const auto index = digits.starts_with('+') ? std::nullopt : numberOf<int>(digits);
-  return index && *index >= 0 && *index <= kMaxContainerIndex ? index : std::nullopt;
+  const bool is_plain = digits == "0" || (!digits.empty() && digits[0] >= '1' && digits[0] <= '9');
+  const auto index = is_plain ? numberOf<std::size_t>(digits) : std::nullopt;
+  return index && *index <= kMaxContainerIndex ? index : std::nullopt;
+}
+
+/// The ids that are written of each container below `containers`. Calls fn(container, ids), "1" before "10"
+/// before "2". A walk: of thousands of containers, looking each up takes milliseconds.
+template <class Fn>
+void eachIds(const Annotations& annotations, std::size_t containers, const Fn& fn) {
+  for (auto it = annotations.lower_bound(kVcudaIdsKey);
+       it != annotations.end() && it->first.starts_with(kVcudaIdsKey); ++it) {
+    const auto container = containerOf(it->first);
+    if (!container || *container >= containers) { continue; }
+    if (auto ids = idsOf(it->second)) { fn(*container, *std::move(ids)); }
+  }
 }
 
 const std::string* valueOf(const Annotations& annotations, const char* key) {
@@ -82,29 +94,23 @@ VcudaNote withoutIds(const Annotations& annotations) {
 
 }  // namespace
 
+std::vector<std::vector<int>> vcudaIds(const Annotations& annotations, std::size_t containers) {
+  std::vector<std::vector<int>> all(containers);
+  eachIds(annotations, containers,
+          [&](std::size_t container, std::vector<int> ids) { all[container] = std::move(ids); });
+  return all;
+}
+
 VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers) {
   VcudaNote note = withoutIds(annotations);
-  std::string key{kVcudaIdsKey};
-  const std::size_t prefix = key.size();
-  for (std::size_t i = 0; i < containers; ++i) {
-    key.resize(prefix);
-    key += std::to_string(i);
-    const auto written = annotations.find(key);
-    auto ids = written == annotations.end() ? std::nullopt : idsOf(written->second);
-    if (ids) { note.ids.emplace_hint(note.ids.end(), static_cast<int>(i), *std::move(ids)); }
-  }
+  eachIds(annotations, containers, [&](std::size_t container, std::vector<int> ids) {
+    note.ids[static_cast<int>(container)] = std::move(ids);
+  });
   return note;
 }
 
 VcudaNote readVcudaNote(const Annotations& annotations) {
-  VcudaNote note = withoutIds(annotations);
-  for (auto it = annotations.lower_bound(kVcudaIdsKey);
-       it != annotations.end() && it->first.starts_with(kVcudaIdsKey); ++it) {
-    const auto container = containerOf(it->first);
-    auto ids = idsOf(it->second);
-    if (container && ids) { note.ids[*container] = *std::move(ids); }
-  }
-  return note;
+  return readVcudaNote(annotations, kMaxContainerIndex + 1);
 }
 
 Annotations printVcudaNote(const VcudaNote& note) {

@@ -71,9 +71,10 @@ using Annotations = std::map<std::string, std::string>;
 /// VcudaNote::assigned, and nothing else is read.
 [[nodiscard]] bool isVcudaAssigned(const Annotations& annotations);
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations);
-/// Of a pod of so many containers. Annotations of containers that it does not have, thousands perhaps,
-/// are not read.
+/// Of a pod of so many containers: what is said of others is passed over.
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers);
+/// VcudaNote::ids of each of so many containers, and nothing else is read. Empty: nothing is said.
+[[nodiscard]] std::vector<std::vector<int>> vcudaIds(const Annotations& annotations, std::size_t containers);
 /// The annotations of a pod that was placed; `assigned` is written as "false" whatever it is.
 [[nodiscard]] Annotations printVcudaNote(const VcudaNote& note);
 /// Keys of this convention among `annotations`, but those that `but` has: left by an earlier placement.

@@ -62,7 +62,15 @@ TEST(VcudaNote, ReadsWhatIsWrittenAndPassesOverTheRest) {
             {}},
            {"IdsThatNoDeviceHas", {{ids + "0", "-1,7,99999999999"}}, {{}, {{0, {7}}}, {}, false}},
            {"ContainersThatAreNone",
-            {{ids + "x", "0"}, {ids + "-1", "0"}, {ids, "0"}, {ids + "999999", "0"}},
+            {{ids + "x", "0"},
+             {ids + "-1", "0"},
+             {ids + "-0", "0"},
+             {ids + "+1", "0"},
+             {ids + "00", "0"},
+             {ids + "07", "0"},
+             {ids + "1 ", "0"},
+             {ids, "0"},
+             {ids + "999999", "0"}},
             {}},
            {"TimesThatAreNone", {{kVcudaTimeKey, "-1"}}, {}},
        }) {
@@ -109,6 +117,8 @@ TEST(VcudaNote, OfAPodOfFewContainersWhatIsSaidOfOthersIsNotRead) {
   EXPECT_EQ(readVcudaNote(said, 3), note);
   note.ids.erase(2);
   EXPECT_EQ(readVcudaNote(said, 2), note);
+  EXPECT_EQ(vcudaIds(said, 3), (std::vector<std::vector<int>>{{1}, {}, {0, 1}}));
+  EXPECT_EQ(vcudaIds(said, 2), (std::vector<std::vector<int>>{{1}, {}}));
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 using kapi::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
-constexpr int kSweepStep = 256;          // pods reconciled per event
+constexpr int kSweepStep = 128;          // pods reconciled per event
 constexpr std::size_t kComplaints = 20;  // lines of a sweep about leases
-constexpr int kReconcilesPerTurn = 256;  // of those that something changed for
+constexpr int kReconcilesPerTurn = 128;  // of those that something changed for
 constexpr int kDecisionsPerTurn = 96;    // one is a lease to be written, and more
 
 std::vector<engine::Informers::Source> watched(const Config& config) {

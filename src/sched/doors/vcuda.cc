@@ -106,13 +106,11 @@ DoorResult vcudaDoor(const model::Pod& pod, bool as_ancestor, PodRequest base) {
 
 SharePicks vcudaPicks(const model::Pod& pod) {
   if (pod.share_limits.empty()) { return {}; }
-  model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
+  auto ids = model::vcudaIds(pod.annotations, pod.share_limits.size());
   SharePicks picks;
   picks.reserve(pod.share_limits.size());
   for (std::size_t i = 0; i < pod.share_limits.size(); ++i) {
-    const auto ids = note.ids.find(static_cast<int>(i));
-    picks.push_back({shareOf(model::vcudaOf(pod.share_limits[i])),
-                     ids == note.ids.end() ? std::vector<int>{} : std::move(ids->second)});
+    picks.push_back({shareOf(model::vcudaOf(pod.share_limits[i])), std::move(ids[i])});
   }
   return picks;
 }
