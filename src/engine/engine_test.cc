@@ -52,6 +52,15 @@ TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
   EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
+/// An answer to a write may have told a newer one than the watch knows when it goes.
+TEST_F(EngineTest, WhatAPodHeldIsReadOfTheNewestVersion) {
+  agentLooks();
+  comes(PodBuilder("p").revision(9).on("node-a").allocated("node-a:2"));
+  goesAs(PodBuilder("p").revision(5).on("node-a").allocated("node-a:1"));
+  EXPECT_EQ(use(1), DeviceUse::Free);
+  EXPECT_EQ(use(2), DeviceUse::Draining);
+}
+
 TEST_F(EngineTest, APodThatMayHaveRunDrainsEverywhereItMayHave) {
   agentLooks();
   comes(PodBuilder("p"));
