@@ -156,6 +156,15 @@ class CommandLine(unittest.TestCase):
             code, out, err = call(*command)
             self.assertEqual((code, out, err.splitlines()[0]), (2, "", answer), command)
 
+    def test_a_node_that_an_api_server_would_not_take_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "nodes.yaml"
+            file.write_text('nodes: [{name: fine}, {name: one, labels: {"a b": c}}]')
+            for command in (["serve", "--address=127.0.0.1:0"], ["nodes"]):
+                code, out, err = call("gpu-sandbox", *command, f"--nodes={file}")
+                self.assertEqual((code != 0, out), (True, ""), command)
+                self.assertIn(f'{file}: node one was not made: Node "one" is invalid: metadata.labels', err, command)
+
 
 class Running:
     """A program in the background; its stderr goes to a file."""

@@ -10,6 +10,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// ---- the sandbox's own writes
+
+/// A machine whose Node no API server takes.
+struct BadLabel : ::testing::Test {
+  BadLabel() {
+    options.nodes.front().labels["a b"] = "c";
+    options.on_refused = [this](const kapi::Log& log) {
+      for (const auto& [key, value] : log.fields) { said.push_back(log.message + " " + key + ": " + value); }
+    };
+  }
+  sandbox::World::Options options;
+  std::vector<std::string> said;
+};
+
+TEST_F(BadLabel, IsSaidOnce) {
+  sandbox::World world{options};
+  world.run(60s);
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[0], "refused request: POST /api/v1/nodes");
+  EXPECT_TRUE(said[1].starts_with("refused error: Node \"node-a\" is invalid: metadata.labels")) << said[1];
+}
+
 // ---- a cluster without GpuNodeStatus: the kubelet's device plugin alone
 
 /// No CRDs, or a role that may not list the statuses.

@@ -251,6 +251,14 @@ expect "of the scheduler" "$(rules_of "$REPO/deploy/rbac/scheduler.yaml")" "$(ru
 expect "of the webhook" "$(rules_of "$REPO/deploy/webhook/rbac.yaml")" "$(rules_of "$CASE_DIR/webhook.yaml")"
 expect "of the agent" "$(rules_of "$REPO/deploy/agent/rbac.yaml")" "$(rules_of "$CASE_DIR/agent.yaml")"
 expect "of users" "$(rules_of "$REPO/deploy/rbac/users.yaml")" "$(rules_of "$CASE_DIR/users.yaml")"
+expect "roles that Kubernetes adds them to" "gpu-scheduler-view=aggregate-to-view gpu-scheduler-edit=aggregate-to-edit" \
+  "$(value '.metadata as $meta | select(.kind == "ClusterRole") | $meta.labels | to_entries[] | select(.key | test("/aggregate-to-"))
+    | "\($meta.name)=\(.key | split("/")[1])"' -s templates/users.yaml)"
+expect "an agent that looks at partitions" "all SYS_ADMIN" \
+  "$(value '.spec.template.spec.containers[0] | (.env[] | select(.name == "NVIDIA_MIG_MONITOR_DEVICES").value), .securityContext.capabilities.add[]' \
+    -s templates/agent/daemonset.yaml --set agent.mig=true)"
+expect "one that does not" "" "$(value '.spec.template.spec.containers[0] | (.env[] | select(.name == "NVIDIA_MIG_MONITOR_DEVICES").value), .securityContext.capabilities.add[]?' \
+  -s templates/agent/daemonset.yaml)"
 
 step "the CRDs are brought to this version: claims stay, and what others wrote on them"
 kubectl annotate crd gpuclaims.gpu.scheduling gpu.scheduling/lease-namespace=kept >/dev/null
