@@ -107,6 +107,22 @@ TEST(VcudaNoteProperty, WhatIsPrintedReadsTheSame) {
   }));
 }
 
+TEST(VcudaNoteProperty, OfFewContainersTheSameIsReadAsOfMany) {
+  EXPECT_TRUE(rc::check([] {
+    Annotations annotations;
+    for (int n = *rc::gen::inRange(0, 40); n > 0; --n) {
+      const std::string zeros(static_cast<std::size_t>(*rc::gen::inRange(0, 2)), '0');
+      annotations[kVcudaIdsKey + zeros + std::to_string(*rc::gen::inRange(0, 80))] =
+          *rc::gen::elementOf(std::vector<std::string>{"0", "1,2", "x", "", "7"});
+    }
+    const auto many = vcudaIds(annotations, 100);
+    for (const std::size_t few : {std::size_t{1}, std::size_t{20}, std::size_t{64}, std::size_t{65}}) {
+      const std::vector<std::vector<int>> first(many.begin(), many.begin() + static_cast<std::ptrdiff_t>(few));
+      RC_ASSERT(vcudaIds(annotations, few) == first);
+    }
+  }));
+}
+
 TEST(VcudaNote, OfAPodOfFewContainersWhatIsSaidOfOthersIsNotRead) {
   const Annotations said{{kVcudaNodeKey, "a"},
                          {kVcudaTimeKey, "7"},
