@@ -209,7 +209,7 @@ void Engine::applyPod(const controller::Change& change, Mono now) {
   if (last == nullptr || last->uid != change.last_uid) { return podGone(change.last_uid, now); }
   const sched::Holdings said = holdingsOf(*last);
   putPod(last, said, now);
-  if (!last->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
+  if (!last->bound()) { orderly_.add(change.last_uid); }      // nor can it be any more: it never ran
   const bool is_known = cache_.pod(last->uid) == last.get();  // and no newer version
   podGone(change.last_uid, is_known ? &said : nullptr, now);
 }

@@ -156,7 +156,8 @@ class Engine {
   using Holds = std::map<Hold, sched::Amount>;
 
   /// `said`: what `after` says that it holds, or `before` where that is null.
-  void podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said, Mono now);
+  void podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said,
+                  Mono now);
   /// `said`: by the version that is known; null: not read yet.
   void podGone(const model::Uid& uid, const sched::Holdings* said, Mono now);
   void antiAffinity(const model::Pod& pod, bool waits, bool runs);

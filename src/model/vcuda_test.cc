@@ -117,7 +117,8 @@ TEST(VcudaNoteProperty, OfFewContainersTheSameIsReadAsOfMany) {
     }
     const auto many = vcudaIds(annotations, 100);
     for (const std::size_t few : {std::size_t{1}, std::size_t{20}, std::size_t{64}, std::size_t{65}}) {
-      const std::vector<std::vector<int>> first(many.begin(), many.begin() + static_cast<std::ptrdiff_t>(few));
+      const std::vector<std::vector<int>> first(many.begin(),
+                                                many.begin() + static_cast<std::ptrdiff_t>(few));
       RC_ASSERT(vcudaIds(annotations, few) == first);
     }
   }));

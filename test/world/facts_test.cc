@@ -79,9 +79,10 @@ TEST_F(Facts, ThatAGpuIsInUseByAPodThatItsLeaseDoesNotNameIsSaidOnce) {
   }
   const std::string page = scheduler::readinessText(world.scheduler(0));
   EXPECT_EQ(page.front(), '1') << "others are placed all the same";
-  EXPECT_NE(page.find("contradictions: 1 facts about GPUs contradict others: GPU 0 of node n has its lease for "
-                      "pod default/ours, and containers of pod default/foreign use it"),
-            std::string::npos)
+  EXPECT_NE(
+      page.find("contradictions: 1 facts about GPUs contradict others: GPU 0 of node n has its lease for "
+                "pod default/ours, and containers of pod default/foreign use it"),
+      std::string::npos)
       << page;
   EXPECT_NE(scheduler::stateMetrics(world.scheduler(0))
                 .find("gpu_scheduler_contradictions{kind=\"in-use-by-other\"} 1\n"),
