@@ -224,11 +224,13 @@ void AgentSide::look() {
 }
 
 /// Of a container that starts as numbers change its agent does not know what its number means to the driver:
-/// it may name both GPUs.
+/// it may name both GPUs. So it may of one whose GPU is away: what starts in it meanwhile gets another one by
+/// that number, and has it still when all are well again (R48).
 void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
+  const Machines::Machine& machine = world_.machines().all().at(name);
   const bool shaken = node.shaken && *node.shaken + kSettles > now;
-  const bool has_lost = !world_.machines().all().at(name).lost.empty();
+  const bool has_lost = !machine.lost.empty();
   const bool goes_on = plan_.has(Feature::Agents) || plan_.has(Feature::Lost);
   const Duration unsure = goes_on ? kUnsure : kSeen;
   for (const auto& running : world_.kubelet().running(name)) {
@@ -236,6 +238,7 @@ void AgentSide::noteUnclear(const std::string& name, Node& node) {
     const Mono began = known->second;
     if (is_new) { judgeStart(name, node, running); }
     if (is_new && has_lost) { unclear_.insert(running.uid); }
+    if (hasLost(machine, running.uid)) { unclear_.insert(running.uid); }
     // The wall clock went back: an agent that starts now cannot tell what was before the last status.
     if (running.created > world_.now().wall) { unclear_.insert(running.uid); }
     if (shaken && began + unsure > now) { unclear_.insert(running.uid); }
@@ -258,9 +261,12 @@ void AgentSide::noteUnpublished(const std::string& name) {
 /// So is one that has a GPU which is not there any more: to an agent that starts after the next one, which is
 /// told of no such GPU, its number means the GPU that has it now.
 bool AgentSide::isUnclear(const Machines::Machine& machine, const std::string& uid) const {
+  return unclear_.contains(uid) || hasLost(machine, uid);
+}
+
+bool AgentSide::hasLost(const Machines::Machine& machine, const std::string& uid) const {
   const auto held = world_.machines().heldBy(uid);
-  const auto is_gone = [&](const std::string& uuid) { return !has(machine, uuid); };
-  return unclear_.contains(uid) || std::any_of(held.begin(), held.end(), is_gone);
+  return std::any_of(held.begin(), held.end(), [&](const std::string& uuid) { return !has(machine, uuid); });
 }
 
 Mono AgentSide::hinderedUntil(const Node& node) const {

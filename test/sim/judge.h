@@ -426,7 +426,8 @@ class Judge {
   Mono hangs_until_{};
   Mono disturbed_until_{};
   Mono led_anew_{};
-  Mono lost_at_{};  // when whoever led before that one was lost
+  Mono lost_at_{};                     // when whoever led before that one was lost
+  std::set<std::string> left_leased_;  // nodes with leases of pods that had gone by then
   bool is_led_ = false;
   Mono looked_{};
   std::map<std::string, Mono> fits_since_;  // by uid

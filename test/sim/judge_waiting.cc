@@ -43,6 +43,12 @@ void Judge::ledAnew(Duration how_long) {
   disturbed(how_long);
   if (std::exchange(is_led_, false)) { lost_at_ = now_; }
   led_anew_ = now_;
+  left_leased_.clear();
+  for (const auto& [device, lease] : leases_) {
+    const bool any = std::any_of(lease.holders.begin(), lease.holders.end(),
+                                 [this](const auto& holder) { return !pods_.contains(holder.first); });
+    if (any) { left_leased_.insert(device.node); }
+  }
 }
 
 /// None of its own writes fails, and its kube-scheduler, if it has one, does not hang.
@@ -109,7 +115,7 @@ std::set<std::string> Judge::notUsable() const {
     const bool any = std::any_of(times.begin(), times.end(), [this](Mono went_at) {
       return went_at <= led_anew_ && went_at + kLeased > lost_at_;
     });
-    if (agents_ && any) { nodes.insert(node); }
+    if (agents_ && (any || left_leased_.contains(node))) { nodes.insert(node); }
   }
   return nodes;
 }
