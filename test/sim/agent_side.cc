@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "kapi/time.h"
 #include "test/sim/cluster.h"
@@ -224,13 +225,12 @@ void AgentSide::look() {
 }
 
 /// Of a container that starts as numbers change its agent does not know what its number means to the driver:
-/// it may name both GPUs. So it may of one whose GPU is away: what starts in it meanwhile gets another one by
-/// that number, and has it still when all are well again (R48).
+/// it may name both GPUs. So it may of one whose number reaches another GPU for a while: what starts in it then
+/// has that one, also when all are well again (R48).
 void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
-  const Machines::Machine& machine = world_.machines().all().at(name);
   const bool shaken = node.shaken && *node.shaken + kSettles > now;
-  const bool has_lost = !machine.lost.empty();
+  const bool has_lost = !world_.machines().all().at(name).lost.empty();
   const bool goes_on = plan_.has(Feature::Agents) || plan_.has(Feature::Lost);
   const Duration unsure = goes_on ? kUnsure : kSeen;
   for (const auto& running : world_.kubelet().running(name)) {
@@ -238,7 +238,7 @@ void AgentSide::noteUnclear(const std::string& name, Node& node) {
     const Mono began = known->second;
     if (is_new) { judgeStart(name, node, running); }
     if (is_new && has_lost) { unclear_.insert(running.uid); }
-    if (hasLost(machine, running.uid)) { unclear_.insert(running.uid); }
+    if (mayGetOthers(name, running)) { unclear_.insert(running.uid); }
     // The wall clock went back: an agent that starts now cannot tell what was before the last status.
     if (running.created > world_.now().wall) { unclear_.insert(running.uid); }
     if (shaken && began + unsure > now) { unclear_.insert(running.uid); }
@@ -261,12 +261,21 @@ void AgentSide::noteUnpublished(const std::string& name) {
 /// So is one that has a GPU which is not there any more: to an agent that starts after the next one, which is
 /// told of no such GPU, its number means the GPU that has it now.
 bool AgentSide::isUnclear(const Machines::Machine& machine, const std::string& uid) const {
-  return unclear_.contains(uid) || hasLost(machine, uid);
+  const auto held = world_.machines().heldBy(uid);
+  const auto is_gone = [&](const std::string& uuid) { return !has(machine, uuid); };
+  return unclear_.contains(uid) || std::any_of(held.begin(), held.end(), is_gone);
 }
 
-bool AgentSide::hasLost(const Machines::Machine& machine, const std::string& uid) const {
-  const auto held = world_.machines().heldBy(uid);
-  return std::any_of(held.begin(), held.end(), [&](const std::string& uuid) { return !has(machine, uuid); });
+bool AgentSide::mayGetOthers(const std::string& name, const sandbox::Kubelet::Running& running) const {
+  const auto held = world_.machines().heldBy(running.uid);
+  std::istringstream told{running.devices};
+  for (std::string number; std::getline(told, number, ',');) {
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) { continue; }
+    for (const std::string& uuid : world_.machines().reachedBy(name, std::atoi(number.c_str()))) {
+      if (!held.contains(uuid)) { return true; }
+    }
+  }
+  return false;
 }
 
 Mono AgentSide::hinderedUntil(const Node& node) const {

@@ -71,8 +71,8 @@ class AgentSide {
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] bool isUnclear(const sandbox::Machines::Machine& machine, const std::string& uid) const;
-  /// A GPU that it was told is not there now.
-  [[nodiscard]] bool hasLost(const sandbox::Machines::Machine& machine, const std::string& uid) const;
+  /// What starts in its containers now gets another GPU than they have, by a number that they were told.
+  [[nodiscard]] bool mayGetOthers(const std::string& name, const sandbox::Kubelet::Running& running) const;
   void lose(const Step& step);
   void noteUnclear(const std::string& name, Node& node);
   [[nodiscard]] Mono hinderedUntil(const Node& node) const;

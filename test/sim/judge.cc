@@ -380,6 +380,15 @@ void Judge::noteOthers(const std::string& name, bool is) {
   }
 }
 
+/// Others share that GPU by a lease that has the number which it had.
+bool Judge::isSharedUnderAnother(const Device& device, const std::string& uuid) const {
+  return std::any_of(leases_.begin(), leases_.end(), [&](const auto& other) {
+    const auto& [its, lease] = other;
+    return its.node == device.node && its.id != device.id && lease.shared && !uuid.empty() &&
+           lease.uuid == uuid && !lease.holders.empty();
+  });
+}
+
 void Judge::holdersChanged(const Device& device, Lease now) {
   const Lease& before = leases_[device];
   for (const auto& [uid, part] : now.holders) {
@@ -392,9 +401,8 @@ void Judge::holdersChanged(const Device& device, Lease now) {
     const auto known = before.since.find(uid);
     const bool is_new = known == before.since.end();
     now.since[uid] = is_new ? now_ : known->second;
-    if (is_new ? now.shared && !before.holders.empty() : before.joined.contains(uid)) {
-      now.joined.insert(uid);
-    }
+    const bool joins = now.shared && (!before.holders.empty() || isSharedUnderAnother(device, now.uuid));
+    if (is_new ? joins : before.joined.contains(uid)) { now.joined.insert(uid); }
     const auto had = before.company.find(uid);
     if (had != before.company.end()) { now.company[uid] = had->second; }
     for (const auto& [other, its] : now.holders) { now.company[uid].insert(other); }

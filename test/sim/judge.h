@@ -229,6 +229,7 @@ class Judge {
   void leaseChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] Mono leftAt(const std::string& lease) const;
   void noteOthers(const std::string& name, bool is);
+  [[nodiscard]] bool isSharedUnderAnother(const Device& device, const std::string& uuid) const;
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool lostBySwap(const std::string& uid, const std::string& gpu) const;

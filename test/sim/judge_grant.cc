@@ -324,7 +324,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.asksResources() || plan_.has(Feature::Quotas)) { return; }
   const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
   if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
-  if (now_ < hangs_until_) { return; }  // Healthy ones may be held for pods that kube-scheduler is about to bind
+  if (now_ < hangs_until_) {
+    return;
+  }  // Healthy ones may be held for pods that kube-scheduler is about to bind
   const Device device{pod.node, pod.ids.front()};
   const auto lease = leases_.find(device);
   const auto wished = wished_.find(uid);
