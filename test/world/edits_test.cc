@@ -62,6 +62,42 @@ TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
 }
 INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
 
+/// An agent need not see all that a pod has: a GPU that was away is listed again before who uses it.
+struct EditedToFewer : OneNode {
+  EditedToFewer() : OneNode{{"GPU-0", "GPU-1"}, false} {}
+  void agentSees(int id, const std::string& uid) {
+    const std::string path = "/apis/gpu.scheduling/v1/gpunodestatuses/n";
+    json::Value status = world.get(path);
+    status.child("status")
+        .child("devices")
+        .array()
+        .at(static_cast<std::size_t>(id))
+        .set("inUseBy", json::Array{uid});
+    ASSERT_EQ(world.request("PUT", path + "/status", status).code, 200);
+  }
+};
+
+TEST_F(EditedToFewer, ThoseThatItsAgentSeesAreNotAllThatItHas) {
+  startOne();
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return running("p"); }));
+  agentSees(0, uidOf("p"));
+  world.run(2s);
+  ASSERT_EQ(world
+                .request("PATCH", "/api/v1/namespaces/default/pods/p",
+                         json::Object{{"metadata",
+                                       json::Object{{"annotations",
+                                                     json::Object{{"gpu.scheduling/allocated", "n:0"},
+                                                                  {"gpu.scheduling/reservation", "mine"}}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  world.run(40s);
+  EXPECT_EQ(holder(0), uidOf("p"));
+  EXPECT_EQ(holder(1), uidOf("p"));
+}
+
 /// Of three GPUs one is Unhealthy. p came past the scheduler and has some GPU by its number.
 struct EditedOfACount : Edited {
   void SetUp() override {

@@ -45,9 +45,10 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 /// else its annotation, and other leases landed late (R10). When the reservation's leases say something else
 /// than the annotation, somebody changed that of a pod that runs:
 /// its containers were told what the leases say.
-/// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it
-/// use that; else a whole set of leases that were there when it was bound, which shows that both were edited
-/// since; else its annotation.
+/// A pod that says a reservation of which there is no lease any more: a whole set of leases that were there
+/// when it was bound, and say the same and more; else its annotation, when its agent sees it use that; else
+/// a whole set of leases that were there when it was bound, which shows that both were edited since; else its
+/// annotation.
 /// A pod that was bound for a count of GPUs: none, when all leases landed after that. One that was there may
 /// be what it has: its author may have taken ids and reservation away.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases
@@ -93,11 +94,14 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     older = older || was_there;
   }
   if (sched::wasGivenACount(pod) && !any_older) { return std::vector<int>{}; }
+  const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
+  // Two decisions for one pod are for as many GPUs: fewer are no other one. Its agent may not see all that it
+  // has, of a GPU that was away say.
+  if (more && older && whole->size() > told->size()) { return whole; }
   if (told && says_reservation) {
     const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
     if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }
   }
-  const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }
   return whole ? whole : part ? part : told;
