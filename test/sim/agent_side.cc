@@ -225,8 +225,8 @@ void AgentSide::look() {
 }
 
 /// Of a container that starts as numbers change its agent does not know what its number means to the driver:
-/// it may name both GPUs. So it may of one whose number reaches another GPU for a while: what starts in it then
-/// has that one, also when all are well again (R48).
+/// it may name both GPUs. So it may of one whose number reaches another GPU for a while: what starts in it
+/// then has that one, also when all are well again (R48).
 void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
   const bool shaken = node.shaken && *node.shaken + kSettles > now;
