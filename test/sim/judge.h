@@ -321,6 +321,7 @@ class Judge {
   [[nodiscard]] bool wasCountedOn(const std::string& uid, const std::string& node) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
   [[nodiscard]] bool waitsForBackoff(const std::string& uid) const;
+  [[nodiscard]] Duration fairWait(const Pod& pod) const;
   [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   [[nodiscard]] static std::set<std::string> nodesIn(const apiserver::HistoryEntry& entry);

@@ -498,6 +498,8 @@ bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& devic
   if (!renumbers() || !agents_ || holdsByName(pod, device) || gpu == gpus_.end()) { return false; }
   const auto said = gpu->second.in_use.find(uid);
   if (said != gpu->second.in_use.end()) { return said->second + kKnown >= decided; }
+  // Nothing says any more which GPU its number was when it started, to an agent that began later.
+  if (pod.forgotten) { return true; }
   return machines_.isAgentDown(device.node) || pod.bound_at + kKnown >= decided;
 }
 

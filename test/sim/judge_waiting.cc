@@ -15,6 +15,8 @@ namespace {
 constexpr Duration kFair = std::chrono::seconds{20};
 /// Who is placed by kube-scheduler may have been woken in vain: then the next time is up to a minute later.
 constexpr Duration kFairToKubes = std::chrono::seconds{80};
+/// So long a node that takes no leases keeps a slot of a namespace, each time that a pod is tried there.
+constexpr Duration kOneTry = std::chrono::seconds{3};
 /// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a
 /// calm agent.
 constexpr Duration kLeased = std::chrono::seconds{60};
@@ -144,6 +146,18 @@ bool Judge::waitsForBackoff(const std::string& uid) const {
   return at != tried->second.end() && now_ < at->second + kFair;
 }
 
+/// Those of its namespace that are tried on the node that takes no leases have their turns before it.
+Duration Judge::fairWait(const Pod& pod) const {
+  Duration fair = pod.isKubes() ? kFairToKubes : kFair;
+  if (stuck_ != 4) { return fair; }
+  for (const auto& [uid, other] : pods_) {
+    const auto tried = tried_.find(uid);
+    const bool waits = other.ns == pod.ns && other.node.empty() && tried != tried_.end();
+    if (waits && tried->second.contains("n-1")) { fair += kOneTry; }
+  }
+  return fair;
+}
+
 void Judge::lookAtWaiting() {
   looked_ = now_;
   // What the stuck ones of its namespace are to get counts for its quota;
@@ -154,10 +168,9 @@ void Judge::lookAtWaiting() {
     // Whose Binding may have been carried out keeps its CPUs and memory until that is known.
     const bool fits = isHealthy(pod) && !pod.asksResources() && !never_placed_.contains(pod.name) &&
                       (pod.isKubes() || !waitsForBackoff(uid)) && shouldFit(pod, withSpoilt(uid, not_usable));
-    const Duration fair = pod.isKubes() ? kFairToKubes : kFair;
     if (!fits) {
       fits_since_.erase(uid);
-    } else if (fits_since_.try_emplace(uid, now_).first->second + fair < now_) {
+    } else if (fits_since_.try_emplace(uid, now_).first->second + fairWait(pod) < now_) {
       wrong(fmt::format("{} waits, and there is room, while writes of others fail; it is told: {}",
                         pod.text(), pod.told));
     }

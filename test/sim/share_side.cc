@@ -231,7 +231,11 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   if (extenders_ == 0 && !allocates_) {
     for (int node = 0; node < kNodes; ++node) { asked.nodes.push_back(nodeName(node)); }
   }
-  if (allocates_) { asked.nodes = {asked.nodes[rng_.below(asked.nodes.size())]}; }
+  if (allocates_) {
+    std::size_t which = rng_.below(asked.nodes.size());
+    if (isHurried(pod)) { which = mine_[pod].next_node++ % asked.nodes.size(); }
+    asked.nodes = {asked.nodes[which]};
+  }
   asked.verb = allocates_ ? Verb::Allocate : Verb::Filter;
   mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
   Mine& mine = mine_[pod];

@@ -76,6 +76,7 @@ class ShareSide {
     std::optional<Mono> told_so{};  // when it wrote that the pod is not scheduled, on top of an answer
     std::uint64_t leads = 0;        // which leader it was then
     std::uint64_t turn = 0;         // counts when it is to be considered
+    std::size_t next_node = 0;      // to ask about, where it is asked of one at a time
     Told told{};
     std::vector<Asked> questions{};
     json::Value seen{};  // as its scheduler, whose watch may be late, last saw it
