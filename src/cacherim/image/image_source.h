@@ -38,6 +38,13 @@ class ImageSource {
   /// sink said no.
   [[nodiscard]] virtual Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
                                     const ByteSink& sink) = 0;
+  /// Whether it has given the manifest of that digest to whom we are: asked of an image whose bytes are here
+  /// already, before somebody else gets them. May be remembered for a while. Errors as manifest().
+  [[nodiscard]] virtual Status serves(const kcache::Reference& image) {
+    const auto manifest = this->manifest(image);
+    if (!manifest) { return tl::unexpected<Error>(manifest.error()); }
+    return {};
+  }
   /// Ends what is under way, for good.
   virtual void cancel() = 0;
 };

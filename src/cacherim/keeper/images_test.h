@@ -24,6 +24,10 @@ class ImagesOnPaper {
  public:
   /// Before a blob is given: an error in its place.
   std::function<Status(const kcache::Digest& blob)> fate = [](const kcache::Digest&) { return Status{}; };
+  /// Before a manifest is given: the same.
+  std::function<Status(const kcache::Reference& image)> manifest_fate = [](const kcache::Reference&) {
+    return Status{};
+  };
 
   /// Each layer: files below the cache's root. The image by its digest.
   kcache::Reference make(
@@ -61,6 +65,7 @@ class ImagesOnPaper {
    public:
     explicit Source(ImagesOnPaper& images) : images_{images} {}
     Result<FetchedManifest> manifest(const kcache::Reference& reference) override {
+      if (Status bad = images_.manifest_fate(reference); !bad) { return tl::unexpected(bad.error()); }
       const MutexLock lock{images_.mutex_};
       const auto it = images_.blobs_.find(*reference.digest);
       if (it == images_.blobs_.end()) { return fail(Code::NotFound, "manifest unknown"); }

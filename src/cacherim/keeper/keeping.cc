@@ -65,7 +65,10 @@ Status Keeping::readPresents() {
       if (!name) { continue; }
       auto present = readPresent(options_.root, *name);
       if (!present && present.error().code == Code::NotFound) { continue; }
-      if (present && places_.contains({keyOf(*name), present->image})) {
+      const auto place = present ? places_.find({keyOf(*name), present->image}) : places_.end();
+      if (place != places_.end()) {
+        const auto written = kcache::parseReference(present->reference);
+        place->second.given_by = written ? written->name() : "";
         presents_.insert_or_assign(keyOf(*name), *std::move(present));
       } else if (Status hid = removePresent(options_.root, *name, disk_); !hid) {
         return hid;
@@ -79,6 +82,11 @@ Status Keeping::readPresents() {
 bool Keeping::isWanted(const Key& key) const {
   const auto it = wanted_->images.find(key.first);
   return it != wanted_->images.end() && *it->second.image.digest == key.second;
+}
+
+bool Keeping::isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const {
+  const auto place = places_.find({cache, *image.image.digest});
+  return place != places_.end() && place->second.given_by == image.image.name();
 }
 
 // ---- jobs
@@ -110,7 +118,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
   });
   share();
   for (const auto& [cache, image] : wanted_->images) {
-    if (places_.contains({cache, *image.image.digest})) { continue; }
+    if (isGiven(cache, image)) { continue; }
     const auto known = jobs_.find(cache);
     // One that is under way for another image ends first.
     const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
@@ -182,7 +190,7 @@ void Keeping::placeAll(Now now, const Uses& uses) {
     const auto placed = places_.find(key);
     const bool is_placed = placed != places_.end();
     const bool may_be_taken_over = is_placed && placed->second.is_old && is_complete_ && !uses.contains(key);
-    if (!is_placed && !has_come) { continue; }
+    if (!has_come && !isGiven(cache, image)) { continue; }
     if (!is_placed || may_be_taken_over) {
       if (Status done = place(key, now, uses); !done) {
         places_.erase(key);
@@ -190,6 +198,7 @@ void Keeping::placeAll(Now now, const Uses& uses) {
         continue;
       }
     }
+    places_.at(key).given_by = image.image.name();
     showPresent(cache, image);
   }
 }
@@ -352,7 +361,8 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
   }
   for (const auto& [cache, job] : jobs_) {
     const Key key{cache, *job.job.image.image.digest};
-    const bool counts = !places_.contains(key) && (!job.is_over || isWanted(key));
+    const bool is_asked_for_anew = isWanted(key) && !isGiven(cache, wanted_->images.at(cache));
+    const bool counts = (is_asked_for_anew || !places_.contains(key)) && (!job.is_over || isWanted(key));
     if (!counts) { continue; }
     HasImage& mine = entry(cache, key.second);
     mine.attempt = job.job.image.attempt;

@@ -3,7 +3,9 @@
 //
 // Of each cache that is wanted a job is given out, once per attempt; whoever carries it out (keeper.h) says
 // how it ended. An image gets its place under a cache's name only after a job for that very cache went well:
-// who may have an image is asked for each cache (Admit), also where the bytes are there already.
+// who may have an image, and whether the registry that the cache names gives it, is asked for each cache, also
+// where the bytes are there already. What a cache was given it keeps, whatever the registry says later and
+// after a restart; by the name of another repository it has to be given again.
 // New pods get the last image that was wanted and is there; a cache that is not wanted any more gives none.
 // What comes must fit its namespace's share of the quota (shares.h); what is there and wanted stays.
 // Places, and the files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after
@@ -72,6 +74,7 @@ class Keeping {
     std::int64_t rate = 0;  // bytes per second
   };
   struct Place {
+    std::string given_by{};  // the repository, "quay.io/gkm/a"; "": of before, and not known
     std::string unload_error{};
     std::string show_error{};  // why new pods cannot be told of it
     bool is_old = false;       // an older version's tree is there, that pods have mounted, perhaps
@@ -86,6 +89,8 @@ class Keeping {
 
   [[nodiscard]] Result<Uses> readUses() const;
   [[nodiscard]] bool isWanted(const Key& key) const;
+  /// The cache has it from the repository that it names now.
+  [[nodiscard]] bool isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const;
   void placeAll(Now now, const Uses& uses);
   void share();
   [[nodiscard]] Status place(const Key& key, Now now, const Uses& uses);

@@ -123,6 +123,17 @@ class KeepingTest : public ::testing::Test {
   std::string written_ = "quay.io/gkm/a:b";
   std::uint64_t most_paths_text_ = std::uint64_t{64} << 20;
   bool is_said_ = true;  // by the CSI driver, what is mounted
+  /// The registries, by repository, that do not have what they are asked for.
+  void have(std::set<std::string> none_at) {
+    images_.manifest_fate = [none_at = std::move(none_at)](const kcache::Reference& image) -> Status {
+      if (none_at.contains(image.name())) { return fail(Code::NotFound, image.name() + ": there is none"); }
+      return {};
+    };
+  }
+  [[nodiscard]] static kcache::Reference at(const std::string& repository, const kcache::Reference& image) {
+    return kcache::parseReference(repository)->pinned(*image.digest);
+  }
+
   std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };
   std::unique_ptr<SharedStore> shared_;
   std::optional<Usage> usage_;

@@ -131,6 +131,60 @@ TEST_F(KeepingTest, ACacheThatMayNotHaveAnImageDoesNotGetItThoughItIsThere) {
   EXPECT_FALSE(isPlaced("cluster-scoped", "wide", first_));
 }
 
+// A digest names bytes, and nobody's right to them: who has it from elsewhere must not get it under a name
+// that policies trust.
+TEST_F(KeepingTest, WhatTheNodeHasIsGivenOnlyByTheRegistryThatACacheNames) {
+  const auto foreign = at("evil.example/play/a", first_);
+  const auto trusted = at("registry.internal/trusted/x", first_);
+  want({{kOne, foreign}});
+  settle();
+  EXPECT_EQ(presentOfOne(), first_.digest->text());
+  have({"registry.internal/trusted/x"});
+  want({{kOne, foreign}, {kTwo, trusted}});
+  auto has = settle();
+  EXPECT_EQ(of(has, kTwo, first_).what, HasImage::What::Failed);
+  EXPECT_EQ(of(has, kTwo, first_).cause, "registry.internal/trusted/x: there is none");
+  EXPECT_EQ(present(*CacheName::inNamespace("ns", "two")), "");
+  EXPECT_FALSE(isPlaced("ns", "two", first_));
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
+  attempt_ = 1;
+  want({{kOne, foreign}, {kTwo, trusted}});
+  has = settle();
+  EXPECT_EQ(of(has, kTwo, first_).what, HasImage::What::Failed) << "it does not come by itself either";
+  have({});
+  attempt_ = 2;
+  want({{kOne, foreign}, {kTwo, trusted}});
+  has = settle();
+  EXPECT_EQ(of(has, kTwo, first_).what, HasImage::What::Here);
+}
+
+TEST_F(KeepingTest, ByTheNameOfAnotherRepositoryACacheIsGivenItsImageAnew) {
+  want({{kOne, first_}});
+  settle();
+  have({"evil.example/play/a"});
+  want({{kOne, at("evil.example/play/a", first_)}});
+  auto has = settle();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Failed);
+  EXPECT_EQ(presentOfOne(), first_.digest->text()) << "new pods get the last image that was given";
+  have({"quay.io/gkm/a", "evil.example/play/a"});
+  want({{kOne, first_}});
+  EXPECT_EQ(work(), 0) << "that one gave it already";
+  has = turn();
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
+}
+
+TEST_F(KeepingTest, AfterARestartACacheKeepsWhatItWasGiven) {
+  want({{kOne, first_}});
+  settle();
+  have({"quay.io/gkm/a", "quay.io/gkm/other"});
+  open();
+  want({{kOne, first_}});
+  EXPECT_EQ(work(), 0) << "its registry need not be there";
+  EXPECT_EQ(of(turn(), kOne, first_).what, HasImage::What::Here);
+  want({{kOne, at("quay.io/gkm/other", first_)}});
+  EXPECT_EQ(of(settle(), kOne, first_).what, HasImage::What::Failed);
+}
+
 TEST_F(KeepingTest, ACacheThatIsOverGivesNewPodsNothingAndStaysForThoseThatHaveIt) {
   want({{kOne, first_}});
   settle();

@@ -36,7 +36,7 @@ Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, cons
     count("busy");
     return fail(turn.error().code, gkm::resolutionFailed(image.text(), turn.error().message));
   }
-  auto digest = image.digest ? Result<kcache::Digest>{*image.digest} : digestOf(image, until);
+  const auto digest = digestOf(image, until);  // of one with a digest too: its registry has to have it
   if (!digest) {
     count("failed");
     return fail(digest.error().code, gkm::resolutionFailed(image.text(), digest.error().message));

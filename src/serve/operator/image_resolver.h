@@ -1,5 +1,6 @@
 // ImageResolver: what images of caches are, for the webhook (operator/admission/decide.h): asks the registry
-// which digest a tag has, and whoever verifies whether that very digest may be used.
+// which digest a tag has, or whether it has the digest that is named, and whoever verifies whether that very
+// digest may be used.
 //
 // One image is asked for at most Options::budget, its turn, its tries and what verifies it included; nothing
 // is remembered, for a tag that was pushed a second ago counts. How many at once: turns.h. Credentials are

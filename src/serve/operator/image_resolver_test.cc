@@ -68,12 +68,22 @@ TEST_F(ImageResolverTest, ATagIsResolvedAndThatDigestVerified) {
   EXPECT_EQ(counted("resolved"), 1);
 }
 
-TEST_F(ImageResolverTest, ADigestIsVerifiedAndTheRegistryNotAskedForIt) {
-  FakeRegistry fake{[](cacherim::Peer&, const net::Request&, int) { return false; }};
+// A digest says what the bytes are, and nothing of where they come from: a policy trusts names of registries.
+TEST_F(ImageResolverTest, ADigestIsAskedForAtTheRegistryThatIsNamed) {
+  bool has_it = true;
+  FakeRegistry fake{[&](cacherim::Peer& peer, const net::Request&, int) {
+    if (has_it) { return answers(peer); }
+    peer.write(http(404, {}, ""));
+    return true;
+  }};
   const auto resolver = resolverOf(fake);
   EXPECT_EQ(resolver->resolve(cache_, fake.image().pinned(kOfManifest))->digest, kOfManifest);
   EXPECT_EQ(verified_.size(), 1U);
-  EXPECT_TRUE(fake.asked().empty());
+  const auto other = resolver->resolve(cache_, fake.image().pinned(kcache::Digest::of("other bytes")));
+  EXPECT_EQ(other.error().code, Code::Invalid) << "what came is not what was asked for";
+  has_it = false;
+  EXPECT_EQ(resolver->resolve(cache_, fake.image().pinned(kOfManifest)).error().code, Code::NotFound);
+  EXPECT_EQ(verified_.size(), 1U);
 }
 
 TEST_F(ImageResolverTest, WhatFailsIsSaidAsTheAncestorSaysIt) {

@@ -7,11 +7,23 @@ namespace gs::serve {
 
 /// A registry with what it waits by.
 struct RegistryImages::Source final : cacherim::ImageSource {
-  Source(cacherim::RegistryOptions options, const Clock& clock, Rng rng)
-      : pause{clock}, registry{std::move(options), clock, rng, pause} {}
+  Source(cacherim::RegistryOptions options, ServedImages& served_images, const Clock& clock_of, Rng rng)
+      : credentials{options.credentials},
+        served{served_images},
+        clock{clock_of},
+        pause{clock},
+        registry{std::move(options), clock, rng, pause} {}
 
   Result<cacherim::FetchedManifest> manifest(const kcache::Reference& reference) override {
-    return registry.manifest(reference);
+    auto out = registry.manifest(reference);
+    if (out && reference.digest) {
+      served.add(ServedImages::keyOf(reference, credentials), clock.now().mono);
+    }
+    return out;
+  }
+  Status serves(const kcache::Reference& image) override {
+    const bool is_known = served.has(ServedImages::keyOf(image, credentials), clock.now().mono);
+    return is_known ? Status{} : ImageSource::serves(image);
   }
   Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
               const cacherim::ByteSink& sink) override {
@@ -22,6 +34,9 @@ struct RegistryImages::Source final : cacherim::ImageSource {
     registry.cancel();
   }
 
+  const cacherim::Credentials credentials;
+  ServedImages& served;
+  const Clock& clock;
   cacherim::RealPause pause;
   cacherim::Registry registry;
 };
@@ -33,7 +48,7 @@ Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(
   cacherim::RegistryOptions how = options;
   how.credentials = *std::move(credentials);
   const MutexLock lock{mutex_};
-  return std::make_unique<Source>(std::move(how), clock_, rng_.split());
+  return std::make_unique<Source>(std::move(how), served_, clock_, rng_.split());
 }
 
 Result<std::unique_ptr<cacherim::ImageSource>> RegistryImages::source() {

@@ -1,6 +1,7 @@
 // RegistryImages: where images come from, and whom to ask whether a cache may have
 // one: registries, and the policy of signatures. Credentials are read for each image, so that a Secret that
-// changed counts. Any thread, several at a time; the clock and the gate must outlive it.
+// changed counts. Which images a registry has given is remembered for a while (served_images.h). Any thread,
+// several at a time; the clock and the gate must outlive it, and it what source() gives.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include "cacherim/registry/auth_files.h"
 #include "cacherim/registry/registry.h"
 #include "serve/trust/gate.h"
+#include "serve/trust/served_images.h"
 
 namespace gs::serve {
 
@@ -42,6 +44,7 @@ class RegistryImages {
   const Options options_;
   const TrustGate& gate_;
   const Clock& clock_;
+  ServedImages served_{{}};
   Mutex mutex_;
   Rng rng_ GS_GUARDED_BY(mutex_);
   std::set<Source*> asking_ GS_GUARDED_BY(mutex_);
