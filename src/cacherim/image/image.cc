@@ -11,11 +11,13 @@ namespace {
 namespace media = kcache::media;
 
 constexpr std::size_t kMaxConfig = std::size_t{4} << 20;
-constexpr std::array<std::string_view, 7> kLayers{media::kOciTar,
+constexpr int kMostIndexes = 4;  // one in the other
+constexpr std::array<std::string_view, 8> kLayers{media::kOciTar,
                                                   media::kOciTarGzip,
                                                   media::kOciTarZstd,
                                                   media::kDockerTar,
                                                   media::kDockerTarGzip,
+                                                  media::kDockerTarZstd,
                                                   "application/cache.triton.content.layer.v1+triton",
                                                   "application/cache.vllm.content.layer.v1+vllm"};
 
@@ -47,22 +49,21 @@ Result<std::string> blobText(ImageSource& source, const kcache::Reference& repos
 
 Result<Image> openImage(ImageSource& source, const kcache::Reference& reference,
                         std::string_view architecture) {
-  const auto first = source.manifest(reference);
-  if (!first) { return tl::unexpected(first.error()); }
-  auto any = kcache::parseManifest(first->text, first->media_type);
-  if (!any) { return tl::unexpected(any.error()); }
-  if (auto* manifest = std::get_if<kcache::Manifest>(&*any)) {
-    return withConfig(source, reference, *first, std::move(*manifest));
+  kcache::Reference name = reference;
+  for (int depth = 0; depth <= kMostIndexes; ++depth) {
+    const auto got = source.manifest(name);
+    if (!got) { return tl::unexpected(got.error()); }
+    auto any = kcache::parseManifest(got->text, got->media_type);
+    if (!any) { return tl::unexpected(any.error()); }
+    if (auto* manifest = std::get_if<kcache::Manifest>(&*any)) {
+      return withConfig(source, name, *got, std::move(*manifest));
+    }
+    const auto chosen = kcache::choosePlatform(std::get<kcache::Index>(*any), architecture);
+    if (!chosen) { return tl::unexpected(chosen.error()); }
+    name = reference.pinned(chosen->digest);
   }
-  const auto chosen = kcache::choosePlatform(std::get<kcache::Index>(*any), architecture);
-  if (!chosen) { return tl::unexpected(chosen.error()); }
-  const auto second = source.manifest(reference.pinned(chosen->digest));
-  if (!second) { return tl::unexpected(second.error()); }
-  auto image = kcache::parseManifest(second->text, second->media_type);
-  if (!image) { return tl::unexpected(image.error()); }
-  auto* manifest = std::get_if<kcache::Manifest>(&*image);
-  if (manifest == nullptr) { return fail(Code::Invalid, "the index names another index as its image"); }
-  return withConfig(source, reference, *second, std::move(*manifest));
+  return fail(Code::Invalid, fmt::format("{} has an image below more than {} indexes, one in the other",
+                                         reference.text(), kMostIndexes));
 }
 
 Status checkLayers(const Image& image, const kcache::LayerLimits& limits) {

@@ -15,7 +15,8 @@ struct Image {
   kcache::ImageConfig config;
 };
 
-/// Of an index the image for linux and this architecture is taken. Errors as ImageSource; Invalid, it is not
+/// Of an index the image for linux and this architecture is taken, through at most four, one in the other.
+/// Errors as ImageSource; Invalid, it is not
 /// to be read.
 [[nodiscard]] Result<Image> openImage(ImageSource& source, const kcache::Reference& reference,
                                       std::string_view architecture);

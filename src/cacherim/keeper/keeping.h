@@ -2,15 +2,15 @@
 // fetched and placed, what is not goes when no pod has it, and what is there is told (kcache/node/node.h).
 //
 // Of each cache that is wanted a job is given out, once per attempt; whoever carries it out (keeper.h) says
-// how it ended. An image gets its place under a cache's name only after a job for that very cache went well:
-// who may have an image, and whether the registry that the cache names gives it, is asked for each cache, also
-// where the bytes are there already. What a cache was given it keeps, whatever the registry says later and
-// after a restart; by the name of another repository it has to be given again.
-// New pods get the last image that was wanted and is there; a cache that is not wanted any more gives none.
-// What comes must fit its namespace's share of the quota (shares.h); what is there and wanted stays.
-// Places, and the files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after
-// all uses were read; while those cannot be read, or nobody has said that they are all, nothing goes.
-// One thread; the store is shared (fetch.h).
+// how it ended. An image gets its place under a cache's name only after a job for that very cache went
+// well: who may have an image, and whether the registry that the cache names gives it, is asked for each
+// cache, also where the bytes are there already. What a cache was given it keeps, whatever the registry
+// says later and after a restart; by the name of another repository it has to be given again. New pods get
+// the last image that was wanted and is there; a cache that is not wanted any more gives none. What comes
+// must fit its namespace's share of the quota (shares.h); what is there and wanted stays. Places, and the
+// files by which the CSI driver finds a tree, are taken away under the lock of usage.h, after all uses were
+// read; while those cannot be read, or nobody has said that they are all, nothing goes. One thread; the
+// store is shared (fetch.h).
 #pragma once
 
 #include <map>

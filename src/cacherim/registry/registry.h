@@ -42,6 +42,14 @@ class RegistryHosts {
   std::map<std::string, std::unique_ptr<RegistryHost>> hosts_ GS_GUARDED_BY(mutex_);  // by URL
 };
 
+/// What says that an image is its subject. Of each media type, digest, size, artifact type, and, of its
+/// annotations, what its statement means (kcache/trust/bundle.h) only.
+struct Referrers {
+  /// Those that say that they are attestations last.
+  std::vector<kcache::Descriptor> found{};
+  bool is_cut = false;  // there are more than were taken or read
+};
+
 class Registry final : public ImageSource {
  public:
   /// `clock` and `pause` outlive this.
@@ -57,11 +65,12 @@ class Registry final : public ImageSource {
   /// At most 10,000, as the registry orders them.
   [[nodiscard]] Result<std::vector<std::string>> tags(const kcache::Reference& repository);
   /// What says that `subject` is its subject (signatures, say), of one artifact type or, "", of all: by the
-  /// referrers API, else by the tag that stands in for it. Of each media type, digest, size and artifact
-  /// type only; at most 256, of 8 MiB of lists.
-  [[nodiscard]] Result<std::vector<kcache::Descriptor>> referrers(const kcache::Reference& repository,
-                                                                  const kcache::Digest& subject,
-                                                                  const std::string& artifact_type);
+  /// referrers API, else by the tag that stands in for it. An answer of the API that is no list (of a
+  /// registry before 1.1, or of a page that stands in front of it) leads to the tag at once, after half of
+  /// the time at most. Taken are 256, and as many more that say that they are attestations, of 8 MiB of
+  /// lists.
+  [[nodiscard]] Result<Referrers> referrers(const kcache::Reference& repository,
+                                            const kcache::Digest& subject, const std::string& artifact_type);
   /// Bytes of blobs that came over the network.
   [[nodiscard]] std::uint64_t bytesDownloaded() const { return bytes_downloaded_; }
 
@@ -74,6 +83,12 @@ class Registry final : public ImageSource {
   Result<FetchedManifest> manifestFrom(RegistryHost& host, const kcache::Reference& reference,
                                        RegistryRetry& retry, bool is_last);
   Status blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, bool is_last);
+  /// Error NotFound: it has no such list.
+  Status listReferrers(RegistryHost& host, const RegistryAsk& first, RegistryRetry& retry,
+                       const std::string& artifact_type, bool is_last, Referrers& out);
+  /// The same, by the tag.
+  Status listByTag(RegistryHost& host, const kcache::Reference& tag, RegistryRetry& retry,
+                   const std::string& artifact_type, Referrers& out);
   /// Those that are still asked.
   [[nodiscard]] Result<std::vector<RegistryHost*>> hostsOf(const std::string& registry);
   /// What a mirror said.

@@ -206,7 +206,7 @@ Reply RegistryHost::judge(const RegistryAsk& ask, Followed followed) const {
   }
   const std::string code = errorCode(answer.body);
   const std::string status = fmt::format("status {}{}{}", answer.status, code.empty() ? "" : " ", code);
-  const bool odd = followed.elsewhere && answer.status / 100 != 2 && answer.status != 416;
+  const bool odd = followed.elsewhere && answer.status / 100 != 2 && answer.status != 416 && !ask.any_end;
   if (mayHelpLater(answer.status) || odd) { return refuse(Code::Unavailable, status, true); }
   if (answer.status == 401 || answer.status == 403) {
     return tl::unexpected<Refusal>(denied(what, registryName()));

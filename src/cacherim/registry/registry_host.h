@@ -38,6 +38,7 @@ struct RegistryAsk {
   std::string repository{};
   std::string rights = "pull";  // or "pull,push"
   std::size_t max_body = std::size_t{4} << 20;
+  bool any_end = false;                  // what a redirect led to is an answer too, whatever its status
   const net::TakePiece* take = nullptr;  // set: a download, limited by idleness instead of options.request
 };
 

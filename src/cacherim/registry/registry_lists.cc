@@ -6,6 +6,7 @@
 #include "base/percent.h"
 #include "cacherim/registry/registry.h"
 #include "json/value.h"
+#include "kcache/trust/bundle.h"
 
 namespace gs::cacherim {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::size_t kMostTags = 10'000;
 constexpr std::size_t kMostReferrers = 256;
 constexpr std::size_t kMostOfReferrers = std::size_t{8} << 20;  // bytes of all pages
 constexpr int kMostPages = 100;
+constexpr const char* kAnother = "another";  // in place of what an attestation says that it is
 
 /// The next page's target, "" after the last. Of this host: a list is not followed to another.
 std::string nextPage(const RegistryHost& host, const net::Answer& answer) {
@@ -24,23 +26,45 @@ std::string nextPage(const RegistryHost& host, const net::Answer& answer) {
 /// "sha256-<hex>": the tag of the index that stands in for the referrers API.
 std::string fallbackTag(const kcache::Digest& subject) { return "sha256-" + std::string{subject.hex()}; }
 
-/// Those of one artifact type that are not there yet, without what people may write about them at length.
-void addReferrers(std::vector<kcache::Descriptor>& out, const kcache::Index& index, const std::string& type) {
+/// Whether the list says of an artifact that it is an attestation, and so no signature.
+bool saysAttestation(const kcache::Descriptor& one) {
+  const auto says = one.annotations.find(kcache::trust::kPredicateAnnotation);
+  return says != one.annotations.end() && says->second != kcache::trust::kSignPredicate;
+}
+
+/// What is kept of one: of what people may write about it at length only what tells what it is.
+kcache::Descriptor shortened(const kcache::Descriptor& one) {
+  kcache::Descriptor out{one.media_type, one.digest, one.size, {}, {}, one.artifact_type};
+  const auto says = one.annotations.find(kcache::trust::kPredicateAnnotation);
+  if (says != one.annotations.end()) {
+    out.annotations.emplace(says->first, saysAttestation(one) ? kAnother : says->second);
+  }
+  return out;
+}
+
+/// Those that are not there yet: attestations, which anybody's scanner makes daily, take no room from others.
+void addReferrers(Referrers& out, const kcache::Index& index, const std::string& type) {
   for (const kcache::Descriptor& one : index.manifests) {
-    const bool wanted = type.empty() || one.artifact_type == type;
-    const bool known =
-        std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.digest == one.digest; });
-    if (wanted && !known && out.size() < kMostReferrers) {
-      out.push_back({one.media_type, one.digest, one.size, {}, {}, one.artifact_type});
+    const bool is_wanted = type.empty() || one.artifact_type == type;
+    const bool is_known = std::any_of(out.found.begin(), out.found.end(),
+                                      [&](const auto& other) { return other.digest == one.digest; });
+    if (!is_wanted || is_known) { continue; }
+    const auto attestations = std::find_if(out.found.begin(), out.found.end(), saysAttestation);
+    const auto before = static_cast<std::size_t>(attestations - out.found.begin());
+    const bool is_last = saysAttestation(one);
+    if ((is_last ? out.found.size() - before : before) >= kMostReferrers) {
+      out.is_cut = true;
+      continue;
     }
+    out.found.insert(is_last ? out.found.end() : attestations, shortened(one));
   }
 }
 
-Result<kcache::Index> readIndex(const std::string& text, const std::string& what) {
-  auto parsed = kcache::parseManifest(text, kcache::media::kOciIndex);
-  if (!parsed) { return fail(Code::Invalid, fmt::format("{}: {}", what, parsed.error().message)); }
-  if (auto* index = std::get_if<kcache::Index>(&*parsed)) { return std::move(*index); }
-  return fail(Code::Invalid, what + ": it is no index");
+/// Enough of others than attestations.
+bool isFull(const Referrers& referrers) {
+  const auto& all = referrers.found;
+  return all.size() >= kMostReferrers &&
+         std::none_of(all.begin(), all.begin() + kMostReferrers, saysAttestation);
 }
 
 }  // namespace
@@ -72,42 +96,65 @@ Result<std::vector<std::string>> Registry::tags(const kcache::Reference& reposit
   return out;
 }
 
-Result<std::vector<kcache::Descriptor>> Registry::referrers(const kcache::Reference& repository,
-                                                            const kcache::Digest& subject,
-                                                            const std::string& artifact_type) {
+Status Registry::listReferrers(RegistryHost& host, const RegistryAsk& first, RegistryRetry& retry,
+                               const std::string& artifact_type, bool is_last, Referrers& out) {
+  out = {};
+  std::size_t bytes = 0;
+  RegistryAsk page = first;
+  for (int pages = 0; !page.target.empty(); ++pages) {
+    if (pages == kMostPages || bytes >= kMostOfReferrers || isFull(out)) {
+      out.is_cut = true;
+      return {};
+    }
+    const auto answer = ask(host, page, retry, is_last);
+    if (!answer) { return tl::unexpected<Error>(answer.error()); }
+    const auto index = answer->status == 200 ? kcache::parseReferrers(answer->body)
+                                             : fail(Code::Invalid, fmt::format("status {}", answer->status));
+    if (!index) { return fail(pages == 0 ? Code::NotFound : Code::Invalid, index.error().message); }
+    addReferrers(out, *index, artifact_type);
+    bytes += answer->body.size();
+    page.target = nextPage(host, *answer);
+  }
+  return {};
+}
+
+Status Registry::listByTag(RegistryHost& host, const kcache::Reference& tag, RegistryRetry& retry,
+                           const std::string& artifact_type, Referrers& out) {
+  out = {};
+  const auto text = manifestFrom(host, tag, retry, true);
+  if (!text) { return tl::unexpected<Error>(text.error()); }
+  const auto index = kcache::parseReferrers(text->text);
+  if (!index) { return fail(Code::Invalid, fmt::format("{}: {}", tag.text(), index.error().message)); }
+  addReferrers(out, *index, artifact_type);
+  return {};
+}
+
+Result<Referrers> Registry::referrers(const kcache::Reference& repository, const kcache::Digest& subject,
+                                      const std::string& artifact_type) {
   const auto host = hosts_.origin(repository.registry);
   if (!host) { return tl::unexpected<Error>(host.error()); }
-  const std::string what = fmt::format("referrers of {}@{}", repository.name(), subject.text());
+  RegistryAsk list{.target = (*host)->targetOf(repository.repository, "referrers/" + subject.text()),
+                   .repository = repository.repository,
+                   .any_end = true};
+  if (!artifact_type.empty()) { list.target += "?artifactType=" + percentEncode(artifact_type); }
+  const kcache::Reference tag{repository.registry, repository.repository, fallbackTag(subject), std::nullopt};
   RegistryRetry retry{context_};
-  std::vector<kcache::Descriptor> out;
-  std::size_t bytes = 0;
-  std::string target = (*host)->targetOf(repository.repository, "referrers/" + subject.text());
-  if (!artifact_type.empty()) { target += "?artifactType=" + percentEncode(artifact_type); }
-  for (int page = 0;
-       page < kMostPages && !target.empty() && out.size() < kMostReferrers && bytes < kMostOfReferrers;
-       ++page) {
-    const auto answer = ask(**host, {.target = target, .repository = repository.repository}, retry, true);
-    if (!answer) { return tl::unexpected<Error>(answer.error()); }
-    if (answer->status != 200 && page == 0) {  // a registry before version 1.1 of the API
-      kcache::Reference tag{repository.registry, repository.repository, fallbackTag(subject), std::nullopt};
-      const auto index = manifestFrom(**host, tag, retry, true);
-      if (!index && index.error().code == Code::NotFound) { return out; }
-      if (!index) { return tl::unexpected<Error>(index.error()); }
-      const auto parsed = readIndex(index->text, what);
-      if (!parsed) { return tl::unexpected<Error>(parsed.error()); }
-      addReferrers(out, *parsed, artifact_type);
-      return out;
-    }
-    if (answer->status != 200) {
-      return fail(Code::Invalid, fmt::format("{}: status {}", what, answer->status));
-    }
-    const auto parsed = readIndex(answer->body, what);
-    if (!parsed) { return tl::unexpected<Error>(parsed.error()); }
-    addReferrers(out, *parsed, artifact_type);
-    bytes += answer->body.size();
-    target = nextPage(**host, *answer);
-  }
-  return out;
+  Referrers out;
+  const Status by_api = listReferrers(**host, list, retry, artifact_type, false, out);
+  if (by_api) { return out; }
+  const Status by_tag = listByTag(**host, tag, retry, artifact_type, out);
+  if (by_tag) { return out; }
+  const auto failed = [&](const Error& why) {
+    return fail(why.code,
+                fmt::format("referrers of {}@{}: {}", repository.name(), subject.text(), why.message));
+  };
+  if (by_tag.error().code != Code::NotFound) { return failed(by_tag.error()); }
+  if (by_api.error().code == Code::NotFound) { return out; }  // neither way has any
+  const bool may_help = by_api.error().code == Code::Unavailable || by_api.error().code == Code::Deadline;
+  if (!may_help) { return failed(by_api.error()); }
+  const Status again = listReferrers(**host, list, retry, artifact_type, true, out);
+  if (again || again.error().code == Code::NotFound) { return out; }
+  return failed(again.error());
 }
 
 }  // namespace gs::cacherim

@@ -55,7 +55,7 @@ Status isAbout(const kt::Envelope& envelope, const kcache::Digest& image) {
   const auto statement = kt::parseStatement(envelope.payload);
   if (!statement) { return tl::unexpected(statement.error()); }
   if (statement->predicate_type != kt::kSignPredicate) {
-    return notEvidence("it is an attestation, and no signature");
+    return fail(Code::Conflict, "it is an attestation, and no signature");
   }
   const auto& subjects = statement->sha256;
   if (std::find(subjects.begin(), subjects.end(), image.hex()) == subjects.end()) {

@@ -27,7 +27,7 @@ struct Evidence {
 /// Error Invalid: it is no signature of that image; the text says why.
 [[nodiscard]] Result<Evidence> evidenceOf(const std::string& payload, const kcache::Annotations& annotations,
                                           const kcache::Digest& image);
-/// `image`: the manifest that the bundle is found by.
+/// `image`: the manifest that the bundle is found by. Error Conflict: it is an attestation.
 [[nodiscard]] Result<Evidence> evidenceOf(const kcache::trust::Bundle& bundle, const FetchedManifest& image);
 
 }  // namespace gs::cacherim::trust

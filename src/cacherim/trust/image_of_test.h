@@ -88,17 +88,31 @@ class SignedImage {
     found.artifact_type = type;
     referrers.push_back(std::move(found));
   }
+  /// Layers as under cosign's older tag, in an artifact (cosign's mode oci-1-1).
+  void addArtifact(const std::vector<std::pair<std::string, kcache::Annotations>>& payloads,
+                   const kcache::Digest& subject) {
+    const std::string type{kcache::trust::kSignatureArtifact};
+    std::vector<kcache::Descriptor> layers;
+    for (const auto& [payload, annotations] : payloads) {
+      layers.push_back(images.put(std::string{kcache::trust::kSimpleSigningType}, payload, annotations));
+    }
+    const auto artifact = images.putManifest({.media_type = std::string{kcache::media::kOciManifest},
+                                              .config = images.put(type, "{}"),
+                                              .layers = std::move(layers),
+                                              .subject = kcache::Descriptor{"m", subject, 1}});
+    kcache::Descriptor found{std::string{kcache::media::kOciManifest}, artifact, 1};
+    found.artifact_type = type;
+    referrers.push_back(std::move(found));
+  }
   void addBundle(const kcache::trust::Bundle& bundle) {
     addBundle(kcache::trust::printBundle(bundle), digest);
   }
 
   [[nodiscard]] SignatureSource source() {
-    return {
-        images,
-        [this](const kcache::Reference&, const kcache::Digest&) -> Result<std::vector<kcache::Descriptor>> {
-          if (images.away) { return fail(Code::Unavailable, "the registry is away"); }
-          return referrers;
-        }};
+    return {images, [this](const kcache::Reference&, const kcache::Digest&) -> Result<Referrers> {
+              if (images.away) { return fail(Code::Unavailable, "the registry is away"); }
+              return Referrers{referrers, is_cut};
+            }};
   }
   [[nodiscard]] Result<Verified> verify(const std::vector<Trusted>& trusted) {
     return verifyImage(source(), reference, trusted);
@@ -108,6 +122,7 @@ class SignedImage {
   const kcache::Reference reference = *kcache::parseReference("quay.io/gkm/a:v1");
   const kcache::Digest digest;
   std::vector<kcache::Descriptor> referrers;
+  bool is_cut = false;  // the list of them
 
  private:
   std::vector<kcache::Descriptor> layers_;

@@ -140,7 +140,7 @@ class Signing {
         .config = descriptorOf(kt::kEmptyConfigType, "{}"),
         .layers = {descriptorOf(kt::kBundleType, *text)},
         .annotations = {{"dev.sigstore.bundle.content", "dsse-envelope"},
-                        {"dev.sigstore.bundle.predicateType", std::string{kt::kSignPredicate}}},
+                        {kt::kPredicateAnnotation, std::string{kt::kSignPredicate}}},
         .artifact_type = std::string{kt::kBundleType},
         .subject = descriptorOf(type, fetched->text)};
     if (Status sent = put({name_.registry, name_.repository, "", std::nullopt}, manifest, {"{}", *text});
@@ -157,7 +157,7 @@ class Signing {
     artifact.annotations = manifest.annotations;
     const auto is_it = [&](const kcache::Descriptor& one) { return one.digest == artifact.digest; };
     const auto listed = registry_.referrers(name_, digest_);
-    if (listed && std::any_of(listed->begin(), listed->end(), is_it)) { return {}; }
+    if (listed && std::any_of(listed->found.begin(), listed->found.end(), is_it)) { return {}; }
     const kcache::Reference tag{name_.registry, name_.repository, "sha256-" + std::string{digest_.hex()},
                                 std::nullopt};
     auto before = at(tag);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "kcache/trust/bundle.h"
@@ -24,17 +26,17 @@ class Verification {
       : source_{source}, reference_{reference}, image_{std::move(image)}, trusted_{trusted} {}
 
   Result<Verified> operator()() {
-    const bool found = byBundles() || (!isOver() && byTag());
+    const bool found = byReferrers() || (!isOver() && byTag());
     if (found) { return Verified{std::move(image_), std::move(who_), std::move(where_), std::move(others_)}; }
     const std::string name = reference_.pinned(image_.digest).text();
     if (away_) { return fail(away_->code, fmt::format("signatures of {}: {}", name, away_->message)); }
-    if (others_.empty()) { return fail(Code::Conflict, fmt::format("{} has no signatures", name)); }
-    if (others_.size() > kMostReported) {
-      const std::size_t more = others_.size() - kMostReported;
-      others_.resize(kMostReported);
-      others_.push_back(fmt::format("and {} more", more));
-    }
-    return fail(Code::Conflict, fmt::format("no signature of {} counts: {}", name, fmt::join(others_, "; ")));
+    const std::string what = others_.empty() && left_out_.empty()
+                                 ? name + " has no signatures"
+                                 : fmt::format("no signature of {} counts: {}", name, reported());
+    return fail(Code::Conflict,
+                attestations_ == 0
+                    ? what
+                    : fmt::format("{}; attestations, which are no signatures: {}", what, attestations_));
   }
 
  private:
@@ -82,49 +84,98 @@ class Verification {
     return fail(Code::Invalid, "it is an index, and no artifact");
   }
 
-  // ---- bundles
+  [[nodiscard]] std::string reported() const {
+    std::vector<std::string> out{others_.begin(), others_.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                        others_.size(), kMostReported))};
+    if (others_.size() > out.size()) {
+      out.push_back(fmt::format("and {} more", others_.size() - out.size()));
+    }
+    out.insert(out.end(), left_out_.begin(), left_out_.end());
+    return fmt::format("{}", fmt::join(out, "; "));
+  }
 
-  bool byBundles() {
+  // ---- what has the image as its subject
+
+  bool byReferrers() {
     if (!source_.referrers) { return false; }
-    const auto found = source_.referrers(reference_, image_.digest);
-    if (!found) {
-      passOver("referrers", found.error());
+    const auto listed = source_.referrers(reference_, image_.digest);
+    if (!listed) {
+      passOver("referrers", listed.error());
       return false;
     }
-    std::size_t looked_at = 0;
-    for (const auto& is_wanted : {isNamedBundle, mayBeBundle}) {
-      for (const kcache::Descriptor& one : *found) {
-        if (!is_wanted(one)) { continue; }
-        if (++looked_at > kMostOfAKind || isOver()) { return false; }
-        if (byBundle(one)) { return true; }
+    if (listed->is_cut) {
+      left_out_.push_back(fmt::format("the list of what refers to it is too long, and was left after {}",
+                                      listed->found.size()));
+    }
+    std::vector<const kcache::Descriptor*> order;
+    for (const Rank rank : {Rank::SaysSignature, Rank::Named, Rank::MayBe}) {
+      for (const kcache::Descriptor& one : listed->found) {
+        if (rankOf(one) == rank) { order.push_back(&one); }
       }
+    }
+    attestations_ += static_cast<std::size_t>(
+        std::count_if(listed->found.begin(), listed->found.end(),
+                      [](const auto& one) { return rankOf(one) == Rank::SaysAttestation; }));
+    for (std::size_t i = 0; i < order.size() && !isOver(); ++i) {
+      if (in_vain_ >= kMostOfAKind) {
+        leaveOut("artifacts", order.size() - i);
+        return false;
+      }
+      if (byArtifact(*order[i])) { return true; }
     }
     return false;
   }
 
-  static bool isNamedBundle(const kcache::Descriptor& listed) {
-    return listed.artifact_type.starts_with(kt::kBundlePrefix);
-  }
-  /// The list does not say. What cosign 2.6 and 3.0 put beside an image is in the index under the fallback
-  /// tag, and in some registries' own list, with the type of its config, which is that of nothing.
-  static bool mayBeBundle(const kcache::Descriptor& listed) {
-    return listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
+  void leaveOut(std::string_view what, std::size_t count) {
+    left_out_.push_back(
+        fmt::format("{} {} more were not looked at, after {} that do not count", count, what, kMostOfAKind));
   }
 
-  bool byBundle(const kcache::Descriptor& listed) {
-    const std::string where = "bundle " + listed.digest.text();
+  enum class Rank : std::uint8_t { SaysSignature, Named, MayBe, SaysAttestation, No };
+
+  /// A list may say nothing of what an artifact is. What cosign 2.6 and 3.0 put beside an image is in the
+  /// index under the fallback tag, and in some registries' own list, with the type of its config, which is
+  /// that of nothing.
+  static Rank rankOf(const kcache::Descriptor& listed) {
+    const auto says = listed.annotations.find(kt::kPredicateAnnotation);
+    const bool says_signature = says != listed.annotations.end() && says->second == kt::kSignPredicate;
+    if (says_signature || listed.artifact_type == kt::kSignatureArtifact) { return Rank::SaysSignature; }
+    if (says != listed.annotations.end()) { return Rank::SaysAttestation; }
+    if (listed.artifact_type.starts_with(kt::kBundlePrefix)) { return Rank::Named; }
+    const bool may_be = listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
+    return may_be ? Rank::MayBe : Rank::No;
+  }
+
+  bool byArtifact(const kcache::Descriptor& listed) {
     const auto manifest = artifact(reference_.pinned(listed.digest));
-    if (!manifest) { return counts(where, tl::unexpected(manifest.error())); }
+    const std::string where = "artifact " + listed.digest.text();
+    if (!manifest) { return countsOrCosts(where, tl::unexpected(manifest.error())); }
     const auto& layers = manifest->layers;
-    const auto layer = std::find_if(layers.begin(), layers.end(), [](const kcache::Descriptor& one) {
+    const auto bundle = std::find_if(layers.begin(), layers.end(), [](const kcache::Descriptor& one) {
       return one.media_type.starts_with(kt::kBundlePrefix);
     });
-    if (layer == layers.end() && !isNamedBundle(listed)) { return false; }  // it is something else
-    if (!manifest->subject || manifest->subject->digest != image_.digest) {
-      return counts(where, fail(Code::Invalid, "its subject is another image"));
+    const bool has_layers = std::any_of(layers.begin(), layers.end(), isSigned);
+    if (bundle == layers.end() && !has_layers && rankOf(listed) == Rank::MayBe) {
+      ++in_vain_;  // it is something else
+      return false;
     }
-    if (layer == layers.end()) { return counts(where, fail(Code::Invalid, "it has no bundle in it")); }
-    return counts(where, readBundle(*layer));
+    if (!manifest->subject || manifest->subject->digest != image_.digest) {
+      return countsOrCosts(where, fail(Code::Invalid, "its subject is another image"));
+    }
+    if (bundle != layers.end()) {
+      return countsOrCosts("bundle " + listed.digest.text(), readBundle(*bundle));
+    }
+    if (has_layers) { return byLayers(where, *manifest); }
+    return countsOrCosts(where, fail(Code::Invalid, "it has no signature in it"));
+  }
+
+  bool countsOrCosts(const std::string& where, const Result<Evidence>& evidence) {
+    if (!evidence && evidence.error().code == Code::Conflict) {
+      ++attestations_;
+      return false;
+    }
+    ++in_vain_;
+    return counts(where, evidence);
   }
 
   Result<Evidence> readBundle(const kcache::Descriptor& layer) {
@@ -135,25 +186,40 @@ class Verification {
     return evidenceOf(*bundle, image_);
   }
 
-  // ---- cosign's older tag
+  // ---- layers with signatures: under cosign's older tag, or of an artifact
+
+  static bool isSigned(const kcache::Descriptor& layer) { return layer.media_type == kt::kSimpleSigningType; }
 
   bool byTag() {
     const kcache::Reference tag = kt::signatureTag(reference_, image_.digest);
     const auto manifest = artifact(tag);
     if (!manifest && manifest.error().code == Code::NotFound) { return false; }
     if (!manifest) { return counts(tag.tag, tl::unexpected(manifest.error())); }
-    std::size_t looked_at = 0;
-    for (std::size_t i = 0; i < manifest->layers.size(); ++i) {
-      const kcache::Descriptor& layer = manifest->layers[i];
-      if (layer.media_type != kt::kSimpleSigningType) { continue; }
-      if (++looked_at > kMostOfAKind || isOver()) { break; }
-      if (counts(fmt::format("{} layer {}", tag.tag, i), readLayer(layer))) { return true; }
+    return byLayers(tag.tag, *manifest);
+  }
+
+  /// What many have signed is one text, so it is fetched once: only texts count against the limit.
+  bool byLayers(const std::string& where, const kcache::Manifest& manifest) {
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < manifest.layers.size() && !isOver(); ++i) {
+      const kcache::Descriptor& layer = manifest.layers[i];
+      if (!isSigned(layer)) { continue; }
+      if (!payloads_.contains(layer.digest) && payloads_.size() >= kMostOfAKind) {
+        ++left_out;
+        continue;
+      }
+      if (counts(fmt::format("{} layer {}", where, i), readLayer(layer))) { return true; }
     }
+    if (left_out > 0) { leaveOut("layers of " + where, left_out); }
     return false;
   }
 
   Result<Evidence> readLayer(const kcache::Descriptor& layer) {
-    const auto payload = blob(layer, kt::kMaxPayload);
+    auto known = payloads_.find(layer.digest);
+    if (known == payloads_.end()) {
+      known = payloads_.emplace(layer.digest, blob(layer, kt::kMaxPayload)).first;
+    }
+    const auto& payload = known->second;
     if (!payload) { return tl::unexpected(payload.error()); }
     return evidenceOf(*payload, layer.annotations, image_.digest);
   }
@@ -165,6 +231,10 @@ class Verification {
   std::string who_;
   std::string where_;
   std::vector<std::string> others_;
+  std::vector<std::string> left_out_;  // what was not looked at, for people
+  std::map<kcache::Digest, Result<std::string>> payloads_;
+  std::size_t in_vain_ = 0;  // artifacts that were fetched, and do not count
+  std::size_t attestations_ = 0;
   std::optional<Error> away_;
 };
 

@@ -1,10 +1,13 @@
 // That an image is signed by somebody who is trusted, by what its registry has besides it.
 //
 // The name is resolved once: what is verified is the digest that is given back, whatever a tag says later,
-// and so what a cache is pinned to. Looked at are the bundles whose subject is that digest (by the referrers
-// API, or the tag that stands in for it), and the signatures under cosign's older tag, sha256-<hex>.sig;
-// each for itself. Anybody who may push can put something there, so a bad one says nothing against a good
-// one; at most 32 of each kind are looked at, and none after one that took the registry too long (Deadline).
+// and so what a cache is pinned to. Looked at are what has that digest as its subject (by the referrers
+// API, or the tag that stands in for it): bundles, and the artifacts of cosign's mode oci-1-1; then the
+// signatures under cosign's older tag, sha256-<hex>.sig. Each for itself: anybody who may push can put
+// something there, so a bad one says nothing against a good one. Those that say that they are signatures
+// come first. At most 32 of each kind that do not count are fetched, and none after one that took the
+// registry too long (Deadline); where that leaves some out the error says so. Attestations are no
+// signatures, and do not count against that limit: a scanner may add one each day.
 #pragma once
 
 #include <functional>
@@ -19,8 +22,8 @@
 namespace gs::cacherim::trust {
 
 /// Of an image by its digest.
-using FindReferrers = std::function<Result<std::vector<kcache::Descriptor>>(
-    const kcache::Reference& repository, const kcache::Digest& subject)>;
+using FindReferrers =
+    std::function<Result<Referrers>(const kcache::Reference& repository, const kcache::Digest& subject)>;
 
 struct SignatureSource {
   ImageSource& images;      // outlives the call

@@ -22,6 +22,14 @@ kt::Bundle bundleOf(const PrivateKey& key, const std::string& statement) {
   return {.certificates = {}, .key_hint = "hint", .entries = {}, .timestamps = {}, .content = envelope};
 }
 
+/// A statement about the image that is no signature; each number another one.
+std::string attestationOf(const SignedImage& image, int number) {
+  std::string out = kt::printStatement(image.digest.hex());
+  const std::string sign{kt::kSignPredicate};
+  out.replace(out.find(sign), sign.size(), "https://example.com/scan/v" + std::to_string(number));
+  return out;
+}
+
 std::string said(SignedImage& image) {
   const auto verified = image.verify(kTrusted);
   if (verified) { return ""; }
@@ -131,12 +139,8 @@ TEST(VerifyImage, WhatDoesNotCountIsSaid) {
        [](SignedImage& i) { i.addBundle(bundleOf(kOthers, kt::printStatement(i.digest.hex()))); }},
       {"it is about another digest",
        [&](SignedImage& i) { i.addBundle(bundleOf(kOurs, kt::printStatement(std::string(64, 'b')))); }},
-      {"it is an attestation, and no signature",
-       [](SignedImage& i) {
-         std::string statement = kt::printStatement(i.digest.hex());
-         statement.replace(statement.find("https://sigstore.dev"), 8, "https:/x");
-         i.addBundle(bundleOf(kOurs, statement));
-       }},
+      {" has no signatures; attestations, which are no signatures: 1",
+       [](SignedImage& i) { i.addBundle(bundleOf(kOurs, attestationOf(i, 0))); }},
       {"its subject is another image",
        [&](SignedImage& i) {
          i.addBundle(kt::printBundle(bundleOf(kOurs, kt::printStatement(i.digest.hex()))),
@@ -164,11 +168,83 @@ TEST(VerifyImage, ABadOneAmongGoodOnesIsPassedOver) {
   EXPECT_EQ(verified->others.size(), 2U);
 }
 
-TEST(VerifyImage, NoMoreThan32AreLookedAt) {
+TEST(VerifyImage, NoMoreThan32TextsAreFetchedAndWhatIsLeftOutIsSaid) {
   SignedImage image;
-  for (int i = 0; i < 32; ++i) { image.addLayer(kOthers, image.payload()); }
+  const auto other_text = [&](int i) {
+    return image.payload() + std::string(static_cast<std::size_t>(i), ' ');
+  };
+  for (int i = 1; i <= 32; ++i) { image.addLayer(kOthers, other_text(i)); }
   image.addLayer(kOurs, image.payload());
-  EXPECT_TRUE(said(image).ends_with("; and 24 more"));
+  image.addLayer(kOurs, other_text(40));
+  const std::string text = said(image);
+  EXPECT_NE(text.find("; and 24 more; 2 layers of sha256-"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with(".sig more were not looked at, after 32 that do not count")) << text;
+}
+
+TEST(VerifyImage, OfOneTextThatManySignedEachSignatureIsLookedAt) {
+  SignedImage image;
+  for (int i = 0; i < 40; ++i) { image.addLayer(kOthers, image.payload()); }
+  image.addLayer(kOurs, image.payload());
+  const auto verified = image.verify(kTrusted);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_TRUE(verified->where.ends_with(".sig layer 40"));
+}
+
+// A scanner adds an attestation each day; the signature is older than all of them, or younger.
+TEST(VerifyImage, AttestationsHideNoSignature) {
+  for (const bool is_said : {false, true}) {
+    for (const int before : {0, 31, 32, 200}) {
+      SignedImage image;
+      const auto attest = [&](int from, int to) {
+        for (int i = from; i < to; ++i) {
+          image.addBundle(bundleOf(kOurs, attestationOf(image, i)));
+          if (is_said) { image.referrers.back().annotations = {{kt::kPredicateAnnotation, "another"}}; }
+        }
+      };
+      attest(0, before);
+      image.addBundle(bundleOf(kOurs, kt::printStatement(image.digest.hex())));
+      attest(before, 200);
+      EXPECT_TRUE(image.verify(kTrusted)) << is_said << ' ' << before;
+      if (is_said) { EXPECT_EQ(image.images.asked.size(), 2U) << "what says that it is none is not fetched"; }
+    }
+  }
+}
+
+TEST(VerifyImage, WhatSaysThatItIsASignatureComesFirst) {
+  SignedImage image;
+  for (int i = 0; i < 40; ++i) { image.addBundle("no JSON " + std::to_string(i), image.digest); }
+  image.addBundle(bundleOf(kOurs, kt::printStatement(image.digest.hex())));
+  const std::string text = said(image);
+  EXPECT_NE(text.find("9 artifacts more were not looked at, after 32 that do not count"), std::string::npos)
+      << text;
+  image.referrers.back().annotations = {{kt::kPredicateAnnotation, std::string{kt::kSignPredicate}}};
+  EXPECT_TRUE(image.verify(kTrusted));
+}
+
+TEST(VerifyImage, AListThatWasCutIsSaid) {
+  SignedImage image;
+  image.is_cut = true;
+  EXPECT_NE(said(image).find("the list of what refers to it is too long, and was left after 0"),
+            std::string::npos);
+}
+
+// cosign sign --registry-referrers-mode=oci-1-1
+TEST(VerifyImage, ByAKeyInAnArtifact) {
+  SignedImage image;
+  const auto signedBy = [&](const PrivateKey& key) {
+    return kcache::Annotations{{kt::kSignatureKey, encodeBase64(*key.sign(image.payload()))}};
+  };
+  image.addArtifact({{image.payload(), signedBy(kOthers)}, {image.payload(), signedBy(kOurs)}}, image.digest);
+  const auto verified = image.verify(kTrusted);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_TRUE(verified->where.starts_with("artifact sha256:")) << verified->where;
+  EXPECT_TRUE(verified->where.ends_with(" layer 1")) << verified->where;
+  image.referrers.back().artifact_type = "";
+  EXPECT_TRUE(image.verify(kTrusted)) << "a list need not say what it is";
+  SignedImage other;
+  other.addArtifact({{image.payload(), signedBy(kOurs)}},
+                    *kcache::Digest::parse("sha256:" + std::string(64, 'b')));
+  EXPECT_NE(said(other).find("its subject is another image"), std::string::npos);
 }
 
 // "Not signed" and "cannot say now" are two answers: the second is tried again.

@@ -186,6 +186,22 @@ Result<AnyManifest> parseManifest(std::string_view text, std::string_view conten
   return isIndexType(*type) ? indexOf(*value, *type) : imageOf(*value, *type);
 }
 
+Result<Index> parseReferrers(std::string_view text) {
+  const auto value = parseRegistryJson(text);
+  if (!value) { return fail(Code::Invalid, "list of referrers: " + value.error().message); }
+  const std::string_view type = (*value)["mediaType"].str();
+  const json::Value& entries = (*value)["manifests"];
+  const bool is_empty = entries.isNull() && isIndexType(type);  // as Go prints a list of none
+  if (!(entries.isArray() || is_empty) || !(type.empty() || isIndexType(type))) {
+    return fail(Code::Invalid, "list of referrers: it is no index");
+  }
+  Index out{std::string{media::kOciIndex}, {}, {}};
+  for (const json::Value& entry : entries.items()) {
+    if (auto one = descriptorOf(entry, "manifests")) { out.manifests.push_back(std::move(*one)); }
+  }
+  return out;
+}
+
 std::string printManifest(const Manifest& manifest) {
   json::Object out = headOf(manifest.media_type, manifest.artifact_type);
   out.set("config", printed(manifest.config));
@@ -204,8 +220,10 @@ std::string printIndex(const Index& index) {
 
 Result<Descriptor> choosePlatform(const Index& index, std::string_view architecture) {
   std::vector<const Descriptor*> images;
+  std::vector<const Descriptor*> indexes;
   std::vector<std::string> names;
   for (const Descriptor& entry : index.manifests) {
+    if (isIndexType(entry.media_type)) { indexes.push_back(&entry); }
     if (!isImage(entry)) { continue; }
     if (entry.platform && entry.platform->os == "linux" && entry.platform->architecture == architecture) {
       return entry;
@@ -214,6 +232,7 @@ Result<Descriptor> choosePlatform(const Index& index, std::string_view architect
     names.push_back(nameOf(entry.platform));
   }
   if (images.size() == 1) { return *images.front(); }
+  if (images.empty() && indexes.size() == 1) { return *indexes.front(); }
   return fail(Code::NotFound, images.empty()
                                   ? std::string{"the index has no image"}
                                   : fmt::format("the index has no image for linux/{}; there are {}",

@@ -37,6 +37,7 @@ inline constexpr std::string_view kDockerList = "application/vnd.docker.distribu
 inline constexpr std::string_view kDockerConfig = "application/vnd.docker.container.image.v1+json";
 inline constexpr std::string_view kDockerTar = "application/vnd.docker.image.rootfs.diff.tar";
 inline constexpr std::string_view kDockerTarGzip = "application/vnd.docker.image.rootfs.diff.tar.gzip";
+inline constexpr std::string_view kDockerTarZstd = "application/vnd.docker.image.rootfs.diff.tar.zstd";
 }  // namespace media
 
 using Annotations = std::map<std::string, std::string>;
@@ -80,12 +81,16 @@ using AnyManifest = std::variant<Manifest, Index>;
 
 /// `content_type` as a registry said it, "" not said. Error Invalid: names the member and what is wrong.
 [[nodiscard]] Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type);
+/// A list of what has an image as its subject (distribution spec 1.1, "Listing Referrers"): an index whose
+/// entries stand each for itself, so one that cannot be read is left out. Error Invalid: it is no index.
+[[nodiscard]] Result<Index> parseReferrers(std::string_view text);
 /// Compact JSON, members in the order of the specification: the same manifest gives the same bytes.
 [[nodiscard]] std::string printManifest(const Manifest& manifest);
 [[nodiscard]] std::string printIndex(const Index& index);
 
-/// The one entry of an index to take: for linux and this architecture, else the only image there is. Caches
-/// hold GPU code, so one for another CPU is better than none only when there is no choice.
+/// The one entry of an index to take: for linux and this architecture, else the only image there is (or the
+/// only index, of one that has no image). Caches hold GPU code, so one for another CPU is better than none
+/// only when there is no choice.
 /// Error NotFound: names what platforms there are.
 [[nodiscard]] Result<Descriptor> choosePlatform(const Index& index, std::string_view architecture);
 

@@ -145,8 +145,31 @@ TEST(ImageManifest, OfAnIndexThePlatformsImageIsTaken) {
   EXPECT_EQ(chosen({arm, attestation, other}, "amd64"), kB);
   EXPECT_EQ(chosen({bare}, "amd64"), kB);
   EXPECT_EQ(chosen({attestation, other}, "amd64"), "the index has no image");
+  const Descriptor index = entry(media::kOciIndex, kA, std::nullopt);
+  EXPECT_EQ(chosen({attestation, index}, "amd64"), kA) << "an index of an index";
+  EXPECT_EQ(chosen({index, bare}, "amd64"), kB);
+  EXPECT_EQ(chosen({index, index}, "amd64"), "the index has no image");
   EXPECT_EQ(chosen({amd, windows, bare}, "s390x"),
             "the index has no image for linux/s390x; there are linux/amd64, windows/amd64, (no platform)");
+}
+
+TEST(Referrers, AreReadEachForItself) {
+  const std::string good = R"({"mediaType":"m","size":1,"digest":")" + std::string{kA} + "\"}";
+  const auto count = [](const std::string& text) {
+    const auto read = parseReferrers(text);
+    return read ? std::to_string(read->manifests.size()) : read.error().message;
+  };
+  const std::string index = std::string{R"("mediaType":")"} + std::string{media::kOciIndex} + '"';
+  EXPECT_EQ(count("{" + index + R"(,"manifests":[)" + good + R"(,{"digest":"sha512:0"},7])" + "}"), "1");
+  EXPECT_EQ(count(R"({"manifests":[]})"), "0");
+  EXPECT_EQ(count("{" + index + R"(,"manifests":null})"), "0");
+  std::string many = good;
+  for (int i = 0; i < 300; ++i) { many += "," + good; }
+  EXPECT_EQ(count(R"({"manifests":[)" + many + "]}"), "301");
+  for (const char* text :
+       {"{}", "[]", "<html>", "7", R"({"manifests":{}})", R"({"mediaType":"x","manifests":[]})"}) {
+    EXPECT_TRUE(count(text).starts_with("list of referrers: ")) << text << ": " << count(text);
+  }
 }
 
 TEST(ImageConfig, IsReadAsItWasPrinted) {

@@ -20,6 +20,8 @@ constexpr std::size_t kMaxParts = 32;
 constexpr unsigned kSetIds = 06000;
 constexpr unsigned kMayExecute = 0111;
 constexpr std::string_view kWhiteout = ".wh.";
+constexpr std::array<std::string_view, 4> kFolders{inside::kTritonCache, inside::kVllmCache,
+                                                   inside::kTritonManifest, inside::kVllmManifest};
 
 tl::unexpected<Error> refuseEntry(std::string_view name, std::string_view what) {
   std::string shown;
@@ -49,6 +51,25 @@ std::optional<std::string_view> belowOne(std::string_view name,
                                          const std::array<std::string_view, 2>& folders) {
   const auto first = below(name, folders[0]);
   return first ? first : below(name, folders[1]);
+}
+
+/// One lies in the other, or they are the same; "" is where all begins.
+bool overlap(std::string_view one, std::string_view other) {
+  return one.empty() || other.empty() || below(one, other) || below(other, one);
+}
+
+/// A whiteout (OCI image spec, layer.md) takes away what lower layers have at a place, or, as ".wh..wh..opq",
+/// all that they have beside it. Whether that is something of a cache.
+bool takesCachesAway(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  const std::string_view folder = slash == std::string_view::npos ? "" : name.substr(0, slash);
+  std::string_view part = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  if (!part.starts_with(kWhiteout)) { return false; }
+  part.remove_prefix(kWhiteout.size());
+  std::string gone{folder};
+  if (!part.starts_with(kWhiteout)) { (gone += folder.empty() ? "" : "/") += part; }
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view ours) { return overlap(gone, ours); });
 }
 
 /// A mistake in one part of a name; nullptr: none.
@@ -116,6 +137,9 @@ Result<Placed> LayerRules::place(const LayerEntry& entry) {
   const auto name = cleanEntryName(entry.name);
   if (!name) { return tl::unexpected(name.error()); }
   if (const Status fine = count(entry); !fine) { return tl::unexpected(fine.error()); }
+  if (takesCachesAway(*name)) {
+    return refuseEntry(entry.name, "is a whiteout: it takes away what a layer before has of the cache");
+  }
   if (const auto path = belowOne(*name, {inside::kTritonCache, inside::kVllmCache})) {
     return placeInCache(entry, *path);
   }
@@ -148,9 +172,6 @@ Result<Placed> LayerRules::placeInCache(const LayerEntry& entry, std::string_vie
   }
   if (!is_folder && path.empty()) { return refuseEntry(entry.name, "is a file where the cache begins"); }
   if (!is_folder && (entry.mode & kSetIds) != 0) { return refuseEntry(entry.name, "is setuid or setgid"); }
-  if (path.substr(path.rfind('/') + 1).starts_with(kWhiteout)) {
-    return refuseEntry(entry.name, "is a whiteout");
-  }
   if (const Status fine = noteFolders(entry, path); !fine) { return tl::unexpected(fine.error()); }
   Placed placed{.where = Placed::Where::Cache,
                 .path = std::string{path},

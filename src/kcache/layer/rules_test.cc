@@ -117,8 +117,22 @@ TEST(LayerRules, InACacheThereAreFilesAndFoldersOnly) {
   EXPECT_EQ(saidOf({{.name = "io.triton.cache/a", .kind = EntryKind::Folder, .mode = 02755}}), "");
   EXPECT_EQ(saidOf({file("io.triton.cache")}),
             "layer entry \"io.triton.cache\" is a file where the cache begins");
-  EXPECT_EQ(saidOf({file("io.triton.cache/k/.wh.a")}),
-            "layer entry \"io.triton.cache/k/.wh.a\" is a whiteout");
+}
+
+// What a layer takes away of those before it would stay on the node all the same.
+TEST(LayerRules, AWhiteoutOfSomethingOfACacheIsRefusedWhereverItLies) {
+  for (const char* name : {"io.triton.cache/k/.wh.a", "io.triton.cache/.wh.k", "io.vllm.cache/.wh..wh..opq",
+                           ".wh.io.triton.cache", "./.wh.io.vllm.cache", ".wh.io.triton.manifest",
+                           "io.vllm.manifest/.wh.manifest.json", ".wh..wh..opq"}) {
+    EXPECT_EQ(
+        saidOf({file(name, 0)}),
+        fmt::format("layer entry \"{}\" is a whiteout: it takes away what a layer before has of the cache",
+                    name));
+  }
+  for (const char* name :
+       {".wh.tmp", "tmp/.wh..wh..opq", "usr/.wh.io.triton.cache", ".wh.io.triton.cachex"}) {
+    EXPECT_EQ(saidOf({file(name, 0)}), "") << name;
+  }
 }
 
 TEST(LayerRules, NothingIsTwoThings) {

@@ -25,6 +25,8 @@ inline constexpr std::string_view kBundleType = "application/vnd.dev.sigstore.bu
 inline constexpr std::string_view kEmptyConfigType = "application/vnd.oci.empty.v1+json";
 inline constexpr std::string_view kStatementType = "application/vnd.in-toto+json";
 inline constexpr std::string_view kSignPredicate = "https://sigstore.dev/cosign/sign/v1";
+/// By which cosign says, of the artifact that a bundle lies in, what its statement means.
+inline constexpr const char* kPredicateAnnotation = "dev.sigstore.bundle.predicateType";
 
 struct MessageSignature {
   std::string sha256;     // hex, of the message; "" not said

@@ -17,6 +17,9 @@ namespace gs::kcache::trust {
 
 inline constexpr std::size_t kMaxPayload = std::size_t{64} << 10;
 inline constexpr std::string_view kSimpleSigningType = "application/vnd.dev.cosign.simplesigning.v1+json";
+/// The kind of artifact that has such layers, where they have the image as its subject in place of that tag
+/// (cosign, --registry-referrers-mode=oci-1-1).
+inline constexpr std::string_view kSignatureArtifact = "application/vnd.dev.cosign.artifact.sig.v1+json";
 /// Annotations of the layer.
 inline constexpr const char* kSignatureKey = "dev.cosignproject.cosign/signature";  // base64
 inline constexpr const char* kCertificateKey = "dev.sigstore.cosign/certificate";   // PEM

@@ -1,11 +1,12 @@
-// ServedImages: which manifests registries have given lately, by digest, and to whom. Before bytes that a node
-// has already are given to another cache, the registry that this cache names has to give their manifest to
-// whoever the node is there (cacherim/keeper/fetch.h); a hundred caches of one image need one request for that.
+// ServedImages: which manifests registries have given lately, by digest, and to whom. Before bytes that a
+// node has already are given to another cache, the registry that this cache names has to give their
+// manifest to whoever the node is there (cacherim/keeper/fetch.h); a hundred caches of one image need one
+// request for that.
 //
-// A name is remembered for Options::age, so that what a registry has withdrawn is not given for longer, and for
-// the credentials that it was given to: other ones, of a Secret that changed, ask again. Only a yes is
-// remembered. Of too many names the oldest is forgotten. Nothing of a credential is kept but a hash.
-// Any thread.
+// A name is remembered for Options::age, so that what a registry has withdrawn is not given for longer, and
+// for the credentials that it was given to: other ones, of a Secret that changed, ask again. Only a yes is
+// remembered. Of too many names the oldest is forgotten. Nothing of a credential is kept but a hash. Any
+// thread.
 #pragma once
 
 #include <map>

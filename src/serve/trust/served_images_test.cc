@@ -30,12 +30,9 @@ TEST(ServedImages, AreRememberedForAWhile) {
 
 TEST(ServedImages, OfAnotherRepositoryDigestOrWhoAsksAreOthers) {
   const std::vector<std::string> keys{
-      ServedImages::keyOf(image("a/b"), {}),
-      ServedImages::keyOf(image("a/c"), {}),
-      ServedImages::keyOf(image("a/b", "other"), {}),
-      ServedImages::keyOf(image("a/b"), as("u", "p")),
-      ServedImages::keyOf(image("a/b"), as("u", "q")),
-      ServedImages::keyOf(image("a/b"), as("up", "")),
+      ServedImages::keyOf(image("a/b"), {}),           ServedImages::keyOf(image("a/c"), {}),
+      ServedImages::keyOf(image("a/b", "other"), {}),  ServedImages::keyOf(image("a/b"), as("u", "p")),
+      ServedImages::keyOf(image("a/b"), as("u", "q")), ServedImages::keyOf(image("a/b"), as("up", "")),
   };
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) { EXPECT_NE(keys[i], keys[j]) << i << ' ' << j; }
