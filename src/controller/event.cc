@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
+#include "base/short_name.h"
 #include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
@@ -14,7 +14,8 @@ constexpr Duration kSeriesWindow = std::chrono::minutes{6};
 constexpr Duration kMinGap = std::chrono::seconds{10};
 constexpr std::size_t kMaxTracked = 4096;
 constexpr std::size_t kMaxNote = 1024;
-constexpr std::size_t kMaxNamePart = 253 - 17;
+constexpr std::size_t kMostOfInstance = 128;  // as events.k8s.io has it
+constexpr std::size_t kMaxNamePart = kMostOfAName - 17;
 
 /// At most 1024 bytes, cut before a character that would be split.
 std::string cutNote(std::string note) {
@@ -29,23 +30,18 @@ std::string keyOfSeries(const EventNote& n) {
 }
 
 /// An object's name, cut so that a dot and 16 digits behind it still make a valid one.
-std::string namePart(std::string name) {
-  if (name.size() <= kMaxNamePart) { return name; }
-  name.resize(kMaxNamePart);
-  while (!name.empty() && (name.back() == '.' || name.back() == '-')) { name.pop_back(); }
-  return name;
-}
+std::string_view namePart(std::string_view name) { return beginningOf(name, kMaxNamePart); }
 
 /// As long as other names are.
 std::string nameOfOnce(const EventNote& n) {
   const std::string what = fmt::format("{}\n{}\n{}", n.uid.text, n.reason, n.once);
-  return fmt::format("{}.{}", namePart(n.object.name), sha256Hex(what).substr(0, 16));
+  return fmt::format("{}.{}", namePart(n.object.name), hashOf(what, 16));
 }
 
 }  // namespace
 
 EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
-    : controller_{std::move(controller)}, instance_{std::move(instance)}, rng_{rng} {}
+    : controller_{std::move(controller)}, instance_{shortName(instance, kMostOfInstance)}, rng_{rng} {}
 
 void EventRecorder::forgetOld(Mono now) {
   while (!order_.empty() && (order_.size() > kMaxTracked || now - order_.front().first > kSeriesWindow)) {

@@ -33,17 +33,17 @@ inline constexpr OwnerRange kCombinedOwners{41, 9};
 inline constexpr OwnerRange kStandaloneOwners{50, 10};
 inline constexpr OwnerRange kWebhookOwners{60, 2};
 inline constexpr OwnerRange kAgentOwners{62, 2};
-inline constexpr OwnerRange kOperatorOwners{64, 12};
 inline constexpr OwnerRange kNodeAgentOwners{76, 8};
 inline constexpr OwnerRange kCacheWebhookOwners{84, 2};
 inline constexpr OwnerRange kNodeCacheOwners{86, 2};
 inline constexpr OwnerRange kPolicyWatchOwner{90, 1};
 inline constexpr OwnerRange kElectionOwner{100, 1};
+inline constexpr OwnerRange kOperatorOwners{101, 16};
 /// All of them, ascending.
 inline constexpr std::array kOwnerRanges{
-    kInformerOwners,  kLeadershipOwners,   kSchedulerOwners, kCacheSyncOwner,   kExtenderOwner,
-    kCombinedOwners,  kStandaloneOwners,   kWebhookOwners,   kAgentOwners,      kOperatorOwners,
-    kNodeAgentOwners, kCacheWebhookOwners, kNodeCacheOwners, kPolicyWatchOwner, kElectionOwner};
+    kInformerOwners,     kLeadershipOwners, kSchedulerOwners,  kCacheSyncOwner, kExtenderOwner,
+    kCombinedOwners,     kStandaloneOwners, kWebhookOwners,    kAgentOwners,    kNodeAgentOwners,
+    kCacheWebhookOwners, kNodeCacheOwners,  kPolicyWatchOwner, kElectionOwner,  kOperatorOwners};
 static_assert(std::adjacent_find(kOwnerRanges.begin(), kOwnerRanges.end(), [](auto a, auto b) {
                 return a.first + a.count > b.first;
               }) == kOwnerRanges.end());

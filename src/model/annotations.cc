@@ -6,15 +6,12 @@
 #include <charconv>
 #include <optional>
 
-#include "base/hash.h"
+#include "base/short_name.h"
 
 namespace gs::model {
 namespace {
 
-constexpr std::size_t kMaxName = 253;  // of an object
-constexpr std::size_t kMaxLabel = 63;  // of a label's value
 constexpr std::size_t kShortNode = 200;
-constexpr std::size_t kShortPod = 52;
 constexpr std::size_t kHashDigits = 10;
 
 bool isAlphanumeric(char c) {
@@ -23,7 +20,7 @@ bool isAlphanumeric(char c) {
 
 /// The characters of a Kubernetes node name; its exact form is the API server's business.
 bool isNodeName(std::string_view s) {
-  return !s.empty() && s.size() <= kMaxName &&
+  return !s.empty() && s.size() <= kMostOfAName &&
          std::all_of(s.begin(), s.end(), [](char c) { return isAlphanumeric(c) || c == '-' || c == '.'; });
 }
 
@@ -43,11 +40,6 @@ std::optional<int> idOf(std::string_view s) {
 }
 
 /// Everything up to the last character that a name may end with.
-std::string_view withoutTail(std::string_view s) {
-  while (!s.empty() && !isAlphanumeric(s.back())) { s.remove_suffix(1); }
-  return s;
-}
-
 }  // namespace
 
 std::string toldPath() { return fmt::format("metadata.annotations['{}']", kVisibleDevicesKey); }
@@ -106,18 +98,10 @@ std::string printIds(const std::vector<int>& ids) {
 
 std::string leaseName(const NodeName& node, int gpu) {
   std::string name = fmt::format("gpu-{}-{}", node.text, gpu);
-  if (name.size() <= kMaxName) { return name; }
-  std::string_view shortened = std::string_view{node.text}.substr(0, kShortNode);
-  while (!shortened.empty() && (shortened.back() == '-' || shortened.back() == '.')) {
-    shortened.remove_suffix(1);
-  }
-  return fmt::format("gpu-{}-{}-{}", shortened, sha256Hex(node.text).substr(0, kHashDigits), gpu);
+  if (name.size() <= kMostOfAName) { return name; }
+  return fmt::format("gpu-{}-{}-{}", beginningOf(node.text, kShortNode), hashOf(node.text, kHashDigits), gpu);
 }
 
-std::string podLabel(std::string_view pod_name) {
-  if (pod_name.size() <= kMaxLabel) { return std::string{pod_name}; }
-  return fmt::format("{}-{}", withoutTail(pod_name.substr(0, kShortPod)),
-                     sha256Hex(pod_name).substr(0, kHashDigits));
-}
+std::string podLabel(std::string_view pod_name) { return shortName(pod_name, kMostOfALabelValue); }
 
 }  // namespace gs::model

@@ -193,22 +193,41 @@ void Caches::standBy() {
   wide_news_.reset();
 }
 
-void Caches::go(Now now, kapi::Effects& out) {
+void Caches::claimsChanged(const model::ObjectKey& cache) {
+  const auto it = entries_.find(placeOf(cache));
+  if (it != entries_.end() && it->second.cache != nullptr) { touch(it->first); }
+}
+
+std::int64_t Caches::sizeOf(const model::ObjectKey& cache) const {
+  const auto it = entries_.find(placeOf(cache));
+  if (it == entries_.end() || it->second.cache == nullptr) { return 0; }
+  for (const std::string& object : it->second.tally.objects()) {
+    const auto& caches = nodes_.at({cache.ns, object})->caches;
+    const auto entries = caches.find(it->second.cache->key.name);
+    if (entries == caches.end()) { continue; }
+    const auto entry = entries->second.find(it->second.cache->digest);
+    if (entry != entries->second.end() && entry->second.size > 0) { return entry->second.size; }
+  }
+  return 0;
+}
+
+void Caches::go(Now now, const CacheVolumes& volumes, kapi::Effects& out) {
   while (is_leading_) {
     const auto place = desk_.next(now.mono);
     if (!place) { return; }
     const auto it = entries_.find(*place);
-    if (it != entries_.end() && it->second.cache != nullptr) { look(*place, it->second, now, out); }
+    if (it != entries_.end() && it->second.cache != nullptr) { look(*place, it->second, now, volumes, out); }
   }
 }
 
 std::optional<Mono> Caches::nextDue() const { return is_leading_ ? desk_.nextDue() : std::nullopt; }
 
-void Caches::look(const model::ObjectKey& place, Entry& entry, Now now, kapi::Effects& out) {
+void Caches::look(const model::ObjectKey& place, Entry& entry, Now now, const CacheVolumes& volumes,
+                  kapi::Effects& out) {
   const Cache& cache = *entry.cache;
   if (cache.is_deleting && entry.tally.isHeld()) { sayDeleting(entry); }
   tell(place, entry, now);
-  const Plan plan = planOf(cache, entry.tally, now.wall);
+  const Plan plan = planOf(cache, entry.tally, now.wall, volumes.standingsOf(cache));
   if (plan.act == Act::Nothing) { return; }
   if (plan.act != Act::WriteStatus && cache.finalizers.are_cut) { return; }
   if (plan.act == Act::RemoveFinalizer && !newsOf(place).covers(cache.revision)) {

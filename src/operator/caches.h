@@ -19,6 +19,7 @@
 #include "controller/event.h"
 #include "kcache/kinds/kinds.h"
 #include "model/object.h"
+#include "operator/cache_volumes.h"
 #include "operator/desk.h"
 #include "operator/node_news.h"
 #include "operator/plan.h"
@@ -49,10 +50,14 @@ class Caches {
 
   /// False: it is no answer to a call of ours.
   bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
-  /// Does what is due.
-  void go(Now now, kapi::Effects& out);
+  /// Of the claims of that cache something is new.
+  void claimsChanged(const model::ObjectKey& cache);
+  /// Does what is due. `volumes`: how the claims of caches are.
+  void go(Now now, const CacheVolumes& volumes, kapi::Effects& out);
   [[nodiscard]] std::optional<Mono> nextDue() const;
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
+  /// Bytes of that cache's files, as a node that has its present image says; 0: none does.
+  [[nodiscard]] std::int64_t sizeOf(const model::ObjectKey& cache) const;
   /// Events to send.
   [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return std::exchange(notes_, {}); }
 
@@ -81,7 +86,8 @@ class Caches {
   void share(Entry& entry, const std::string& object);
   void drop(Entries::iterator entry);
   void count(const Entry& entry, int by);
-  void look(const model::ObjectKey& place, Entry& entry, Now now, kapi::Effects& out);
+  void look(const model::ObjectKey& place, Entry& entry, Now now, const CacheVolumes& volumes,
+            kapi::Effects& out);
   void write(const model::ObjectKey& place, const kcache::Cache& cache, const Plan& plan, kapi::Effects& out);
   void sayDeleting(Entry& entry);
   void tell(const model::ObjectKey& place, Entry& entry, Now now);

@@ -8,15 +8,18 @@
 #include "kcache/kinds/kinds.h"
 #include "operator/kinds.h"
 #include "operator/metrics.h"
+#include "operator/volume_kinds.h"
 
 namespace gs::gkm {
 namespace {
 
 constexpr std::uint8_t kFirst = controller::kOperatorOwners.first;
-constexpr std::uint8_t kCachesOwner = kFirst + 5;  // behind the reflectors
-constexpr std::uint8_t kLostNodesOwner = kFirst + 6;
-constexpr std::uint8_t kCsiDriverOwner = kFirst + 7;
-constexpr controller::OwnerRange kPartsOwners{kFirst + 8, 4};
+constexpr std::uint8_t kCachesOwner = kFirst + 7;  // behind the reflectors
+constexpr std::uint8_t kLostNodesOwner = kFirst + 8;
+constexpr std::uint8_t kCsiDriverOwner = kFirst + 9;
+constexpr std::uint8_t kVolumesOwner = kFirst + 10;
+constexpr controller::OwnerRange kPartsOwners{kFirst + 11, 4};
+static_assert(kPartsOwners.first + kPartsOwners.count <= kFirst + controller::kOperatorOwners.count);
 
 bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
 
@@ -24,17 +27,31 @@ controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, Rng& rng) {
   return {{.kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}}, rng.split()};
 }
 
+bool isKnown(const controller::Reflector& one) { return one.synced() && !one.absent(); }
+
+/// Only those that the operator made.
+controller::Reflector watchOfOurs(kapi::Kind kind, std::uint8_t place, Rng& rng) {
+  return {{.kind = kind,
+           .owner = static_cast<std::uint8_t>(kFirst + place),
+           .ns = {},
+           .selectors = {.labels = fmt::format("{}=true", kManagedLabel), .fields = {}},
+           .optional = true},
+          rng.split()};
+}
+
 }  // namespace
 
 Operator::Operator(const Config& config, Rng rng)
     : rng_{rng},
-      reflectors_{watchOf(kcache::kCache, 0, rng_), watchOf(kcache::kClusterCache, 1, rng_),
+      reflectors_{watchOf(kcache::kCache, 0, rng_),     watchOf(kcache::kClusterCache, 1, rng_),
                   watchOf(kcache::kCacheNode, 2, rng_), watchOf(kcache::kClusterCacheNode, 3, rng_),
-                  watchOf(kNodePresence, 4, rng_)},
+                  watchOf(kNodePresence, 4, rng_),      watchOfOurs(kVolumeClaim, 5, rng_),
+                  watchOfOurs(kVolume, 6, rng_)},
       recorder_{"gkm-operator", config.instance, rng_.split()},
       parts_{kPartsOwners},
       events_{recorder_, parts_},
       caches_{kCachesOwner},
+      volumes_{kVolumesOwner},
       lost_nodes_{kLostNodesOwner},
       csi_driver_{kCsiDriverOwner} {}
 
@@ -72,6 +89,7 @@ void Operator::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& ou
     return take(reflectors_.at(place), reflectors_.at(place).handle(outcome, now), out);
   }
   if (caches_.handle(outcome, now, out) || lost_nodes_.handle(outcome, now, out)) { return; }
+  if (volumes_.handle(outcome, now, out)) { return; }
   if (!csi_driver_.handle(outcome, now, out)) { parts_.handle(outcome, now, out); }
 }
 
@@ -91,10 +109,18 @@ void Operator::apply(const controller::Change& change) {
     change.object.empty() ? lost_nodes_.nodeLost(change.key.name) : lost_nodes_.nodeSeen(change.key.name);
   } else if (isNodeObject(change.kind)) {
     applyNodeObject(change);
+  } else if (change.kind == kVolumeClaim) {
+    const auto claim = change.object.as<VolumeClaim>();
+    claim ? volumes_.claimChanged(claim) : volumes_.claimGone(change.key, change.last_uid);
+  } else if (change.kind == kVolume) {
+    const auto volume = change.object.as<Volume>();
+    volume ? volumes_.volumeChanged(volume) : volumes_.volumeGone(change.key.name, change.last_uid);
   } else if (const auto cache = change.object.as<kcache::Cache>()) {
     caches_.changed(cache);
+    volumes_.changed(cache);
   } else {
     caches_.gone(change.key, change.last_uid);
+    volumes_.gone(change.key);
   }
 }
 
@@ -124,22 +150,27 @@ void Operator::led(const kapi::Leadership& leadership, kapi::Effects& out) {
 }
 
 void Operator::standBy() {
-  is_leader_ = is_working_ = false;
+  is_leader_ = is_working_ = has_volumes_ = false;
   caches_.standBy();
+  volumes_.standBy();
   lost_nodes_.standBy();
   csi_driver_.standBy();
   events_.reset();
 }
 
 bool Operator::isComplete() const {
-  return std::all_of(reflectors_.begin(), reflectors_.end(),
-                     [](const auto& one) { return one.synced() && !one.absent(); });
+  return std::all_of(reflectors_.begin(), reflectors_.begin() + kNeeded, isKnown);
+}
+
+bool Operator::knowsVolumes() const {
+  return std::all_of(reflectors_.begin() + kNeeded, reflectors_.end(), isKnown);
 }
 
 void Operator::stopTaking() { is_taking_ = false; }
 
 bool Operator::underWay() const {
-  return is_working_ && (caches_.underWay() || lost_nodes_.underWay() || csi_driver_.underWay());
+  return is_working_ &&
+         (caches_.underWay() || volumes_.underWay() || lost_nodes_.underWay() || csi_driver_.underWay());
 }
 
 void Operator::go(Now now, kapi::Effects& out) {
@@ -152,19 +183,32 @@ void Operator::go(Now now, kapi::Effects& out) {
   }
   if (is_working_ && is_taking_ && failure_.empty() && isComplete()) {
     lost_nodes_.go(now, out);
-    caches_.go(now, out);
+    goVolumes(now, out);
+    caches_.go(now, volumes_, out);
     catchUp(now, out);
     csi_driver_.go(now, out);
     for (const auto& note : caches_.takeNotes()) { events_.send(note, now, out); }
     events_.tick(now, out);
     std::optional<Mono> due;
-    for (const auto at :
-         {caches_.nextDue(), lost_nodes_.nextDue(), csi_driver_.nextDue(), events_.nextDue()}) {
+    for (const auto at : {caches_.nextDue(), volumes_.nextDue(), lost_nodes_.nextDue(), csi_driver_.nextDue(),
+                          events_.nextDue()}) {
       if (at) { due = due ? std::min(*due, *at) : *at; }
     }
     if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
   }
   gauge(out);
+}
+
+void Operator::goVolumes(Now now, kapi::Effects& out) {
+  if (!has_volumes_ && knowsVolumes()) {
+    has_volumes_ = true;
+    volumes_.lead();
+  }
+  if (has_volumes_ && knowsVolumes()) {
+    volumes_.go(
+        now, [this](const model::ObjectKey& cache) { return caches_.sizeOf(cache); }, out);
+  }
+  for (const auto& cache : volumes_.takeNews()) { caches_.claimsChanged(cache); }
 }
 
 /// Caches that may go once more is known of their nodes.
@@ -195,6 +239,16 @@ void Operator::gauge(kapi::Effects& out) {
   gauges_ = std::move(now);
 }
 
+namespace {
+
+const char* absenceOf(kapi::Kind kind) {
+  return kind == kVolume || kind == kVolumeClaim ? "may not be listed: pods find no cache by a "
+                                                   "PersistentVolumeClaim; apply this version's ClusterRole"
+                                                 : "not served; apply charts/gkm/crds/crds.yaml";
+}
+
+}  // namespace
+
 std::string Operator::readiness() const {
   std::string lines;
   const auto line = [&](std::string_view what, std::string_view trouble) {
@@ -202,7 +256,7 @@ std::string Operator::readiness() const {
   };
   for (const auto& one : reflectors_) {
     const bool is_absent = one.absent();
-    line(one.kind()->plural, is_absent       ? "not served; apply charts/gkm/crds/crds.yaml"
+    line(one.kind()->plural, is_absent       ? absenceOf(one.kind())
                              : !one.synced() ? (one.trouble().empty() ? "not listed yet" : one.trouble())
                                              : one.trouble());
   }

@@ -4,9 +4,11 @@
 // It watches the caches, the node objects, and the Nodes as far as that they are there. Replicas that do not
 // lead know the same and write nothing. A leader begins when each kind was listed; a kind that is not served
 // (its CRD is missing) holds everything up, for what it does not know it must not take for gone.
-//   caches.h      status, counts, conditions, finalizers
-//   lost_nodes.h  nodes that have left the cluster
-//   csi_driver.h  the CSIDriver
+// That claims and volumes cannot be read holds up those alone: a role of before does not have them.
+//   caches.h         status, counts, conditions, finalizers
+//   cache_volumes.h  PersistentVolumeClaims by which pods find caches
+//   lost_nodes.h     nodes that have left the cluster
+//   csi_driver.h     the CSIDriver
 // One thread; time is an argument.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "controller/parts.h"
 #include "controller/reflector.h"
 #include "kapi/call.h"
+#include "operator/cache_volumes.h"
 #include "operator/caches.h"
 #include "operator/csi_driver.h"
 #include "operator/lost_nodes.h"
@@ -48,7 +51,8 @@ class Operator {
   [[nodiscard]] std::string readiness() const;
 
  private:
-  static constexpr std::size_t kKinds = 5;
+  static constexpr std::size_t kNeeded = 5;  // kinds, the first of reflectors_
+  static constexpr std::size_t kKinds = 7;
 
   void take(controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
   void apply(const controller::Change& change);
@@ -57,6 +61,8 @@ class Operator {
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void standBy();
   [[nodiscard]] bool isComplete() const;
+  [[nodiscard]] bool knowsVolumes() const;
+  void goVolumes(Now now, kapi::Effects& out);
   void go(Now now, kapi::Effects& out);
   void catchUp(Now now, kapi::Effects& out);
   void gauge(kapi::Effects& out);
@@ -67,6 +73,7 @@ class Operator {
   controller::Parts parts_;
   controller::EventSender events_;
   Caches caches_;
+  CacheVolumes volumes_;
   LostNodes lost_nodes_;
   CsiDriver csi_driver_;
   std::string failure_;
@@ -74,6 +81,7 @@ class Operator {
   std::uint64_t term_ = 0;
   bool is_leader_ = false;  // we hold the lease
   bool is_working_ = false;
+  bool has_volumes_ = false;  // volumes_ leads
   bool is_taking_ = true;
 };
 

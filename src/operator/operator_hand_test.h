@@ -86,6 +86,83 @@ class Hand : public ::testing::Test {
     change(kcache::cacheKindOf(key), key,
            [&](json::Value& o) { o.child("metadata").child("annotations").set(kcache::kDigestKey, digest); });
   }
+  /// Changes the spec of a cache.
+  void ask(const model::ObjectKey& key, const std::string& field, json::Value value) {
+    change(kcache::cacheKindOf(key), key, [&](json::Value& o) { o.child("spec").set(field, value); });
+  }
+  // ---- the control plane's part of claims and volumes
+
+  std::set<model::ObjectKey> used;  // claims that pods use
+  [[nodiscard]] const json::Value* find(kapi::Kind kind, const model::ObjectKey& key) const {
+    const auto it = server.objects.find({std::string{kind->plural}, key});
+    return it == server.objects.end() ? nullptr : &it->second;
+  }
+  [[nodiscard]] std::vector<model::ObjectKey> all(kapi::Kind kind) const {
+    std::vector<model::ObjectKey> out;
+    for (const auto& [key, object] : server.objects) {
+      if (key.first == kind->plural) { out.push_back(key.second); }
+    }
+    return out;
+  }
+  /// "Bound", "Pending", "Released" ...; "" it is not there.
+  [[nodiscard]] std::string phase(kapi::Kind kind, const model::ObjectKey& key) const {
+    const auto* object = find(kind, key);
+    if (object == nullptr) { return ""; }
+    const std::string is{(*object)["status"]["phase"].str()};
+    return is.empty() ? "Pending" : is;
+  }
+  /// Sets the phase, and the finalizer that keeps it while `is_kept`; what was to go then goes.
+  void conduct(kapi::Kind kind, const model::ObjectKey& key, const std::string& phase, bool is_kept) {
+    const json::Value& is = *find(kind, key);
+    const bool was_kept = !is["metadata"]["finalizers"].items().empty();
+    if (is["status"]["phase"].str() == phase && was_kept == is_kept) { return; }
+    const bool goes = !is["metadata"]["deletionTimestamp"].isNull() && !is_kept;
+    if (goes) { return server.remove(kind, key); }
+    change(kind, key, [&](json::Value& o) {
+      o.child("status").set("phase", phase);
+      o.child("metadata")
+          .set("finalizers", is_kept ? json::Array{"kubernetes.io/protection"} : json::Array{});
+    });
+  }
+  /// What its controllers would do now: bind what names each other, release what lost its claim, keep what is
+  /// in use. A claim that asks for no volume of its own gets one that is for its name and nobody's uid.
+  void conductAll() {
+    for (const auto& key : all(kVolumeClaim)) {
+      const json::Value& claim = *find(kVolumeClaim, key);
+      const model::ObjectKey volume{"", std::string{claim["spec"]["volumeName"].str()}};
+      const auto* is = find(kVolume, volume);
+      const bool is_its =
+          is != nullptr && (*is)["spec"]["claimRef"]["uid"].str() == claim["metadata"]["uid"].str();
+      conduct(kVolumeClaim, key, is_its ? "Bound" : "Pending", used.contains(key));
+    }
+    for (const auto& key : all(kVolume)) {
+      const json::Value& of = (*find(kVolume, key))["spec"]["claimRef"];
+      const auto* claim =
+          find(kVolumeClaim, {std::string{of["namespace"].str()}, std::string{of["name"].str()}});
+      const bool is_there = claim != nullptr && (*claim)["metadata"]["uid"].str() == of["uid"].str();
+      conduct(kVolume, key, is_there ? "Bound" : "Released", is_there);
+    }
+  }
+  /// Some seconds of both.
+  void live(int seconds = 5) {
+    for (int i = 0; i < seconds; ++i) {
+      pass(std::chrono::seconds{1});
+      conductAll();
+    }
+    pass(std::chrono::seconds{1});
+  }
+  /// "True Bound: ..." of that kind; "" there is none.
+  [[nodiscard]] std::string remark(const model::ObjectKey& key, kcache::Remark::Kind kind) const {
+    const auto is = cache(key);
+    if (!is || !is->status) { return ""; }
+    for (const auto& one : is->status->remarks) {
+      if (one.kind == kind) {
+        return fmt::format("{} {}: {}", one.is_true ? "True" : "False", one.reason, one.message);
+      }
+    }
+    return "";
+  }
+
   /// As agents write them.
   struct Says {
     std::string cache;

@@ -7,6 +7,7 @@
 
 #include "kcache/kinds/kinds.h"
 #include "operator/tally.h"
+#include "operator/volume_plan.h"
 
 namespace gs::gkm {
 
@@ -20,12 +21,16 @@ struct Plan {
 };
 
 /// How it is, over all nodes: Error, UnloadError, Outdated, Running, Extracted, Pending, the first that
-/// holds. A cache without a digest is Pending and says what is missing.
-[[nodiscard]] kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now);
+/// holds. A cache without a digest is Pending and says what is missing. Of one that pods find by claims:
+/// NoNamespace behind UnloadError, Downloading before Pending, and how its claims are. Being deleted it is
+/// Deleting while pods use one of them, unless a node cannot remove it.
+[[nodiscard]] kcache::CacheStatus statusOf(const kcache::Cache& cache, const Tally& tally, Wall now,
+                                           const ClaimStandings& claims = {});
 
 /// A cache that is being deleted keeps its finalizer while a node holds it. Its status is written then only
-/// to say that a node cannot remove it, or that this is over. Without a digest it gets no finalizer: no node
+/// to say that a node cannot remove it, or that pods use a claim, or that this is over. Without a digest it gets no finalizer: no node
 /// will extract it.
-[[nodiscard]] Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now);
+[[nodiscard]] Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now,
+                          const ClaimStandings& claims = {});
 
 }  // namespace gs::gkm

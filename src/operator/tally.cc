@@ -17,7 +17,10 @@ Share shareOf(const kcache::Entries* entries, std::string_view present) {
   if (entries == nullptr) { return out; }
   out.counts = kcache::countsOf(*entries, present);
   for (const auto& [digest, entry] : *entries) {
-    if (!entry.condition) { continue; }
+    if (!entry.condition || entry.condition->state == State::Pending) {
+      out.is_coming |= digest == present;
+      continue;
+    }
     const auto& [state, message, since] = *entry.condition;
     const bool is_error = state == State::Error && digest == present;
     if (!is_error && state != State::UnloadError) { continue; }
@@ -40,6 +43,7 @@ void Tally::add(const std::string& node) {
   if (it == nodes_.end()) { return; }
   const Share& share = counted(node, it->second);
   total_ += share.counts;
+  if (share.is_coming) { ++coming_; }
   if (!share.error.empty()) { errors_.insert(node); }
   if (!share.unload_error.empty()) { unload_errors_.insert(node); }
 }
@@ -47,7 +51,9 @@ void Tally::add(const std::string& node) {
 void Tally::subtract(const std::string& node) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) { return; }
-  total_ -= counted(node, it->second).counts;
+  const Share& share = counted(node, it->second);
+  total_ -= share.counts;
+  if (share.is_coming) { --coming_; }
   errors_.erase(node);
   unload_errors_.erase(node);
 }

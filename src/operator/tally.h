@@ -20,6 +20,7 @@ struct Share {
   kcache::Counts counts;     // all 0: it only holds it
   std::string error;         // why its present image could not be extracted; "" nothing is wrong
   std::string unload_error;  // why an image could not be removed
+  bool is_coming = false;    // its present image is being fetched
   friend bool operator==(const Share&, const Share&) = default;
 };
 /// A cause as Tally::error() gives it, without how many more there are.
@@ -36,6 +37,8 @@ class Tally {
   [[nodiscard]] const kcache::Counts& counts() const { return total_; }
   /// Some object says something.
   [[nodiscard]] bool isHeld() const { return !nodes_.empty(); }
+  /// Some node fetches its present image.
+  [[nodiscard]] bool isComing() const { return coming_ > 0; }
   /// "node-a: no space left", of the first of them, and how many more; "" none.
   [[nodiscard]] std::string error() const { return first(errors_, &Share::error); }
   [[nodiscard]] std::string unloadError() const { return first(unload_errors_, &Share::unload_error); }
@@ -54,6 +57,7 @@ class Tally {
 
   std::map<std::string, Objects> nodes_;  // none is empty
   kcache::Counts total_;
+  std::size_t coming_ = 0;        // nodes
   std::set<std::string> errors_;  // nodes
   std::set<std::string> unload_errors_;
 };

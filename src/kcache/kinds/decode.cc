@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/dns_name.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/time.h"
@@ -20,6 +21,8 @@ constexpr std::size_t kMostImages = 64;  // of one cache
 constexpr std::size_t kMostPods = 4096;  // of one image
 constexpr std::size_t kMostGpuGroups = 1024;
 constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostConditions = 8;
+constexpr std::size_t kMostPullSecrets = 8;
 constexpr std::size_t kMostCacheName = 253;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
@@ -40,16 +43,60 @@ Finalizers finalizersIn(const View& metadata) {
   return out;
 }
 
-/// Nothing unless there is exactly one, and as we write it.
-std::optional<Condition> conditionIn(const View& status) {
-  const View all = status["conditions"];
-  if (all.items().size() != 1) { return std::nullopt; }
-  const View one = all.at(0);
+/// Nothing unless it is as we write it.
+std::optional<Condition> conditionOf(const View& one) {
   const auto state = stateNamed(one["type"].str());
   if (!state || one["reason"].str() != one["type"].str() || one["status"].str() != "True") {
     return std::nullopt;
   }
   return Condition{*state, cutText(one["message"]), timeOf(one["lastTransitionTime"])};
+}
+
+/// Nothing unless there is exactly one.
+std::optional<Condition> conditionIn(const View& status) {
+  const View all = status["conditions"];
+  return all.items().size() == 1 ? conditionOf(all.at(0)) : std::nullopt;
+}
+
+std::optional<Remark> remarkOf(const View& one) {
+  const auto kind = remarkNamed(one["type"].str());
+  if (!kind) { return std::nullopt; }
+  return Remark{*kind, one["status"].str() == "True", cutText(one["reason"]), cutText(one["message"]),
+                timeOf(one["lastTransitionTime"])};
+}
+
+/// A cache's first condition, and remarks behind it; nothing where there are others.
+void readConditions(const View& status, CacheStatus& out) {
+  const View all = status["conditions"];
+  if (all.items().empty() || all.items().size() > kMostConditions) { return; }
+  std::vector<Remark> remarks;
+  for (std::size_t at = 1; at < all.items().size(); ++at) {
+    auto remark = remarkOf(all.at(at));
+    if (!remark) { return; }
+    remarks.push_back(*std::move(remark));
+  }
+  out.condition = conditionOf(all.at(0));
+  if (out.condition) { out.remarks = std::move(remarks); }
+}
+
+/// Those that the operator wrote. Of GKM's own there may be others.
+std::map<std::string, ClaimStatus, std::less<>> claimsIn(const View& status) {
+  std::map<std::string, ClaimStatus, std::less<>> out;
+  for (const auto [ns, one] : status["pvcStatus"].members()) {
+    if (out.size() == ClaimWish::kMostNamespaces) { break; }
+    if (one["pvcOwner"].str() != kClaimOwner || !isDnsLabel(ns)) { continue; }
+    out.emplace(ns, ClaimStatus{cutText(one["pvName"]), cutText(one["pvcName"]), conditionIn(one)});
+  }
+  return out;
+}
+
+std::vector<std::string> pullSecretsIn(const View& spec) {
+  std::vector<std::string> out;
+  for (const View one : spec["imagePullSecrets"].items()) {
+    if (out.size() == kMostPullSecrets) { break; }
+    if (isDnsSubdomain(one["name"].str())) { out.emplace_back(one["name"].str()); }
+  }
+  return out;
 }
 
 Counts countsIn(const View& status) {
@@ -112,10 +159,10 @@ std::vector<GpuGroup> gpusIn(const View& status) {
 }
 
 std::string nodeNameIn(const View& v) {
-  for (const View name : {v["status"]["nodeName"], v["metadata"]["labels"][kHostLabel]}) {
-    if (!name.str().empty()) { return cutText(name); }
-  }
-  return kapi::objectKey(v).name;
+  if (const View told = v["status"]["nodeName"]; !told.str().empty()) { return cutText(told); }
+  const std::string own = kapi::objectKey(v).name;
+  const View label = v["metadata"]["labels"][kHostLabel];
+  return label.str().empty() || label.str() == nodeLabel(own) ? own : cutText(label);
 }
 
 /// What all four have.
@@ -174,9 +221,15 @@ Cache decodeCache(const View& v) {
   decodeMetadata(v, out);
   out.image = cutText(v["spec"]["image"]);
   out.digest = cutText(v["metadata"]["annotations"][kDigestKey]);
+  out.wish = claimWishIn(v["spec"], out.key.ns.empty());
+  out.pull_secrets = pullSecretsIn(v["spec"]);
   if (const View status = v["status"]; status.isObject()) {
-    out.status = CacheStatus{cutText(status["resolvedDigest"]), countsIn(status), conditionIn(status),
-                             timeOf(status["lastUpdated"])};
+    CacheStatus& is = out.status.emplace();
+    is.resolved_digest = cutText(status["resolvedDigest"]);
+    is.counts = countsIn(status);
+    is.last_updated = timeOf(status["lastUpdated"]);
+    is.claims = claimsIn(status);
+    readConditions(status, is);
   }
   return out;
 }

@@ -32,6 +32,7 @@
 #include "json/value.h"
 #include "kapi/call.h"
 #include "kapi/kind.h"
+#include "kcache/kinds/claims.h"
 #include "kcache/kinds/first.h"
 #include "kcache/kinds/state.h"
 #include "model/ids.h"
@@ -50,8 +51,10 @@ struct Finalizers {
 struct CacheStatus {
   std::string resolved_digest;
   Counts counts;
-  std::optional<Condition> condition;  // nullopt: it has none, or not exactly one of ours
+  std::optional<Condition> condition;  // nullopt: it has none, or others than we write
   Wall last_updated{};
+  std::vector<Remark> remarks{};                             // the conditions behind that one
+  std::map<std::string, ClaimStatus, std::less<>> claims{};  // ours, by namespace
   friend bool operator==(const CacheStatus&, const CacheStatus&) = default;
 };
 
@@ -63,8 +66,10 @@ struct Cache {
   bool is_deleting = false;
   Finalizers finalizers;
   std::string image;
-  std::string digest;                 // as the annotation has it; "" there is none
-  std::optional<CacheStatus> status;  // nullopt: nobody wrote one
+  std::string digest;  // as the annotation has it; "" there is none
+  ClaimWish wish{};
+  std::vector<std::string> pull_secrets{};  // names of Secrets: who to be at its registry
+  std::optional<CacheStatus> status{};      // nullopt: nobody wrote one
   friend bool operator==(const Cache&, const Cache&) = default;
 };
 
@@ -110,7 +115,7 @@ extern const kapi::Kind kClusterCacheNode;
 [[nodiscard]] json::Value statusValue(const CacheStatus& status);
 [[nodiscard]] json::Value statusValue(const CacheNode& node);
 
-/// PATCH (merge) of a cache's status, as it was at `of.revision`.
+/// PATCH (merge) of a cache's status, as it was at `of.revision`. Claims that are no more are taken out.
 [[nodiscard]] kapi::Call writeStatus(const Cache& of, const CacheStatus& status);
 /// PUT of a node object's status, as it was at its revision.
 [[nodiscard]] kapi::Call writeStatus(const CacheNode& node);

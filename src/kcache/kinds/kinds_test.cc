@@ -45,13 +45,15 @@ TEST(Cache, IsReadWithDigestFinalizersAndStatus) {
   EXPECT_EQ(cache.status->condition->state, State::Extracted);
 }
 
-TEST(Cache, WithOtherConditionsThanOneOfOursHasNone) {
+TEST(Cache, WithOtherConditionsThanOursHasNone) {
   const std::string good = R"({"type": "Error", "reason": "Error", "status": "True"})";
   for (const std::string& conditions :
        {std::string{"[]"}, "[" + good + "," + good + "]",
         std::string{R"([{"type": "Error", "reason": "Error"}])"},
         std::string{R"([{"type": "Error", "reason": "Pending", "status": "True"}])"},
-        std::string{R"([{"type": "Downloading", "reason": "Downloading", "status": "True"}])"},
+        std::string{R"([{"type": "Ready", "reason": "Ready", "status": "True"}])"},
+        "[" + good + R"(, {"type": "Ready", "status": "True"}])",
+        std::string{R"([{"type": "ClaimsReady", "reason": "Bound", "status": "True"}])"},
         std::string{R"({"0": 1})"}, std::string{"7"}}) {
     const Cache cache = decodeCache(parsedObject(R"({"status": {"conditions": )" + conditions + "}}"));
     ASSERT_TRUE(cache.status.has_value());
@@ -67,6 +69,41 @@ TEST(Cache, NonsenseReadsAsAbsent) {
     EXPECT_EQ(cache.digest, "");
     EXPECT_EQ(cache.status, std::nullopt);
   }
+}
+
+TEST(Cache, SaysWhichSecretsAreForItsRegistry) {
+  const Cache cache = decodeCache(parsedObject(R"({"metadata": {"name": "one", "namespace": "ns"},
+    "spec": {"imagePullSecrets": [{"name": "a"}, {"name": "No/Name"}, {}, 7, {"name": "b.c"}]}})"));
+  EXPECT_EQ(cache.pull_secrets, (std::vector<std::string>{"a", "b.c"}));
+}
+
+TEST(Cache, StatusOfClaimsReadsAsItWasPrinted) {
+  const Wall then{std::chrono::seconds{100}};
+  CacheStatus status;
+  status.condition = Condition{State::NoNamespace, messageOf(State::NoNamespace, "b"), then};
+  status.claims["a"] = {"pv-a", "one", Condition{State::Extracted, messageOf(State::Extracted), then}};
+  status.remarks = {{Remark::Kind::ClaimsReady, false, "NoNamespace", "namespace b is not there", then},
+                    {Remark::Kind::FieldsUnused, true, "NotNeeded", "spec.podTemplate", then}};
+  json::Value object = parsedObject(R"({"metadata": {"name": "one"}})");
+  object.set("status", statusValue(status));
+  EXPECT_EQ(decodeCache(object).status, status);
+  EXPECT_EQ(object["status"]["pvcOwner"].str(), "Operator");
+}
+
+TEST(Cache, ClaimsThatAreNoMoreAreTakenOutOfItsStatusAndOnlyOurs) {
+  Cache cache = decodeCache(parsedObject(R"({"metadata": {"name": "one"}, "status": {"pvcStatus": {
+    "a": {"pvName": "pv", "pvcName": "one", "pvcOwner": "Operator"}, "b": {"pvcOwner": "Agent"}}}})"));
+  ASSERT_EQ(cache.status->claims.size(), 1U);
+  const kapi::Call call = writeStatus(cache, {});
+  EXPECT_EQ(call.body["status"]["pvcStatus"], parsedObject(R"({"a": null})"));
+  EXPECT_TRUE(call.body["status"].find("pvcOwner")->isNull());
+}
+
+TEST(CacheNode, OfALongNameIsKnownByItsOwnName) {
+  const std::string node = std::string(200, 'n') + ".example.com";
+  json::Value object = json::Object{
+      {"metadata", json::Object{{"name", node}, {"labels", json::Object{{kHostLabel, nodeLabel(node)}}}}}};
+  EXPECT_EQ(decodeCacheNode(object).node.text, node);
 }
 
 TEST(CacheNode, IsReadByCacheAndDigest) {
@@ -130,6 +167,13 @@ TEST(Finalizers, TooManyAreCutAndToldOf) {
       decodeCache(json::Value{json::Object{{"metadata", json::Object{{"finalizers", many}}}}});
   EXPECT_TRUE(cache.finalizers.are_cut);
   EXPECT_LT(cache.finalizers.names.size(), 5000U);
+}
+
+TEST(Writes, LabelsOfNodesFitWhateverTheirNames) {
+  const std::string node = std::string(240, 'n') + ".example.com";
+  EXPECT_LE(nodeLabel(node).size(), 63U);
+  EXPECT_EQ(createNode({"ns", node}, {}).body["metadata"]["labels"][kHostLabel].str(), nodeLabel(node));
+  EXPECT_EQ(labelNode({"ns", node}).body["metadata"]["labels"][kHostLabel].str(), nodeLabel(node));
 }
 
 TEST(Writes, CarryUidAndRevisionAndLeaveOtherFields) {

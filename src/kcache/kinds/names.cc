@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "base/hash.h"
+#include "base/short_name.h"
 
 namespace gs::kcache {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBeforeHandle = "gkm.io.";
 constexpr std::string_view kBehindHandle = "/finalizer";
 /// What is before the '/' of a finalizer is a name of 253 bytes at most.
-constexpr std::size_t kMostOfHandle = 253 - kBeforeHandle.size();
+constexpr std::size_t kMostOfHandle = kMostOfAName - kBeforeHandle.size();
 constexpr std::size_t kKeptOfHandle = 200;
 constexpr std::size_t kHashOfHandle = 16;
 
@@ -23,11 +23,13 @@ bool looksShortened(std::string_view name) {
 
 }  // namespace
 
+std::string nodeLabel(std::string_view node) { return shortName(node, kMostOfALabelValue); }
+
 std::string handleOf(std::string_view cache) {
   if (cache.size() <= kMostOfHandle && !looksShortened(cache)) { return std::string{cache}; }
   std::string_view start = cache.substr(0, kKeptOfHandle);
   if (start.ends_with('.')) { start.remove_suffix(1); }  // no part begins with '-'
-  return fmt::format("{}-{}", start, sha256Hex(cache).substr(0, kHashOfHandle));
+  return fmt::format("{}-{}", start, hashOf(cache, kHashOfHandle));
 }
 
 std::string nodeFinalizer(std::string_view cache) {

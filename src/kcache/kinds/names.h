@@ -20,8 +20,10 @@ inline constexpr const char* kDigestKey = "gkm.io/resolvedDigest";
 /// That the webhook wrote that digest. (Of an older version ClusterGKMCaches alone have it.)
 inline constexpr const char* kMutationSignatureKey = "gkm.io/mutationSig";
 inline constexpr const char* kLastMutatedByKey = "gkm.io/lastMutatedBy";
-/// On node objects: the node's name.
+/// On node objects: nodeLabel() of the node's name.
 inline constexpr const char* kHostLabel = "kubernetes.io/hostname";
+/// Whose claim one is, in `status.pvcStatus`: GKM's word for those that no agent makes.
+inline constexpr const char* kClaimOwner = "Operator";
 /// On a GKMCache, for Kyverno: cosign-v2 or cosign-v3.
 inline constexpr const char* kSignatureFormatLabel = "gkm.io/signature-format";
 
@@ -33,6 +35,9 @@ inline constexpr const char* kDriver = model::kCacheDriver;
 inline constexpr const char* kCacheAttribute = model::kCacheAttribute;
 inline constexpr const char* kNamespaceAttribute = model::kCacheNamespaceAttribute;
 
+/// A node's name as a label's value: the name itself, but of one of more than 63 bytes its beginning with a
+/// part of its hash. (That of the Node itself, which its kubelet writes, is cut without one.)
+[[nodiscard]] std::string nodeLabel(std::string_view node);
 /// A cache's name as it stands in finalizers: the name itself, but of one that would not fit there (more than
 /// 246 bytes) a shorter one with a part of its hash. So too of a name that looks like one of those: no two
 /// caches have the same.

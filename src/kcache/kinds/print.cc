@@ -18,14 +18,34 @@ Value printCounts(const Counts& c) {
                 {"podOutdatedCnt", c.pods_outdated}};
 }
 
-Value printConditions(const std::optional<Condition>& condition) {
+Value printCondition(const char* type, bool is_true, std::string_view reason, std::string_view message,
+                     Wall since) {
+  return Object{{"type", type},
+                {"status", is_true ? "True" : "False"},
+                {"reason", reason},
+                {"message", message},
+                {"lastTransitionTime", kapi::timeText(since)}};
+}
+
+Value printConditions(const std::optional<Condition>& condition, const std::vector<Remark>& remarks = {}) {
   if (!condition) { return Array{}; }
   const char* name = nameOf(condition->state);
-  return Array{Object{{"type", name},
-                      {"status", "True"},
-                      {"reason", name},
-                      {"message", condition->message},
-                      {"lastTransitionTime", kapi::timeText(condition->since)}}};
+  Array out{printCondition(name, true, name, condition->message, condition->since)};
+  for (const Remark& one : remarks) {
+    out.push_back(printCondition(nameOf(one.kind), one.is_true, one.reason, one.message, one.since));
+  }
+  return out;
+}
+
+Value printClaims(const CacheStatus& status) {
+  Value out = Object{};
+  for (const auto& [ns, claim] : status.claims) {
+    out.set(ns, Object{{"pvName", claim.volume},
+                       {"pvcName", claim.claim},
+                       {"pvcOwner", kClaimOwner},
+                       {"conditions", printConditions(claim.condition)}});
+  }
+  return out;
 }
 
 Value printIds(const std::vector<int>& ids) { return Array(ids.begin(), ids.end()); }
@@ -85,10 +105,15 @@ Value bodyOf(kapi::Kind kind, const model::ObjectKey& key) {
 }  // namespace
 
 json::Value statusValue(const CacheStatus& status) {
-  return Object{{"resolvedDigest", status.resolved_digest},
-                {"conditions", printConditions(status.condition)},
-                {"counts", printCounts(status.counts)},
-                {"lastUpdated", kapi::timeText(status.last_updated)}};
+  Value out = Object{{"resolvedDigest", status.resolved_digest},
+                     {"conditions", printConditions(status.condition, status.remarks)},
+                     {"counts", printCounts(status.counts)},
+                     {"lastUpdated", kapi::timeText(status.last_updated)}};
+  if (!status.claims.empty()) {
+    out.set("pvcOwner", kClaimOwner);
+    out.set("pvcStatus", printClaims(status));
+  }
+  return out;
 }
 
 json::Value statusValue(const CacheNode& node) {
@@ -104,10 +129,24 @@ json::Value statusValue(const CacheNode& node) {
   return out;
 }
 
+namespace {
+
+/// By a merge patch what is not named stays.
+void takeOutClaims(const std::map<std::string, ClaimStatus, std::less<>>& before, const CacheStatus& now,
+                   Value& patch) {
+  for (const auto& [ns, claim] : before) {
+    if (!now.claims.contains(ns)) { patch.child("pvcStatus").set(ns, nullptr); }
+  }
+  if (!before.empty() && now.claims.empty()) { patch.set("pvcOwner", nullptr); }
+}
+
+}  // namespace
+
 kapi::Call writeStatus(const Cache& of, const CacheStatus& status) {
   kapi::Call call = patchOf(cacheKindOf(of.key), of.key, of.uid, of.revision);
   call.subresource = "status";
   call.body.set("status", statusValue(status));
+  if (of.status) { takeOutClaims(of.status->claims, status, call.body.child("status")); }
   return call;
 }
 
@@ -132,7 +171,7 @@ kapi::Call createNode(const model::ObjectKey& key, const std::vector<std::string
   call.key = {key.ns, ""};
   call.body = bodyOf(call.kind, key);
   Value& metadata = call.body.child("metadata");
-  metadata.set("labels", Object{{kHostLabel, key.name}});
+  metadata.set("labels", Object{{kHostLabel, nodeLabel(key.name)}});
   metadata.set("finalizers", Array(finalizers.begin(), finalizers.end()));
   return call;
 }
@@ -142,7 +181,7 @@ kapi::Call labelNode(const model::ObjectKey& key) {
   call.verb = kapi::Verb::MergePatch;
   call.kind = nodeKindOf(key);
   call.key = key;
-  call.body.child("metadata").set("labels", Object{{kHostLabel, key.name}});
+  call.body.child("metadata").set("labels", Object{{kHostLabel, nodeLabel(key.name)}});
   return call;
 }
 

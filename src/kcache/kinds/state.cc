@@ -21,25 +21,15 @@ constexpr std::array kWords{
     Words{"Running", "The Kernel Cache has been extracted and is in use by one or more pods"},
     Words{"Outdated", "The Kernel Cache is in use by one or more pods but newer version exists"},
     Words{"Error", "An error occurred trying to extract the Kernel Cache"},
-    Words{"UnloadError", "An error occurred trying to remove the extracted Kernel Cache"}};
+    Words{"UnloadError", "An error occurred trying to remove the extracted Kernel Cache"},
+    Words{"Downloading", "Job to extract Kernel Cache in progress"},
+    Words{"Deleting", "Cache instance has been deleted but PVC is still in use by one or more pods"},
+    Words{"NoNamespace", "Workload Namespace does not exist"}};
 
 const Words& wordsOf(State state) { return kWords.at(static_cast<std::size_t>(state)); }
 
 constexpr std::string_view kBeforeCause = ": ";
 constexpr std::size_t kMostOfCause = 1024;
-
-/// As the API server keeps it: what is no UTF-8 would come back as something else.
-std::string printable(std::string_view cause) {
-  std::string out;
-  for (std::string_view rest = cause.substr(0, kMostOfCause + 4); !rest.empty();) {
-    const std::size_t length = utf8Length(rest);
-    const std::string_view next = length == 0 ? "?" : rest.substr(0, length);
-    if (out.size() + next.size() > kMostOfCause) { break; }
-    out += next;
-    rest.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
 
 bool isOneOf(const std::optional<Condition>& condition, State state) {
   return condition && condition->state == state;
@@ -58,9 +48,21 @@ std::optional<State> stateNamed(std::string_view name) {
 
 const char* sentenceOf(State state) { return wordsOf(state).sentence; }
 
+std::string printableCause(std::string_view cause) {
+  std::string out;
+  for (std::string_view rest = cause.substr(0, kMostOfCause + 4); !rest.empty();) {
+    const std::size_t length = utf8Length(rest);
+    const std::string_view next = length == 0 ? "?" : rest.substr(0, length);
+    if (out.size() + next.size() > kMostOfCause) { break; }
+    out += next;
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
 std::string messageOf(State state, std::string_view cause) {
   if (cause.empty()) { return sentenceOf(state); }
-  return fmt::format("{}{}{}", sentenceOf(state), kBeforeCause, printable(cause));
+  return fmt::format("{}{}{}", sentenceOf(state), kBeforeCause, printableCause(cause));
 }
 
 std::string_view causeIn(State state, std::string_view message) {

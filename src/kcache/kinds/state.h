@@ -13,14 +13,27 @@
 
 namespace gs::kcache {
 
-/// A condition's type, which is its reason too.
-enum class State : std::uint8_t { Pending, Extracted, Running, Outdated, Error, UnloadError };
+/// A condition's type, which is its reason too. The last three are of GKM that keeps caches in volumes, and
+/// only caches that pods find by a claim (claims.h) have them.
+enum class State : std::uint8_t {
+  Pending,
+  Extracted,
+  Running,
+  Outdated,
+  Error,
+  UnloadError,
+  Downloading,
+  Deleting,
+  NoNamespace
+};
 
 [[nodiscard]] const char* nameOf(State state);
 /// nullopt: no word of ours. (Other versions have more of them.)
 [[nodiscard]] std::optional<State> stateNamed(std::string_view name);
 /// The sentence that goes with it.
 [[nodiscard]] const char* sentenceOf(State state);
+/// As the API server keeps it: without what is no UTF-8, and 1 KiB of it at most.
+[[nodiscard]] std::string printableCause(std::string_view cause);
 /// The sentence, and behind it the cause, where there is one: "...: no such image".
 [[nodiscard]] std::string messageOf(State state, std::string_view cause = {});
 /// The cause in such a message; "" there is none.

@@ -33,7 +33,9 @@ bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind =
 controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, const model::NodeName& node, Rng& rng) {
   controller::Reflector::Config config{
       .kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}};
-  if (isNodeObject(kind)) { config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, node.text); }
+  if (isNodeObject(kind)) {
+    config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, kcache::nodeLabel(node.text));
+  }
   return {std::move(config), rng.split()};
 }
 

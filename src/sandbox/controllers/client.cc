@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "base/hash.h"
+#include "base/short_name.h"
 #include "kapi/time.h"
 #include "sandbox/controllers/objects.h"
 
@@ -112,7 +112,7 @@ void Client::tell(const json::Value& about, const char* type, std::string_view r
   const std::string ns{meta["namespace"].str()};
   const std::string what = fmt::format("{} {} {} {}", meta["uid"].str(), type, reason, message);
   const std::string name =
-      fmt::format("{}.{}", meta["name"].str().substr(0, kMostOfName), sha256Hex(what).substr(0, kHashOfName));
+      fmt::format("{}.{}", beginningOf(meta["name"].str(), kMostOfName), hashOf(what, kHashOfName));
   const std::string time = kapi::timeText(now_.wall);
   if (const auto* said = api_.store().find({std::string{apiserver::kEventsId}, ns, name})) {
     const auto count = (*said->object)["deprecatedCount"].intOr(1);

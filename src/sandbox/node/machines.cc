@@ -8,7 +8,7 @@
 #include "agent/simulated.h"
 #include "agent/status.h"
 #include "apiserver/handlers/api.h"
-#include "base/hash.h"
+#include "base/short_name.h"
 #include "kapi/decode.h"
 #include "kapi/time.h"
 #include "model/resources.h"
@@ -28,13 +28,7 @@ constexpr const char* kApply = "application/apply-patch+yaml";
 
 /// A pod's name has 253 characters at most, and so has a node's: of a long one the end becomes a hash.
 std::string agentPodOf(const std::string& node) {
-  constexpr std::size_t kMostOfAName = 253;
-  constexpr std::size_t kOfHash = 10;
-  std::string name = "gpu-scheduler-agent-" + node;
-  if (name.size() <= kMostOfAName) { return name; }
-  const std::string head = name.substr(0, kMostOfAName - kOfHash - 1);
-  return fmt::format("{}-{}", head.substr(0, head.find_last_not_of("-.") + 1),
-                     sha256Hex(node).substr(0, kOfHash));
+  return shortName("gpu-scheduler-agent-" + node, kMostOfAName);
 }
 
 std::string agentPod(const kapi::SimNode& node) { return agentPodOf(node.name.text); }
