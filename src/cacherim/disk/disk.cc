@@ -30,8 +30,11 @@ tl::unexpected<Error> diskError(const char* call, const std::string& name, int e
 
 Disk::Entry entryOf(std::string name, const struct stat& is) {
   const auto changed = std::chrono::seconds{is.st_mtim.tv_sec} + std::chrono::nanoseconds{is.st_mtim.tv_nsec};
-  return {std::move(name), is.st_mode, static_cast<std::uint64_t>(is.st_size),
+  return {std::move(name),
+          is.st_mode,
+          static_cast<std::uint64_t>(is.st_size),
           static_cast<std::uint64_t>(is.st_nlink),
+          static_cast<std::uint64_t>(is.st_ino),
           Wall{std::chrono::duration_cast<std::chrono::microseconds>(changed)}};
 }
 
@@ -96,6 +99,33 @@ Result<Disk::Entry> Disk::look(int at, const std::string& name) {
   struct stat is {};
   if (::fstatat(at, name.c_str(), &is, AT_SYMLINK_NOFOLLOW) != 0) { return diskError("stat", name, errno); }
   return entryOf(name, is);
+}
+
+Result<Disk::Entry> Disk::lookAt(int fd, const std::string& name) {
+  struct stat is {};
+  if (::fstat(fd, &is) != 0) { return diskError("stat", name, errno); }
+  return entryOf(name, is);
+}
+
+Result<std::size_t> Disk::readSome(int fd, const std::string& name, std::string& into) {
+  while (true) {
+    const ssize_t got = ::read(fd, into.data(), into.size());
+    if (got >= 0) { return static_cast<std::size_t>(got); }
+    if (errno != EINTR) { return diskError("read", name, errno); }
+  }
+}
+
+Result<Disk::Below> Disk::below(int root, const std::string& path) {
+  auto folder = openFolder(root, ".");
+  if (!folder) { return tl::unexpected<Error>(folder.error()); }
+  Below out{*std::move(folder), path};
+  for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
+    auto next = openFolder(out.folder.get(), out.name.substr(0, slash));
+    if (!next) { return tl::unexpected<Error>(next.error()); }
+    out.folder = *std::move(next);
+    out.name.erase(0, slash + 1);
+  }
+  return out;
 }
 
 Result<std::vector<Disk::Entry>> Disk::list(int folder) {

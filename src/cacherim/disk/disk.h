@@ -42,6 +42,7 @@ class Disk {
     mode_t mode = 0;  // with its type
     std::uint64_t size = 0;
     std::uint64_t links = 0;
+    std::uint64_t inode = 0;
     Wall changed{};  // of its bytes
     [[nodiscard]] bool isFolder() const { return S_ISDIR(mode); }
     [[nodiscard]] bool isFile() const { return S_ISREG(mode); }
@@ -55,6 +56,16 @@ class Disk {
   [[nodiscard]] static Result<std::vector<Entry>> list(int folder);
   [[nodiscard]] static Result<std::string> readLink(int at, const std::string& name);
   [[nodiscard]] static Result<std::string> readAll(int at, const std::string& name, std::size_t max_bytes);
+  /// Of a file that is open.
+  [[nodiscard]] static Result<Entry> lookAt(int fd, const std::string& name);
+  /// Its next bytes, as many as there is room for; 0 at its end. Error Unavailable: the disk does not give them.
+  [[nodiscard]] static Result<std::size_t> readSome(int fd, const std::string& name, std::string& into);
+  /// The folder of `path` below an open one, and the last part of it.
+  struct Below {
+    Fd folder;
+    std::string name;
+  };
+  [[nodiscard]] static Result<Below> below(int root, const std::string& path);
   /// The digits of SHA-256 of its bytes.
   [[nodiscard]] static Result<std::string> hash(int at, const std::string& name);
 

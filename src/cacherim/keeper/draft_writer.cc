@@ -26,7 +26,7 @@ Status DraftWriter::addFolder(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
   }
-  return added == 0 ? Status{} : fits(added * Shares::kPerFile);
+  return added == 0 ? Status{} : fits(Shares::roomOf(0, added));
 }
 
 Status DraftWriter::beginFile(const kcache::Placed& file, std::int64_t size) {
@@ -37,7 +37,7 @@ Status DraftWriter::beginFile(const kcache::Placed& file, std::int64_t size) {
   if (const auto slash = file.path.rfind('/'); out && slash != std::string::npos) {
     out = addFolder(std::string_view{file.path}.substr(0, slash));
   }
-  return out ? fits(static_cast<std::uint64_t>(size) + Shares::kPerFile) : out;
+  return out ? fits(Shares::roomOf(static_cast<std::uint64_t>(size), 1)) : out;
 }
 
 Status DraftWriter::piece(std::string_view bytes) {

@@ -54,7 +54,7 @@ class DraftWriter final : public LayerTaker {
   [[nodiscard]] Status write(const Piece& piece);
 
   Status addFolder(std::string_view path);
-  Status fits(std::uint64_t bytes) { return coming_ == nullptr ? Status{} : coming_->add(bytes); }
+  Status fits(const Room& room) { return coming_ == nullptr ? Status{} : coming_->add(room); }
 
   const Draft& draft_;
   Shares::Coming* const coming_;

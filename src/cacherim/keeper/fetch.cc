@@ -48,7 +48,8 @@ class Fetch {
  private:
   bool isHere() {
     const MutexLock lock{how_.store.mutex};
-    return how_.store.store.hasTree(*reference_.digest);
+    const Store& store = how_.store.store;
+    return store.hasTree(*reference_.digest) && !store.damagedTrees().contains(*reference_.digest);
   }
 
   /// What is too much need not come: as its label says, or as was seen before. (A label that says too much
@@ -57,8 +58,8 @@ class Fetch {
     if (how_.coming == nullptr) { return {}; }
     const auto labels = kcache::readLabels(image.config.labels);
     const std::int64_t said = labels ? labels->size_bytes.value_or(0) : 0;
-    return how_.coming->reserve(
-        std::max(how_.needed, static_cast<std::uint64_t>(std::max<std::int64_t>(0, said))));
+    const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, said));
+    return how_.coming->reserve(Room::max(how_.needed, Room{bytes}));
   }
 
   Status takeLayer(const kcache::Descriptor& layer) {
@@ -72,11 +73,22 @@ class Fetch {
     return out;
   }
 
+  /// nullopt: the store does not have it, or has it damaged. (It stays: it is one that is needed.)
   Result<std::optional<LayerRecord>> knownLayer(const Digest& layer) {
+    std::optional<Draft> draft;
+    {
+      const MutexLock lock{how_.store.mutex};
+      if (!how_.store.store.hasLayer(layer)) { return std::nullopt; }
+      auto made = how_.store.store.draft();
+      if (!made) { return because(made.error()); }
+      draft.emplace(*std::move(made));
+    }
+    auto record = draft->layer(layer);  // reads long, so without a turn
+    if (!record && record.error().code == Code::Unavailable) { return because(record.error()); }
+    if (!record) { return std::nullopt; }  // damaged: it comes again
     const MutexLock lock{how_.store.mutex};
-    if (!how_.store.store.hasLayer(layer)) { return std::nullopt; }
-    auto record = how_.store.store.layer(layer);
-    if (!record) { return because(record.error()); }
+    draft.reset();
+    if (how_.store.store.areDamaged(record->files)) { return std::nullopt; }
     return std::optional{*std::move(record)};
   }
 
@@ -95,9 +107,10 @@ class Fetch {
           rules_.place({.name = name, .size = static_cast<std::int64_t>(file.size), .mode = 0644});
       if (!placed) { return because(placed.error()); }
     }
-    std::uint64_t bytes = (record.files.size() + record.folders.size()) * Shares::kPerFile;
+    std::uint64_t bytes = 0;
     for (const auto& [path, file] : record.files) { bytes += file.size; }
-    return how_.coming == nullptr ? Status{} : how_.coming->add(bytes);
+    const Room room = Shares::roomOf(bytes, record.files.size() + record.folders.size());
+    return how_.coming == nullptr ? Status{} : how_.coming->add(room);
   }
 
   Status fetchLayer(const kcache::Descriptor& layer) {

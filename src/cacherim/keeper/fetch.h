@@ -94,7 +94,7 @@ struct Fetching {
   std::function<bool(std::size_t bytes)> pace{};
   FetchTotals* totals = nullptr;     // nullptr: nobody counts
   Shares::Coming* coming = nullptr;  // what the image has to fit in; nullptr: there is no limit
-  std::uint64_t needed = 0;          // bytes of that, at least
+  Room needed{};                     // of that, at least
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),

@@ -1,13 +1,18 @@
 #include "cacherim/keeper/keeper.h"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "cacherim/keeper/verifier.h"
+
 namespace gs::cacherim {
 namespace {
 
+constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{16} << 20;  // bytes, so that an end is heard
 constexpr Duration kLongestWait = std::chrono::seconds{1};  // of one piece, so that an end is heard
 
 }  // namespace
@@ -83,6 +88,7 @@ void Keeper::run() {
     if (news_.drained()) { return; }
   }
   keeping->want(wanted_);
+  const Worker verifying{"verify", [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
   JobQueue queue{options_.workers};
   while (true) {
     for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
@@ -94,6 +100,20 @@ void Keeper::run() {
     if (auto news = news_.pop(next)) { hear(*keeping, queue, *std::move(news)); }
     if (news_.drained()) { return; }
   }
+}
+
+/// A second's bytes, then a second of rest, in the time of the disk that nobody else wants.
+void Keeper::verify(const std::stop_token& stop) {
+  if (options_.verify_rate == 0) { return; }
+  static_cast<void>(::syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* idle */));  // no more than a wish
+  Verifier verifier{*store_};
+  do {
+    for (std::uint64_t left = options_.verify_rate; left > 0 && !stop.stop_requested();) {
+      const std::uint64_t some = verifier.step(std::min(left, kVerifiedAtOnce));
+      verified_ = verifier.verified();
+      left -= some == 0 ? left : std::min(left, some);
+    }
+  } while (!stop.stop_requested() && pause_.wait(std::chrono::seconds{1}));
 }
 
 void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
@@ -121,7 +141,9 @@ void Keeper::count(std::size_t waiting) {
   {
     const MutexLock lock{store_->mutex};
     now.store_bytes = store_->store.bytes();
+    now.store_inodes = store_->store.inodes();
     now.store = store_->store.counters();
+    now.damaged_images = store_->store.damagedTrees().size();
   }
   const MutexLock lock{mutex_};
   counted_ = std::move(now);
@@ -133,6 +155,7 @@ KeeperFigures Keeper::figures() const {
   for (const auto& [source, job] : under_way_) { out.under_way.push_back(job); }
   out.fetched_bytes = totals_.fetched;
   out.unpacked_bytes = totals_.unpacked;
+  out.verified_bytes = verified_;
   return out;
 }
 

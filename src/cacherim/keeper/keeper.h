@@ -7,6 +7,7 @@
 // and `admit` are called by the workers, side by side.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,8 +54,11 @@ struct KeeperFigures {
   std::size_t waiting = 0;           // images whose turn has not come
   std::int64_t fetched_bytes = 0;    // see FetchTotals
   std::int64_t unpacked_bytes = 0;
-  std::uint64_t store_bytes = 0;  // of all contents, each once
+  std::uint64_t store_bytes = 0;   // of all contents, each once
+  std::uint64_t store_inodes = 0;  // Store::inodes()
   StoreCounters store{};
+  std::size_t damaged_images = 0;    // Store::damagedTrees()
+  std::uint64_t verified_bytes = 0;  // verifier.h
 };
 
 class Keeper {
@@ -69,8 +73,9 @@ class Keeper {
     Keeping::Options keeping;
     int workers = 2;
     std::uint64_t bytes_per_second = 0;  // of all workers; 0: no limit
-    std::uint64_t quota = 0;             // shares.h; 0: no limit
+    Room quota{};                        // shares.h
     Duration look = std::chrono::seconds{2};
+    std::uint64_t verify_rate = std::uint64_t{8} << 20;  // bytes per second; 0: nothing is verified
     std::string architecture = "amd64";
     std::string mount_path = "/cache";
     kcache::LayerLimits limits{};
@@ -107,6 +112,7 @@ class Keeper {
   [[nodiscard]] std::unique_ptr<Keeping> open();
   void hear(Keeping& keeping, JobQueue& queue, News news);
   void work();
+  void verify(const std::stop_token& stop);
   [[nodiscard]] FetchEnd carryOut(KeeperJob job);
   [[nodiscard]] Status fetch(const KeeperJob& job);
   void count(std::size_t waiting) GS_EXCLUDES(mutex_);
@@ -128,6 +134,7 @@ class Keeper {
   LayerClaims claims_;
   Shares shares_;
   FetchTotals totals_;
+  std::atomic<std::uint64_t> verified_ = 0;
   std::unique_ptr<SharedStore> store_;
   kcache::WantedPtr wanted_;  // of the thread: the last one
   kcache::NodeHasPtr told_;   // the same

@@ -86,7 +86,8 @@ bool Keeping::isWanted(const Key& key) const {
 
 bool Keeping::isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const {
   const auto place = places_.find({cache, *image.image.digest});
-  return place != places_.end() && place->second.given_by == image.image.name();
+  return place != places_.end() && place->second.given_by == image.image.name() &&
+         !damaged_.contains(*image.image.digest);
 }
 
 // ---- jobs
@@ -101,7 +102,7 @@ void Keeping::share() {
   }
   {
     const MutexLock lock{store_.mutex};
-    shares_.areHere(std::move(here), store_.store.bytes());
+    shares_.areHere(std::move(here), Room{store_.store.bytes(), store_.store.inodes()});
   }
   for (auto& [cache, job] : jobs_) {
     const bool is_placed = places_.contains({cache, *job.job.image.image.digest});
@@ -117,6 +118,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
            !wanted_->undecided.contains(one.first);
   });
   share();
+  learnDamage();
   for (const auto& [cache, image] : wanted_->images) {
     if (isGiven(cache, image)) { continue; }
     const auto known = jobs_.find(cache);
@@ -139,7 +141,7 @@ void Keeping::finished(const KeeperJob& job, const Status& how) {
   Job& mine = jobs_.at(job.cache);
   mine.is_over = true;
   mine.how = how;
-  if (mine.job.coming != nullptr) { mine.needed = std::max(mine.needed, mine.job.coming->needed()); }
+  if (mine.job.coming != nullptr) { mine.needed = Room::max(mine.needed, mine.job.coming->needed()); }
   if (!how) {
     log::warn("an image could not be brought here",
               {{"cache", job.cache.text()}, {"image", job.image.image.text()}, {"why", how.error().message}});
@@ -237,7 +239,7 @@ const Keeping::Tree* Keeping::treeOf(const Digest& image) {
   const auto record = store_.store.tree(image);
   if (!record) { return nullptr; }
   Tree tree{.bytes = static_cast<std::int64_t>(record->bytes),
-            .on_disk = record->bytes + (record->files + record->folders) * Shares::kPerFile};
+            .on_disk = Shares::roomOf(record->bytes, record->files + record->folders)};
   if (!record->summary.empty()) {
     if (auto targets = kcache::parseSummary(record->summary)) { tree.targets = *std::move(targets); }
   }
@@ -330,9 +332,11 @@ void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
     log::info("an image that nothing uses was taken away", {{"image", image.text()}});
   }
   if (swept->over_quota && !is_over_quota_) {
-    log::warn(
-        "caches that are in use or wanted have more bytes than the quota: delete some, or raise it",
-        {{"bytes", std::to_string(store_.store.bytes())}, {"quota", std::to_string(options_.sweep.quota)}});
+    log::warn("caches that are in use or wanted have more than the quota: delete some, or raise it",
+              {{"bytes", std::to_string(store_.store.bytes())},
+               {"quota", std::to_string(options_.sweep.quota)},
+               {"inodes", std::to_string(store_.store.inodes())},
+               {"quota of inodes", std::to_string(options_.sweep.inode_quota)}});
   }
   is_over_quota_ = swept->over_quota;
 }
@@ -349,6 +353,11 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
     HasImage& mine = entry(key.first, key.second);
     mine.what = place.show_error.empty() ? HasImage::What::Here : HasImage::What::Failed;
     mine.cause = place.show_error.empty() ? "" : "new pods cannot be told of it: " + place.show_error;
+    if (const auto damage = damaged_.find(key.second); damage != damaged_.end()) {
+      mine.what = HasImage::What::Failed;
+      mine.cause = fmt::format("a file of it is damaged on this node's disk ({}): it is fetched again",
+                               damage->second);
+    }
     mine.unload_error = place.unload_error;
     if (const Tree* tree = treeOf(key.second)) {
       mine.size = tree->bytes;
@@ -363,7 +372,8 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
     const Key key{cache, *job.job.image.image.digest};
     const bool is_asked_for_anew = isWanted(key) && !isGiven(cache, wanted_->images.at(cache));
     const bool counts = (is_asked_for_anew || !places_.contains(key)) && (!job.is_over || isWanted(key));
-    if (!counts) { continue; }
+    const bool was_here = job.is_over && job.how && damaged_.contains(key.second);  // it was whole then
+    if (!counts || was_here) { continue; }
     HasImage& mine = entry(cache, key.second);
     mine.attempt = job.job.image.attempt;
     if (job.is_over && !job.how) {
@@ -388,6 +398,11 @@ void Keeping::learnComplete() {
     log::warn("nothing is taken away: the CSI driver of this node has not said what is mounted", {});
   }
   is_complete_ = is_now;
+}
+
+void Keeping::learnDamage() {
+  const MutexLock lock{store_.mutex};
+  if (damaged_ != store_.store.damagedTrees()) { damaged_ = store_.store.damagedTrees(); }
 }
 
 /// How fast images come, between two looks.
@@ -415,6 +430,7 @@ kcache::NodeHas Keeping::turn(Now now) {
   std::string trouble;
   if (!uses) { say(trouble, uses.error()); }
   learnComplete();
+  learnDamage();
   if (wanted_ != nullptr && uses) {
     placeAll(now, *uses);
     const bool is_due = mustTakeAway(*uses) || now.mono >= next_sweep_;

@@ -33,7 +33,7 @@ struct KeeperJob {
   kcache::WantedImage image;
   std::shared_ptr<FetchProgress> progress = std::make_shared<FetchProgress>();
   std::shared_ptr<Shares::Coming> coming{};  // what it has of its namespace's share
-  std::uint64_t needed = 0;                  // of that, at least, as attempts before have shown
+  Room needed{};                             // of that, at least, as attempts before have shown
 };
 
 class Keeping {
@@ -68,7 +68,7 @@ class Keeping {
     bool is_over = false;
     Status how{};
     std::string failed_before{};  // why the attempt before did
-    std::uint64_t needed = 0;     // Shares::Coming::needed() of the attempts before
+    Room needed{};                // Shares::Coming::needed() of the attempts before
     std::int64_t bytes = 0;       // when it was looked at last
     Mono looked_at{};
     std::int64_t rate = 0;  // bytes per second
@@ -81,7 +81,7 @@ class Keeping {
   };
   struct Tree {
     std::int64_t bytes = 0;
-    std::uint64_t on_disk = 0;  // as shares.h counts
+    Room on_disk{};  // as shares.h counts
     std::optional<kcache::Targets> targets{};
   };
   using Key = std::pair<model::ObjectKey, kcache::Digest>;
@@ -89,7 +89,7 @@ class Keeping {
 
   [[nodiscard]] Result<Uses> readUses() const;
   [[nodiscard]] bool isWanted(const Key& key) const;
-  /// The cache has it from the repository that it names now.
+  /// The cache has it, whole, from the repository that it names now.
   [[nodiscard]] bool isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const;
   void placeAll(Now now, const Uses& uses);
   void share();
@@ -98,6 +98,7 @@ class Keeping {
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
   void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
   void learnComplete();
+  void learnDamage() GS_EXCLUDES(store_.mutex);
   void measure(Now now);
   [[nodiscard]] Status readPresents();
   void hidePresents(std::string& trouble);
@@ -116,8 +117,9 @@ class Keeping {
   std::map<Key, Place> places_;
   std::map<model::ObjectKey, Present> presents_;  // as they were read or written
   std::map<kcache::Digest, Tree> trees_;
-  std::optional<Uses> last_uses_;  // that could be read
-  bool is_complete_ = false;       // they are all that is mounted
+  std::map<kcache::Digest, std::string> damaged_;  // Store::damagedTrees(), as last seen
+  std::optional<Uses> last_uses_;                  // that could be read
+  bool is_complete_ = false;                       // they are all that is mounted
   Mono next_sweep_{};
   bool is_over_quota_ = false;
 };

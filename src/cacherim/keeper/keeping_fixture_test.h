@@ -115,7 +115,7 @@ class KeepingTest : public ::testing::Test {
   const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false};
   ImagesOnPaper images_;
   LayerClaims claims_;
-  std::uint64_t quota_ = 0;
+  Room quota_;
   std::unique_ptr<Shares> shares_;
   SweepTerms terms_{.most_age = std::chrono::hours{1}};
   std::vector<kcache::CacheGpu> gpus_;

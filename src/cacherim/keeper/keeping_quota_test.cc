@@ -37,6 +37,40 @@ TEST_F(QuotaTest, OneNamespaceWithTooMuchKeepsNoOtherFromItsShare) {
       << of(has, three_, c_).cause;
 }
 
+TEST_F(QuotaTest, AnImageOfEmptyFoldersTakesNoMoreThanItsShareOfTheInodes) {
+  quota_ = {1'000'000, 60};
+  terms_ = {.inode_quota = 60};
+  open();
+  std::map<std::string, std::string> many;
+  for (int i = 0; i < 40; ++i) { many["K" + std::to_string(i) + "/a"] = ""; }
+  const auto folders = images_.make({many});
+  want({{kOne, folders}, {small_, first_}});
+  auto has = settle();
+  ASSERT_TRUE(failed(has, kOne, folders));
+  EXPECT_NE(of(has, kOne, folders).cause.find("inodes (files and folders)"), std::string::npos)
+      << of(has, kOne, folders).cause;
+  EXPECT_EQ(of(has, small_, first_).what, HasImage::What::Here);
+  clock_.advance(std::chrono::minutes{2});
+  settle();
+  const MutexLock lock{shared_->mutex};
+  EXPECT_LE(shared_->store.inodes(), 60U);
+}
+
+TEST_F(QuotaTest, WhatNothingNeedsGoesForItsInodesToo) {
+  terms_ = {.inode_quota = 10};
+  open();
+  for (const auto& image : {a_, b_, c_}) {
+    want({{kOne, image}});
+    settle();
+    clock_.advance(std::chrono::minutes{2});
+    settle();
+  }
+  EXPECT_FALSE(hasTree(a_));
+  EXPECT_TRUE(hasTree(c_));
+  const MutexLock lock{shared_->mutex};
+  EXPECT_LE(shared_->store.inodes(), 10U);
+}
+
 TEST_F(QuotaTest, TwoThatComeSideBySideDoNotGetTheSameRoom) {
   quota_ = 100'000;
   open();

@@ -22,6 +22,26 @@ TEST(Shares, WithoutAQuotaThereIsNoLimit) {
   EXPECT_TRUE(coming.add(std::uint64_t{1} << 60));
 }
 
+// Three images of 150 kB whose empty folders take all inodes of a disk.
+TEST(Shares, InodesHaveAQuotaOfTheirOwn) {
+  Shares shares{{1'000'000, 600}};
+  shares.areHere({{"greedy", {{image("a"), {1000, 600}}}}, {"small", {}}}, {1000, 600});
+  Coming greedy{shares, "greedy", image("c")};
+  const Status refused = greedy.add({0, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().message,
+      "no room on this node: the caches of namespace greedy have 600 inodes (files and folders) here, and "
+      "601 or more with what comes; while all caches have more than the quota (--cache-inodes), a "
+      "namespace may have 100: delete caches, or raise the quota");
+  EXPECT_TRUE(greedy.add({1000, 0})) << "bytes there are enough of";
+  Coming small{shares, "small", image("d")};
+  EXPECT_TRUE(small.add({10, 100})) << "of two: a sixth";
+  EXPECT_FALSE(small.add({0, 1}));
+  Shares without{{1'000'000, 0}};
+  EXPECT_TRUE(Coming(without, "ml", image("x")).add({1, std::uint64_t{1} << 40})) << "no limit of those";
+}
+
 TEST(Shares, OneThatIsAloneMayHaveAllOfIt) {
   Shares shares{100};
   shares.areHere({{"ml", {{image("a"), 60}}}}, 60);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/mutant.h"
+
 namespace gs::cacherim {
 namespace {
 
@@ -126,6 +128,7 @@ Status Store::dropFile(const std::string& key) {
   if (!folder) { return because(folder.error()); }
   if (Status out = disk_.remove(*folder, key); !out) { return out; }
   bytes_ -= it->second.size;
+  damaged_files_.erase(key);
   files_.erase(it);
   return {};
 }
@@ -139,29 +142,23 @@ Status Store::forget(const StoredFiles& files, StoredFiles::const_iterator end) 
   return {};
 }
 
-/// Takes it out of a draft's folder, unless there is one like it.
+/// Takes it out of a draft's folder, unless there is a good one like it.
 Status Store::keep(int folder, const StoredFile& file) {
   const std::string key = file.key();
-  if (files_.contains(key)) {
+  const bool is_there = files_.contains(key);
+  if (is_there && (!damaged_files_.contains(key) || GS_MUTANT(KeepsDamage))) {
     counters_.bytes_shared += file.size;
     return disk_.remove(folder, key);
   }
   const auto to = makeFilesFolder(key);
   if (!to) { return because(to.error()); }
   if (Status out = disk_.rename(folder, key, *to, key); !out) { return out; }
+  damaged_files_.erase(key);
+  counters_.bytes_new += file.size;
+  if (is_there) { return {}; }
   files_.emplace(key, Known{.size = file.size});
   bytes_ += file.size;
-  counters_.bytes_new += file.size;
   return {};
-}
-
-Status Store::writeRecord(const std::string& name, const std::string& text, Wall now) {
-  const std::string beside = newName();
-  Status out = disk_.writeFile(at_.tmp.get(), beside, text, 0644);
-  if (out) { out = disk_.setTime(at_.tmp.get(), beside, now); }
-  if (out) { out = disk_.rename(at_.tmp.get(), beside, at_.layers.get(), name); }
-  if (!out) { static_cast<void>(disk_.remove(at_.tmp.get(), beside)); }
-  return out;
 }
 
 // ---- Layers
@@ -175,17 +172,12 @@ Status Store::keepSome(const Draft& draft, const StoredFiles& files, StoredFiles
   return {};
 }
 
-Status Store::finishLayer(const LayerRecord& record, Wall now) {
-  if (hasLayer(record.layer)) { return forget(record.files); }  // somebody was faster
-  const std::string text = printLayer(record);
-  Status out = text.size() > kMostOfARecord ? Status{recordTooLarge(recordName(record.layer), text.size())}
-                                            : writeRecord(recordName(record.layer), text, now);
-  if (!out) {
-    dropKept(record.files, record.files.end());
-    return out;
-  }
-  layers_.emplace(record.layer, now);
-  return {};
+Status Store::finishLayer(const LayerRecord& record, const Draft& draft, Wall now) {
+  // Over one that is there: somebody was faster, or something of it was damaged, its record perhaps.
+  Status out = disk_.rename(draft.folder(), kLayerRecord, at_.layers.get(), recordName(record.layer));
+  const bool is_new = out && layers_.emplace(record.layer, now).second;
+  if (!is_new) { dropKept(record.files, record.files.end()); }
+  return out;
 }
 
 void Store::dropKept(const StoredFiles& files, StoredFiles::const_iterator end) {
@@ -193,7 +185,7 @@ void Store::dropKept(const StoredFiles& files, StoredFiles::const_iterator end) 
 }
 
 Status Store::publishLayer(const Draft& draft, const LayerRecord& record, Wall now) {
-  if (hasLayer(record.layer)) { return {}; }
+  if (hasLayer(record.layer) && !areDamaged(record.files)) { return {}; }
   return cacherim::publishLayer(draft, record, now, [this](const StoreStep& step) { return step(*this); });
 }
 
@@ -212,9 +204,10 @@ Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
 Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
   const kcache::Digest& image = tree.record.image;
   const auto drop = [&] { dropKept(tree.record.extras, tree.record.extras.end()); };
-  if (hasTree(image)) {  // somebody was faster
+  if (hasTree(image)) {  // somebody was faster, or it is damaged
+    const Status mended = damaged_trees_.contains(image) ? mend(tree, draft) : Status{};
     drop();
-    return touch(image, now);
+    return mended ? touch(image, now) : mended;
   }
   Status out = disk_.rename(at_.tmp.get(), draft.name_, at_.trees.get(), std::string{image.hex()});
   if (!out) {
@@ -223,22 +216,31 @@ Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
   }
   draft.name_.clear();
   trees_.emplace(image, now);
+  tree_folders_ += tree.record.folders;
   counters_.links += tree.links;
   counters_.bytes_copied += tree.bytes_copied;
   return {};
 }
 
 Status Store::publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now) {
-  if (hasTree(plan.image)) { return touch(plan.image, now); }
+  if (hasTree(plan.image) && !damaged_trees_.contains(plan.image)) { return touch(plan.image, now); }
   return cacherim::publishTree(plan, extras, now, [this](const StoreStep& step) { return step(*this); });
+}
+
+std::uint64_t Store::inodes() const {
+  constexpr std::uint64_t kOfATree = 3;  // its folder, its root, its record
+  return files_.size() + layers_.size() + kOfATree * trees_.size() + tree_folders_;
 }
 
 std::string Store::treeRoot(const kcache::Digest& image) const { return treeRootBelow(root_, image); }
 
 Result<TreeRecord> Store::tree(const kcache::Digest& image) const {
-  if (!hasTree(image)) {
-    return fail(Code::NotFound, fmt::format("the store has no tree of {}", image.text()));
-  }
+  if (hasTree(image)) { return readTree(image); }
+  return fail(Code::NotFound, fmt::format("the store has no tree of {}", image.text()));
+}
+
+/// From the disk alone.
+Result<TreeRecord> Store::readTree(const kcache::Digest& image) const {
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
   if (!folder) { return because(folder.error()); }
   const auto text = Disk::readAll(folder->get(), "record.json", kMostOfARecord);

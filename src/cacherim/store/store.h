@@ -19,7 +19,7 @@
 //
 // One thread at a time; Drafts may be filled by others meanwhile. A layer or a tree is published in steps
 // (publishLayer() and publishTree() below): hashes, links and syncfs need no turn, and files come in by turns
-// of kMostAtOnce. Longer for an image with more files is the turn in which a layer's record is written.
+// of kMostAtOnce.
 // Errors: Unavailable, the disk said no; Invalid, what is asked may not be; NotFound; Conflict.
 #pragma once
 
@@ -91,8 +91,15 @@ class Draft {
   [[nodiscard]] Status write(NewFile& file, std::string_view bytes) const;
   /// It lies there by its key.
   [[nodiscard]] Result<StoredFile> end(NewFile& file) const;
+  /// What a layer of the store has. The layer stays while this goes on: the caller sees to it.
+  [[nodiscard]] Result<LayerRecord> layer(const kcache::Digest& layer) const;
+  /// What an image's tree has; NotFound: it has gone, or a layer of it.
+  [[nodiscard]] Result<StoredFiles> filesOf(const kcache::Digest& image) const;
+  [[nodiscard]] Result<Fd> rootOf(const kcache::Digest& image) const;
   /// What is to be a tree. Its layers stay while this goes on: the caller sees to it.
   [[nodiscard]] Result<NewTree> plan(const TreePlan& of) const;
+  /// The record of a layer, beside its files.
+  [[nodiscard]] Status writeRecord(const LayerRecord& record, Wall now) const;
   /// Fills this one with the files that `extras` puts, and the plan with what they are.
   [[nodiscard]] Status putExtras(NewTree& tree, const TreeExtras& extras) const;
   /// Fills this one with the tree. Its extras are the store's.
@@ -121,8 +128,9 @@ struct StoreCounters {
 };
 
 struct SweepTerms {
-  std::uint64_t quota = 0;  // bytes; 0: no limit
-  Duration most_age{};      // since it was last published, placed or touched; zero: no limit
+  std::uint64_t quota = 0;        // bytes; 0: no limit
+  std::uint64_t inode_quota = 0;  // Store::inodes(); 0: no limit
+  Duration most_age{};            // since it was last published, placed or touched; zero: no limit
   /// How long a layer is kept that no tree has, while there is no more than the quota.
   Duration layer_grace = std::chrono::hours{1};
 };
@@ -166,8 +174,8 @@ class Store {
   /// Its steps. Some files of a draft are the store's from here on: those from `next` on, which is moved.
   [[nodiscard]] Status keepSome(const Draft& draft, const StoredFiles& files,
                                 StoredFiles::const_iterator& next);
-  /// They are what the layer has, ...
-  [[nodiscard]] Status finishLayer(const LayerRecord& record, Wall now);
+  /// They are what the layer has (Draft::writeRecord() first), ...
+  [[nodiscard]] Status finishLayer(const LayerRecord& record, const Draft& draft, Wall now);
   /// ... or those before `end` are not needed after all.
   void dropKept(const StoredFiles& files, StoredFiles::const_iterator end);
   [[nodiscard]] bool hasLayer(const kcache::Digest& layer) const { return layers_.contains(layer); }
@@ -175,7 +183,8 @@ class Store {
 
   /// Twice is fine: what is there stays.
   [[nodiscard]] Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now);
-  /// Its last step: under its name. Draft::sync() first. Whatever comes of it, the extras are seen to.
+  /// Its last step: under its name. Draft::sync() first. Whatever comes of it, the extras are seen to. One
+  /// that is there already and is damaged gets its files.
   [[nodiscard]] Status finishTree(const NewTree& tree, Draft& draft, Wall now);
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
   /// What to mount, read-only: treeRootBelow().
@@ -183,6 +192,22 @@ class Store {
   [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
   /// Reads all of it. Error Invalid: names the first file that is not what it should be.
   [[nodiscard]] Status verify(const kcache::Digest& image) const;
+
+  // Damage: bytes on the disk that are not what they should be (keeper/verifier.h finds it). What is known of
+  // it is kept in memory. A file that is damaged is replaced when it comes again, and so is a tree's.
+
+  /// The image whose tree is the next by digest; nullopt: there is none.
+  [[nodiscard]] std::optional<kcache::Digest> treeAfter(const std::optional<kcache::Digest>& image) const;
+  /// Of an image's tree; `what`: of which file, for people.
+  void noteDamage(const kcache::Digest& image, const std::string& what);
+  /// At `path` of it is a file with this inode, whose bytes are not the file's.
+  void noteDamage(const kcache::Digest& image, const std::string& path, const StoredFile& file,
+                  std::uint64_t inode);
+  /// Some of these would be damaged.
+  [[nodiscard]] bool areDamaged(const StoredFiles& files) const;
+  /// The trees that are damaged, each with the path of a file of it that is.
+  [[nodiscard]] const std::map<kcache::Digest, std::string>& damagedTrees() const { return damaged_trees_; }
+
   /// It was used now.
   [[nodiscard]] Status touch(const kcache::Digest& image, Wall now);
 
@@ -201,6 +226,8 @@ class Store {
 
   /// Bytes of all contents, each once.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// Of the file system: contents, each once, the folders of trees, and records.
+  [[nodiscard]] std::uint64_t inodes() const;
   [[nodiscard]] const StoreCounters& counters() const { return counters_; }
 
  private:
@@ -233,11 +260,14 @@ class Store {
   [[nodiscard]] int filesFolder(const StoredFile& file) const;
   [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
   [[nodiscard]] Status keep(int folder, const StoredFile& file);
-  [[nodiscard]] Status writeRecord(const std::string& name, const std::string& text, Wall now);
+  [[nodiscard]] Result<TreeRecord> readTree(const kcache::Digest& image) const;
   void note(const StoredFiles& files);
   [[nodiscard]] Status forget(const StoredFiles& files) { return forget(files, files.end()); }
   [[nodiscard]] Status forget(const StoredFiles& files, StoredFiles::const_iterator end);
   [[nodiscard]] Status dropFile(const std::string& key);
+
+  // store_damage.cc
+  [[nodiscard]] Status mend(const NewTree& tree, const Draft& draft);
 
   // store_places.cc
   [[nodiscard]] Result<std::string> firstDifference(int old_tree, const kcache::Digest& image) const;
@@ -258,6 +288,9 @@ class Store {
   std::map<kcache::Digest, Wall> layers_;  // when they were published
   std::map<kcache::Digest, Wall> trees_;   // when they were last used
   std::uint64_t bytes_ = 0;
+  std::uint64_t tree_folders_ = 0;                       // of all trees
+  std::set<std::string> damaged_files_;                  // by key
+  std::map<kcache::Digest, std::string> damaged_trees_;  // see damagedTrees()
   StoreCounters counters_;
 };
 

@@ -68,6 +68,30 @@ Result<StoredFile> Draft::end(NewFile& file) const {
   return out;
 }
 
+Result<LayerRecord> Draft::layer(const kcache::Digest& layer) const { return store_->layer(layer); }
+
+Result<StoredFiles> Draft::filesOf(const kcache::Digest& image) const {
+  auto tree = store_->readTree(image);
+  if (!tree) { return because(tree.error()); }
+  auto out = plan({image, tree->layers});
+  if (!out) { return because(out.error()); }
+  for (const auto& [path, file] : tree->extras) { out->files.insert_or_assign(path, file); }
+  return std::move(out->files);
+}
+
+Result<Fd> Draft::rootOf(const kcache::Digest& image) const {
+  const auto tree = Disk::openFolder(store_->at_.trees.get(), std::string{image.hex()});
+  if (!tree) { return because(tree.error()); }
+  return Disk::openFolder(tree->get(), "root");
+}
+
+Status Draft::writeRecord(const LayerRecord& record, Wall now) const {
+  const std::string text = printLayer(record);
+  if (text.size() > kMostOfARecord) { return recordTooLarge(record.layer.text(), text.size()); }
+  Status out = store_->disk_.writeFile(folder(), kLayerRecord, text, 0644);
+  return out ? store_->disk_.setTime(folder(), kLayerRecord, now) : out;
+}
+
 Result<NewTree> Draft::plan(const TreePlan& of) const {
   NewTree out{.record = {of.image, of.layers, {}, 0, 0, 0, of.summary}, .layers = {}, .files = {}};
   for (const kcache::Digest& one : of.layers) {
@@ -179,8 +203,9 @@ Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now, con
   StoredFiles::const_iterator kept;
   Status out = keepAll(draft, record.files, kept, turn);
   if (out) { out = draft.sync(); }  // the files and their names, before the record that counts on them
+  if (out) { out = draft.writeRecord(record, now); }
   return turn([&](Store& store) {
-    if (out) { return store.finishLayer(record, now); }
+    if (out) { return store.finishLayer(record, draft, now); }
     store.dropKept(record.files, kept);
     return out;
   });

@@ -77,6 +77,7 @@ struct TreeRecord {
 };
 
 constexpr std::size_t kMostOfARecord = std::size_t{256} << 20;  // bytes
+constexpr const char* kLayerRecord = "record.json";             // in a draft, until it has its name
 /// It could not be read again.
 [[nodiscard]] tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes);
 

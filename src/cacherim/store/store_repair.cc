@@ -109,6 +109,7 @@ Status Store::repairTrees() {
       const auto marker = Disk::look(folder->get(), "record.json");
       if (!marker) { return because(marker.error()); }
       trees_.insert_or_assign(*digest, marker->changed);
+      tree_folders_ += record->folders;
       continue;
     }
     if (mayBeRead(record)) { return because(record.error()); }

@@ -40,6 +40,8 @@ Status Store::dropTree(const TreeRecord& record, Swept& swept) {
     return out;
   }
   trees_.erase(image);
+  tree_folders_ -= record.folders;
+  damaged_trees_.erase(image);
   swept.trees.push_back(image);
   if (Status safe = disk_.syncFolder(at_.trees.get()); !safe) { return safe; }
   const Status removed = disk_.removeAll(at_.tmp.get(), aside);  // else it goes when the store is opened
@@ -72,7 +74,10 @@ std::optional<std::map<kcache::Digest, int>> Store::neededLayers() const {
 Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
   Swept out;
   const std::uint64_t before = bytes_;
-  const auto isOver = [&] { return terms.quota > 0 && bytes_ > terms.quota; };
+  const auto isOver = [&] {
+    return (terms.quota > 0 && bytes_ > terms.quota) ||
+           (terms.inode_quota > 0 && inodes() > terms.inode_quota);
+  };
   // A tree that goes takes those layers with it that no other has.
   auto needed = neededLayers();
   for (const auto& [published, layer] : byAge(layers_, in_use)) {
@@ -82,7 +87,8 @@ Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTe
   }
   for (const auto& [used, image] : byAge(trees_, in_use)) {
     const bool old = terms.most_age > Duration::zero() && used + terms.most_age < now;
-    if (!old && !isOver()) { continue; }
+    const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
+    if (!old && !is_damaged && !isOver()) { continue; }
     const auto record = tree(image);
     if (!record) { continue; }
     if (Status dropped = dropTree(*record, out); !dropped) { return because(dropped.error()); }

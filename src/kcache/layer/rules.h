@@ -28,13 +28,13 @@
 
 namespace gs::kcache {
 
-/// Of one image, all its layers together.
+/// Of one image, all its layers together. What mcv packs is within what nodes take: both have these limits.
 struct LayerLimits {
-  std::int64_t most_entries = 262'144;
+  std::int64_t most_entries = 131'072;
   std::int64_t most_bytes = std::int64_t{64} << 30;       // uncompressed
   std::int64_t most_ratio = 100;                          // uncompressed to compressed
   std::int64_t free_bytes = std::int64_t{64} << 20;       // up to here no ratio is asked
-  std::int64_t most_path_bytes = std::int64_t{64} << 20;  // of all paths in the cache
+  std::int64_t most_path_bytes = std::int64_t{16} << 20;  // of all paths in the cache
 };
 
 enum class EntryKind : std::uint8_t { File, Folder, SymbolicLink, HardLink, Device, Other };

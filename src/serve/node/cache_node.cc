@@ -23,7 +23,7 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},
       images_{std::move(config.images), gate_, clock, rng.split()},
-      counts_{config.keeper.keeping.sweep.quota},
+      counts_{config.keeper.quota},
       pause_{clock},
       keeper_{std::move(config.keeper),
               {.sources = [this](const kcache::Reference&) { return images_.source(); },

@@ -1,8 +1,11 @@
 #include "serve/node/flags.h"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 
 #include "base/clean_path.h"
@@ -14,47 +17,57 @@
 namespace gs::serve {
 namespace {
 
-// What is known of all of them is in memory at a time.
-constexpr std::int64_t kMostEntries = 131'072;
-constexpr std::int64_t kMostPathBytes = std::int64_t{16} << 20;
-
 Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
   const auto size = kapi::quantityUnits(text);
   if (!size || *size < 0) {
     return fail(Code::Invalid,
-                fmt::format("{}={} is no number of bytes: write 200Gi, say, or 0 for no limit", flag, text));
+                fmt::format("{}={} is no size: write 200Gi, say, or 0 for no limit", flag, text));
   }
   return static_cast<std::uint64_t>(*size);
 }
 
+struct OfFileSystem {
+  std::uint64_t bytes = 0;
+  std::uint64_t inodes = 0;  // 0: it makes them as they are needed, as btrfs does
+};
+
 /// The file system that a folder is in, or will be.
-Result<std::uint64_t> bytesOfFileSystem(std::filesystem::path folder) {
+Result<OfFileSystem> fileSystemOf(std::filesystem::path folder) {
   std::error_code error;
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) {
     folder = folder.parent_path();
   }
-  const auto space = std::filesystem::space(folder, error);
-  if (error) {
-    return fail(Code::Unavailable,
-                fmt::format("--cache-quota: cannot see how large the file system of {} is: {}",
-                            folder.string(), error.message()));
+  struct statvfs about {};
+  if (::statvfs(folder.c_str(), &about) != 0) {
+    return fail(Code::Unavailable, fmt::format("cannot see how large the file system of {} is: {}",
+                                               folder.string(), std::strerror(errno)));
   }
-  return space.capacity;
+  return OfFileSystem{std::uint64_t{about.f_blocks} * about.f_frsize, about.f_files};
 }
 
-Result<std::uint64_t> quotaOf(const std::string& text, const std::string& store) {
-  if (!text.ends_with('%')) { return sizeOf("--cache-quota", text); }
+/// A number, or a part of `all`.
+Result<std::uint64_t> quotaOf(const char* flag, const std::string& text, std::uint64_t all) {
+  if (!text.ends_with('%')) { return sizeOf(flag, text); }
   unsigned part = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), part);
   const bool is_part =
       read.ec == std::errc{} && read.ptr + 1 == text.data() + text.size() && part >= 1 && part <= 100;
-  if (!is_part) {
-    return fail(Code::Invalid,
-                fmt::format("--cache-quota={} is no part of a file system: write 1% to 100%", text));
+  if (is_part) { return all / 100 * part; }
+  return fail(Code::Invalid, fmt::format("{}={} is no part of a file system: write 1% to 100%", flag, text));
+}
+
+Result<cacherim::Room> quotasOf(const CacheNodeFlags& flags) {
+  OfFileSystem all;
+  if (flags.quota.ends_with('%') || flags.inodes.ends_with('%')) {
+    const auto seen = fileSystemOf(flags.store);
+    if (!seen) { return fail(seen.error().code, "--cache-quota, --cache-inodes: " + seen.error().message); }
+    all = *seen;
   }
-  const auto all = bytesOfFileSystem(store);
-  if (!all) { return tl::unexpected(all.error()); }
-  return *all / 100 * part;
+  const auto bytes = quotaOf("--cache-quota", flags.quota, all.bytes);
+  if (!bytes) { return tl::unexpected(bytes.error()); }
+  const auto inodes = quotaOf("--cache-inodes", flags.inodes, all.inodes);
+  if (!inodes) { return tl::unexpected(inodes.error()); }
+  return cacherim::Room{*bytes, *inodes};
 }
 
 }  // namespace
@@ -70,7 +83,14 @@ void addCacheNode(process::Command command, CacheNodeFlags& f) {
       .text("--cache-quota", "SIZE", f.quota,
             "Bytes of all caches, or such a part of the file system (25%): what no cache names and no "
             "pod has goes when there are more, and no namespace gets more than its share then; 0: no limit")
-      .duration("--cache-age", f.age, "What no cache names and no pod has goes after this time");
+      .text("--cache-inodes", "NUMBER", f.inodes,
+            "Files and folders of all caches, or such a part of those that the file system can have (25%), "
+            "shared like --cache-quota; 0: no limit")
+      .duration("--cache-age", f.age, "What no cache names and no pod has goes after this time")
+      .text(
+          "--verify-rate", "SIZE", f.verify_rate,
+          "Bytes per second of the caches that are read again to see whether the disk still has them as they "
+          "were; what is damaged is fetched again; 0: none");
   command.topic("Registries")
       .number("--concurrency", "N", 1, 32, f.concurrency,
               "How many images are fetched at once; a namespace has half of that")
@@ -99,10 +119,12 @@ Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundin
 }
 
 Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
-  const auto most = quotaOf(quota, store);
+  const auto most = quotasOf(*this);
   if (!most) { return tl::unexpected(most.error()); }
   const auto rate = sizeOf("--bandwidth", bandwidth);
   if (!rate) { return tl::unexpected(rate.error()); }
+  const auto verify = sizeOf("--verify-rate", verify_rate);
+  if (!verify) { return tl::unexpected(verify.error()); }
   for (const auto& [flag, path] :
        {std::pair{"--store", store}, {"--usage", usage}, {"--mount-path", mount_path}}) {
     if (!isCleanPath(path)) {
@@ -111,13 +133,15 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
     }
   }
   return cacherim::Keeper::Options{
-      .keeping = {.root = store, .usage_folder = usage, .sweep = {.quota = *most, .most_age = age}},
+      .keeping = {.root = store,
+                  .usage_folder = usage,
+                  .sweep = {.quota = most->bytes, .inode_quota = most->inodes, .most_age = age}},
       .workers = concurrency,
       .bytes_per_second = *rate,
       .quota = *most,
+      .verify_rate = *verify,
       .architecture = mcv::kArchitecture,
-      .mount_path = mount_path,
-      .limits = {.most_entries = kMostEntries, .most_path_bytes = kMostPathBytes}};
+      .mount_path = mount_path};
 }
 
 Result<std::unique_ptr<noderim::GpuSource>> CacheNodeFlags::gpus(

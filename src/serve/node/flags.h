@@ -19,9 +19,11 @@ struct CacheNodeFlags {
   std::string usage = "/run/gkm/usage";
   std::string mount_path = "/cache";
   std::string quota = "25%";
+  std::string inodes = "25%";
   Duration age = std::chrono::hours{24};
   int concurrency = 2;
   std::string bandwidth = "0";
+  std::string verify_rate = "8Mi";
   std::string authfile{};  // "": those of the environment
   std::string ca_file{};
   std::string mirrors{};

@@ -1,9 +1,9 @@
 #include "serve/node/flags.h"
 
 #include <gtest/gtest.h>
+#include <sys/statvfs.h>
 
 #include <filesystem>
-
 #include <map>
 
 namespace gs::serve {
@@ -44,6 +44,11 @@ TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
   f.quota = "-1";
   EXPECT_FALSE(f.keeper());
   f.quota = "0";
+  f.inodes = "many";
+  EXPECT_EQ(f.keeper().error().message,
+            "--cache-inodes=many is no size: write 200Gi, say, or 0 for no limit");
+  f.inodes = "0";
+  EXPECT_EQ(f.keeper()->quota, cacherim::Room{});
   for (const char* path : {"", "var/lib", "/var/", "/a/../b", "/a//b", "/a/./b"}) {
     f.store = path;
     EXPECT_FALSE(f.keeper()) << path;
@@ -54,9 +59,13 @@ TEST(CacheNodeFlags, AQuotaMayBeAPartOfTheStoresFileSystem) {
   CacheNodeFlags f;
   f.store = "/is/not/there/yet";
   const std::uint64_t all = std::filesystem::space("/").capacity;
-  EXPECT_EQ(f.keeper()->quota, all / 100 * 25);
+  struct statvfs about {};
+  ASSERT_EQ(::statvfs("/", &about), 0);
+  EXPECT_EQ(f.keeper()->quota, (cacherim::Room{all / 100 * 25, about.f_files / 100 * 25}));
   f.quota = "100%";
+  f.inodes = "50%";
   EXPECT_EQ(f.keeper()->keeping.sweep.quota, all / 100 * 100);
+  EXPECT_EQ(f.keeper()->keeping.sweep.inode_quota, about.f_files / 100 * 50);
 }
 
 TEST(CacheNodeFlags, NoGpuIsLookedForWhereItSaysSo) {

@@ -79,7 +79,16 @@ void NodeCounts::showStore(const cacherim::KeeperFigures& figures) {
   metrics_.gauge("gkm_agent_store_bytes", "Bytes of all files of the store, each content once.")
       .set(static_cast<double>(figures.store_bytes));
   metrics_.gauge("gkm_agent_store_quota_bytes", "--cache-quota; 0: no limit.")
-      .set(static_cast<double>(quota_));
+      .set(static_cast<double>(quota_.bytes));
+  metrics_.gauge("gkm_agent_store_inodes", "Files and folders of the store.")
+      .set(static_cast<double>(figures.store_inodes));
+  metrics_.gauge("gkm_agent_store_quota_inodes", "--cache-inodes; 0: no limit.")
+      .set(static_cast<double>(quota_.inodes));
+  metrics_.gauge("gkm_agent_damaged_images", "Images of the store of which a file is damaged.")
+      .set(static_cast<double>(figures.damaged_images));
+  grow("gkm_agent_verified_bytes_total",
+       "Bytes of the store that were read again to see whether they are good.",
+       static_cast<double>(figures.verified_bytes));
   grow("gkm_agent_fetched_bytes_total", "Bytes of layers that came from registries.",
        static_cast<double>(figures.fetched_bytes));
   grow("gkm_agent_unpacked_bytes_total", "Bytes of the files that were in them.",

@@ -19,8 +19,8 @@ namespace gs::serve {
 
 class NodeCounts {
  public:
-  /// `quota`: bytes that the store may have; 0: no limit.
-  explicit NodeCounts(std::uint64_t quota) : quota_{quota} {}
+  /// `quota`: what the store may have; 0 of one: no limit of that.
+  explicit NodeCounts(const cacherim::Room& quota) : quota_{quota} {}
 
   void ended(const cacherim::FetchEnd& end);
   void told(const kcache::NodeHas& has);
@@ -34,7 +34,7 @@ class NodeCounts {
   void showUnderWay(const cacherim::KeeperFigures& figures);
   void grow(const char* name, const char* help, double to);
 
-  const std::uint64_t quota_;
+  const cacherim::Room quota_;
   Metrics metrics_;
   std::set<std::string> shown_;          // caches that have a row
   std::map<std::string, double> grown_;  // counters by name: what they have

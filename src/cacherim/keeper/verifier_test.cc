@@ -1,0 +1,214 @@
+#include "cacherim/keeper/verifier.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "cacherim/keeper/keeping_fixture_test.h"
+
+namespace gs::cacherim {
+namespace {
+
+namespace fs = std::filesystem;
+using kcache::HasImage;
+
+class VerifierTest : public KeepingTest {
+ protected:
+  [[nodiscard]] std::string pathOf(const kcache::Reference& image, const std::string& path) const {
+    return fmt::format("{}/trees/{}/root/{}", root(), image.digest->hex(), path);
+  }
+  /// Other bytes in the same file, as a disk or a person writes them: of the same length, in place.
+  void damage(const kcache::Reference& image, const std::string& path) {
+    const std::string at = pathOf(image, path);
+    const auto size = fs::file_size(at);
+    fs::permissions(at, fs::perms::owner_write, fs::perm_options::add);
+    std::ofstream out{at, std::ios::in | std::ios::binary};
+    out << std::string(std::min<std::uintmax_t>(size, 10), '!');
+  }
+  /// A whole pass.
+  void verify() {
+    Verifier verifier{*shared_};
+    for (int steps = 0; verifier.step(1000) > 0; ++steps) { ASSERT_LT(steps, 10'000); }
+  }
+  [[nodiscard]] std::size_t damagedTrees() {
+    const MutexLock lock{shared_->mutex};
+    return shared_->store.damagedTrees().size();
+  }
+  kcache::NodeHas again(std::map<model::ObjectKey, kcache::Reference> images) {
+    ++attempt_;
+    want(std::move(images));
+    return settle();
+  }
+
+  const kcache::Reference image_ = images_.make({{{"K/a.cubin", std::string(5000, 'a')}, {"K/a.json", "{}"}},
+                                                 {{"K/b.cubin", std::string(300'000, 'b')}}});
+};
+
+TEST_F(VerifierTest, AWholeStoreIsReadAndNothingSaid) {
+  want({{kOne, image_}, {kTwo, first_}});
+  settle();
+  Verifier verifier{*shared_};
+  EXPECT_GT(verifier.step(1 << 30), 0U);
+  EXPECT_EQ(verifier.verified(), 5000U + 2 + 300'000 + 3);
+  EXPECT_EQ(damagedTrees(), 0U);
+  EXPECT_GT(verifier.step(1 << 30), 0U) << "and again";
+  EXPECT_EQ(verifier.verified(), 2 * (5000U + 2 + 300'000 + 3));
+}
+
+TEST_F(VerifierTest, AStepReadsNoMoreThanItMay) {
+  want({{kOne, image_}});
+  settle();
+  Verifier verifier{*shared_};
+  std::uint64_t all = 0;
+  for (int steps = 0; const auto some = verifier.step(10'000); ++steps) {
+    EXPECT_LE(some, 10'000U + (128U << 10));
+    all += some;
+    ASSERT_LT(steps, 100);
+  }
+  EXPECT_GE(all, 305'002U);
+  const MutexLock lock{shared_->mutex};
+  EXPECT_TRUE(shared_->store.damagedTrees().empty());
+}
+
+TEST_F(VerifierTest, AFileOfManyTreesIsReadOnce) {
+  const std::map<std::string, std::string> base{{"K/base", std::string(50'000, 'x')}};
+  const auto a = images_.make({base, {{"A/a", "a"}}});
+  const auto b = images_.make({base, {{"B/b", "b"}}});
+  want({{kOne, a}, {kTwo, b}});
+  settle();
+  Verifier verifier{*shared_};
+  EXPECT_GT(verifier.step(1 << 30), 0U);
+  EXPECT_EQ(verifier.verified(), 50'002U);
+  damage(b, "K/base");
+  EXPECT_GT(verifier.step(1 << 30), 0U);
+  EXPECT_EQ(damagedTrees(), 2U) << "both have it";
+}
+
+// Ten bytes of a cubin changed: the tree that was made again had them, and nothing was said.
+TEST_F(VerifierTest, WhatIsDamagedIsSaidAndComesAgain) {
+  want({{kOne, image_}});
+  settle();
+  const auto layers_before = images_.bytes();
+  use(image_, "v1");
+  damage(image_, "K/a.cubin");
+  verify();
+  auto has = turn();
+  EXPECT_EQ(of(has, kOne, image_).what, HasImage::What::Failed);
+  EXPECT_EQ(of(has, kOne, image_).cause,
+            "a file of it is damaged on this node's disk (K/a.cubin): it is fetched again");
+  EXPECT_EQ(of(has, kOne, image_).pods.size(), 1U);
+  const auto pinned = Disk::openFolder(AT_FDCWD, pathOf(image_, ""));
+  has = again({{kOne, image_}});
+  EXPECT_EQ(of(has, kOne, image_).what, HasImage::What::Here) << of(has, kOne, image_).cause;
+  EXPECT_EQ(mountedText(image_, "K/a.cubin"), std::string(5000, 'a'));
+  ASSERT_TRUE(pinned);
+  EXPECT_EQ(*Disk::readAll(pinned->get(), "K/a.cubin", 10'000), std::string(5000, 'a'))
+      << "in the very folder that pods have mounted";
+  EXPECT_LT(images_.bytes() - layers_before, 100'000) << "only the layer of that file came again";
+  EXPECT_EQ(damagedTrees(), 0U);
+  verify();
+  EXPECT_EQ(damagedTrees(), 0U);
+  open();
+  verify();
+  EXPECT_EQ(damagedTrees(), 0U);
+  const MutexLock lock{shared_->mutex};
+  EXPECT_TRUE(shared_->store.verify(*image_.digest));
+}
+
+TEST_F(VerifierTest, EachTreeThatHasADamagedFileGetsTheGoodOne) {
+  const std::map<std::string, std::string> base{{"K/base", std::string(50'000, 'x')}};
+  const auto a = images_.make({base, {{"A/a", "a"}}});
+  const auto b = images_.make({base, {{"B/b", "b"}}});
+  want({{kOne, a}, {kTwo, b}});
+  settle();
+  damage(a, "K/base");
+  verify();
+  const auto has = again({{kOne, a}, {kTwo, b}});
+  EXPECT_EQ(of(has, kOne, a).what, HasImage::What::Here);
+  EXPECT_EQ(of(has, kTwo, b).what, HasImage::What::Here);
+  for (const auto& image : {a, b}) { EXPECT_EQ(mountedText(image, "K/base"), std::string(50'000, 'x')); }
+  verify();
+  EXPECT_EQ(damagedTrees(), 0U);
+}
+
+TEST_F(VerifierTest, FreshLayersDoNotKeepADamagedFile) {
+  const std::string bytes(50'000, 'x');
+  const auto a = images_.make({{{"K/base", bytes}}});
+  const auto b = images_.make({{{"K/base", bytes}, {"B/b", "b"}}});  // the same file in another layer
+  want({{kOne, a}});
+  settle();
+  damage(a, "K/base");
+  verify();
+  want({{kOne, a}, {kTwo, b}});
+  const auto has = settle();
+  EXPECT_EQ(of(has, kTwo, b).what, HasImage::What::Here);
+  EXPECT_EQ(mountedText(b, "K/base"), bytes);
+}
+
+TEST_F(VerifierTest, FilesThatAreGoneOrShorterAreDamageToo) {
+  for (const bool is_gone : {true, false}) {
+    want({{kOne, image_}});
+    ++attempt_;
+    settle();
+    if (is_gone) {
+      fs::remove(pathOf(image_, "K/b.cubin"));
+    } else {
+      fs::permissions(pathOf(image_, "K/b.cubin"), fs::perms::owner_write, fs::perm_options::add);
+      fs::resize_file(pathOf(image_, "K/b.cubin"), 10);
+    }
+    verify();
+    EXPECT_EQ(damagedTrees(), 1U);
+    const auto has = again({{kOne, image_}});
+    EXPECT_EQ(of(has, kOne, image_).what, HasImage::What::Here) << of(has, kOne, image_).cause;
+    EXPECT_EQ(mountedText(image_, "K/b.cubin"), std::string(300'000, 'b'));
+  }
+}
+
+TEST_F(VerifierTest, RecordsThatCannotBeReadComeAgain) {
+  want({{kOne, image_}});
+  settle();
+  for (const char* record : {"layers", "trees"}) {
+    for (const auto& one : fs::recursive_directory_iterator{root() + '/' + record}) {
+      if (one.path().extension() == ".json" && one.path().filename() != "a.json") {
+        std::ofstream{one.path()} << "{";
+      }
+    }
+    verify();
+    EXPECT_EQ(damagedTrees(), 1U) << record;
+    const auto has = again({{kOne, image_}});
+    EXPECT_EQ(of(has, kOne, image_).what, HasImage::What::Here) << record << of(has, kOne, image_).cause;
+    verify();
+    EXPECT_EQ(damagedTrees(), 0U) << record;
+  }
+}
+
+TEST_F(VerifierTest, WhatNobodyNeedsAndIsDamagedGoes) {
+  want({{kOne, image_}});
+  settle();
+  damage(image_, "K/a.cubin");
+  verify();
+  want({});
+  settle();
+  clock_.advance(std::chrono::minutes{2});
+  settle();
+  EXPECT_FALSE(hasTree(image_));
+  EXPECT_EQ(damagedTrees(), 0U);
+}
+
+TEST_F(VerifierTest, AnImageThatGoesMeanwhileIsPassedOver) {
+  want({{kOne, image_}});
+  settle();
+  Verifier verifier{*shared_};
+  EXPECT_GT(verifier.step(1), 0U);
+  want({});
+  settle();
+  clock_.advance(std::chrono::hours{2});
+  settle();
+  EXPECT_FALSE(hasTree(image_));
+  while (verifier.step(1 << 20) > 0) {}
+  EXPECT_EQ(damagedTrees(), 0U);
+}
+
+}  // namespace
+}  // namespace gs::cacherim
