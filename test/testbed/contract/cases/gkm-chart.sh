@@ -43,7 +43,7 @@ expect "objects of those that switch off all" "ClusterRole ClusterRoleBinding Co
 expect "the policy" "quay.io/gkm/**" "$(value 'select(.metadata.name == "gkm-trust-policy" and .kind == "ConfigMap").data["policy.yaml"]' -f "$CHART/ci/full-values.yaml" | sed -n 's/^- images: *//; s/^  - //p' | head -n 1)"
 
 step "what the schema lets a name or a label be, the API takes"
-odd_taken() { "$TESTBED/chart-oddities" odd gkm "$1" --namespace $NAMESPACE --kube-version 1.33.13 --set metrics.podMonitor.enabled=true,webhook.certs.mode=cert-manager 2>>"$CASE_DIR/odd.log" | dry_run; }
+odd_taken() { "$TESTBED/chart-oddities" odd gkm "$1" --namespace $NAMESPACE --kube-version 1.33.13 --set metrics.podMonitor.enabled=true,webhook.certs.mode=cert-manager,pullSecrets.everywhere=true 2>>"$CASE_DIR/odd.log" | dry_run; }
 for text in A_b a..b 'a b' a/b "$(printf 'a%.0s' {1..64})" 1; do # 1: a number where nobody quotes it
   expect_output "what is wrong with '$text' in all places" "" odd_taken "$text"
 done
@@ -90,6 +90,14 @@ expect "who has rights" "gkm-agent gkm-operator" "$(value 'select(.kind == "Clus
 expect "objects to which there are rights by name" "gkm-mutating-webhook-configuration gkm-trust-policy gkm-validating-webhook-configuration gkm-webhook-key webhook-server-cert" \
   "$(value '.rules[]?.resourceNames[]?' | tr ' ' '\n' | grep . | sort -u | xargs)"
 expect "rights to Secrets with cert-manager" "gkm-webhook-key" "$(value '.rules[]? | select(.resources // [] | index("secrets")).resourceNames[]?' --set webhook.certs.mode=cert-manager)"
+
+step "who may view or edit a namespace may view or make its caches; Secrets of caches are read where somebody says so"
+for each in view:gkm-gkmcache-viewer edit:gkm-gkmcache-editor view:gkm-clustergkmcache-viewer edit:gkm-clustergkmcache-editor; do
+  expect "to whom ${each#*:} is given" true "$(value "select(.metadata.name == \"${each#*:}\").metadata.labels[\"rbac.authorization.k8s.io/aggregate-to-${each%:*}\"]")"
+done
+expect "who has the role of pull secrets" "" "$(value 'select(.roleRef.name == "gkm-pull-secrets").kind')"
+expect "who has it in two namespaces" "RoleBinding/a RoleBinding/b" "$(value 'select(.roleRef.name == "gkm-pull-secrets") | .kind + "/" + .metadata.namespace' --set 'pullSecrets.namespaces={a,b}')"
+expect "who has it everywhere" "ClusterRoleBinding gkm-agent gkm-operator" "$(value 'select(.roleRef.name == "gkm-pull-secrets") | .kind, .subjects[].name' --set pullSecrets.everywhere=true)"
 
 step "what kind and the guide's images make of it"
 expect "where nodes' programs run on kind" 'gpu gpu' "$(value 'select(.kind == "DaemonSet").spec.template.spec.nodeSelector["hardware-type"]' -f "$CHART/ci/kind-values.yaml")"
