@@ -141,3 +141,9 @@ deploy-cert-manager: ## cert-manager, which GKM does not need (docs/gkm-install.
 undeploy-cert-manager: ## takes it away
 $(GKM):
 	@tools/gkm-deploy $@
+# GKM has several of them, such as deploy-kyverno-policies: one sentence answers all.
+.PHONY: deploy-kyverno undeploy-kyverno
+deploy-kyverno undeploy-kyverno:
+	@tools/gkm-deploy $@
+deploy-kyverno-% undeploy-kyverno-%:
+	@tools/gkm-deploy $@

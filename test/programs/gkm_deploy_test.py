@@ -42,7 +42,8 @@ class Place:
     """A copy of what the script reads, and a folder that is all of its PATH."""
 
     def __init__(self, programs, rules=()):
-        """A rule: [PATTERN, OUTPUT, STATUS, TIMES]; without them no output, 0, always."""
+        """A rule: [PATTERN, OUTPUT, STATUS, TIMES]; without them no output, 0, always. kubectl has a context."""
+        rules = [*rules, ["config current-context", "here\n"]]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="gkm-deploy-test-"))
         for each in ("tools/gkm-deploy", "deploy/gkm", "examples/gkm"):
             to = self.root / each
@@ -61,6 +62,9 @@ class Place:
             path.chmod(0o755)
 
     def run(self, command, **variables):
+        """The images are the guide's, as if the user had said so; QUAY_USER="" does not."""
+        if "IMG" not in variables:
+            variables.setdefault("QUAY_USER", "gkm")
         done = subprocess.run([self.root / "tools/gkm-deploy", command], capture_output=True, text=True, timeout=PATIENCE, check=False,
                               env={"PATH": str(self.bin), "FORCE_SECONDS": "1", **variables})
         return done.returncode, done.stdout, done.stderr
@@ -116,6 +120,37 @@ class Variables(unittest.TestCase):
                 code, _, err = place.run("deploy", **{name: value})
                 self.assertEqual((code, err.count("\n"), place.calls()), (2, 1, []))
                 self.assertIn(f"{name} is '{value}'", err)
+
+    def test_images_that_nobody_published_are_not_deployed(self):
+        for command in ("deploy", "redeploy"):
+            with self.subTest(command), Place(["kubectl"]) as place:
+                code, out, err = place.run(command, QUAY_USER="")
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+                self.assertIn(f"make build-images push-images {command} QUAY_USER=NAME", err)
+                self.assertEqual(place.calls(), ["kubectl config current-context"])
+        for command in ("run-on-kind", "deploy-on-kind", "redeploy-on-kind"):
+            with self.subTest(command), Place(["kind", "kubectl", "podman"], [KIND_IS_THERE, ["image inspect", "", 1]]) as place:
+                code, out, err = place.run(command, QUAY_USER="")
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+                self.assertIn("make build-images first", err)
+                self.assertFalse(any("create cluster" in call or "apply" in call for call in place.calls()))
+        with Place(["kind", "kubectl", "podman"], [KIND_IS_THERE]) as place:  # the guide's names, built here
+            self.assertEqual(place.run("run-on-kind", QUAY_USER="")[0], 0)
+
+    def test_without_a_context_one_sentence_says_so(self):
+        for command in ("deploy", "redeploy", "undeploy", "deploy-examples", "undeploy-examples", "deploy-cert-manager", "undeploy-cert-manager"):
+            with self.subTest(command), Place(["kubectl"], [["config current-context", "", 1]]) as place:
+                code, out, err = place.run(command)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+                self.assertIn("kubectl has no context", err)
+                self.assertEqual(place.calls(), ["kubectl config current-context"])
+
+    def test_kyverno_is_not_needed_whatever_the_target_is_called(self):
+        for command in ("deploy-kyverno", "undeploy-kyverno", "deploy-kyverno-policies"):
+            with self.subTest(command), Place([]) as place:
+                code, out, err = place.run(command)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+                self.assertIn("verifies signatures by itself", err)
 
     def images(self, **variables):
         with Place(["kubectl"]) as place:
@@ -197,8 +232,14 @@ class Undeploy(unittest.TestCase):
             self.assertEqual(err.splitlines()[1:], ["  GKMCache team-a/one", "  ClusterGKMCache wide", "  Pod team-a/uses"])
             self.assertIn("FORCE=1", err)
 
+    def test_pods_that_use_a_claim_are_users_too(self):
+        rules = [["get persistentvolumeclaims", "team-a/one\n"], ["get pods.*persistentVolumeClaim", "Pod team-a/uses team-a/one\nPod team-a/other team-a/two\n"]]
+        with Place(["kubectl"], rules) as place:
+            code, _, err = place.run("undeploy")
+            self.assertEqual((code, err.splitlines()[1:]), (1, ["  Pod team-a/uses"]))
+
     def test_a_server_that_does_not_answer_is_not_one_without_caches(self):
-        for silent in ("get crd", "get gkmcaches", "get clustergkmcaches", "get pods"):
+        for silent in ("get crd", "get gkmcaches", "get clustergkmcaches", "get pods", "get persistentvolumeclaims"):
             with self.subTest(silent), Place(["kubectl"], [[silent, "", 1], KNOWN]) as place:
                 self.assertEqual((place.run("undeploy")[0], self.deletes(place)), (1, []))
 
@@ -211,7 +252,9 @@ class Undeploy(unittest.TestCase):
             self.assertEqual(self.deletes(place), [
                 "kubectl delete -n gkm-system deployment/gkm-operator daemonset/gkm-agent daemonset/gkm-csi-node --ignore-not-found",
                 f"kubectl patch gkmcachenodes.gkm.io node-a -n team-a {patch}", f"kubectl patch clustergkmcachenodes.gkm.io node-a -n default {patch}",
-                "kubectl delete --ignore-not-found -f -", "kubectl delete csidriver csi.gkm.io --ignore-not-found"])
+                "kubectl delete --ignore-not-found -f -", "kubectl delete csidriver csi.gkm.io --ignore-not-found",
+                "kubectl delete persistentvolumeclaims -A -l gkm.io/managed=true --ignore-not-found --wait=false",
+                "kubectl delete persistentvolumes -l gkm.io/managed=true --ignore-not-found --wait=false"])
 
     def test_force_deletes_caches_while_gkm_is_there_to_do_it(self):
         with Place(["kubectl"], [KNOWN, [*CACHES, 0, 2]]) as place:
@@ -303,14 +346,14 @@ class Others(unittest.TestCase):
                                 ("undeploy-cert-manager", "download/v9.9.9/cert-manager.yaml"), ("deploy-cert-manager", "download/v9.9.9/cert-manager.yaml")):
             with self.subTest(command), Place(["kubectl"]) as place:
                 self.assertEqual(place.run(command, CERT_MANAGER_VERSION="v9.9.9")[0], 0)
-                self.assertIn(wanted, place.calls()[0])
+                self.assertIn(wanted, place.calls()[1])
 
     def test_examples_bring_a_policy_where_there_is_none(self):
         for there, wanted in (("", ["kubectl apply -f examples/gkm/trust", "kubectl apply -f examples/gkm"]),
                               ("configmap/gkm-trust-policy\n", ["kubectl apply -f examples/gkm"])):
             with self.subTest(there), Place(["kubectl"], [["get configmap gkm-trust-policy", there]]) as place:
                 self.assertEqual(place.run("deploy-examples")[0], 0)
-                self.assertEqual(place.calls()[1:], wanted)
+                self.assertEqual(place.calls()[2:], wanted)
 
     def test_make_has_every_target_of_the_guide(self):
         makefile = (ROOT / "Makefile").read_text()
