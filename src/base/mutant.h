@@ -58,6 +58,7 @@ enum class Bug {
   KeepsUntold,          // shares that could not be written, and that nobody was told of, are kept
   GivesMoved,           // GPUs are given by numbers that may reach another one
   ForgetsVanished,      // an agent that starts anew numbers GPUs without those that its driver does not list
+  KeepsItsWorker,       // an image is fetched to its end in one turn
   KeepsDamage,          // a file that is damaged stays when the same comes again
   ForgetsDamage,        // what is found damaged is not noted
   AsksNoRegistry,       // an image that the node has is given to whoever names its digest

@@ -1,18 +1,28 @@
-// JobQueue: which job begins next. Namespaces take turns, and one has at most half of the workers (one at the
-// least), so that many caches of one user, or slow ones, keep nobody else waiting for long. Images that have
-// failed before have at most half of them too, of all namespaces together: registries that do not answer hold
-// a worker for minutes each time, and keep none from images that are new.
-// Jobs of one namespace come in their order, but for those that are brought forward. One thread.
+// JobQueue: which image is fetched now. At most `workers` have a turn at a time; a turn is over after kTurn or
+// kTurnBytes when somebody waits for it (Keeper sees to that), and the image rests until its next one. So the
+// slowest registry, or the largest image, holds others up for one turn and not for hours.
+//
+// Namespaces take turns, and one has at most half of them at a time (one at the least), so that many caches
+// of one user keep nobody else waiting for long. Images that have failed before have at most half too, of all
+// namespaces together: registries that do not answer keep none from images that are new. Within a namespace
+// it goes round: first who has waited longest, but for those that are brought forward.
+// An image whose files are here already needs no turn: only its registry is asked.
+//
+// What has begun has a thread and a connection, with a turn or without, so there are at most `most_begun`. A
+// namespace begins another one while these, and its own counted twice, are fewer: so the more it has, the more
+// places are left to others. Where there are more namespaces than places, one of whoever has most gives up its
+// place for a namespace that has none, once it has had kMostTurns, and fails: it is tried again later.
+// One thread.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cacherim/keeper/keeping.h"
@@ -21,81 +31,97 @@ namespace gs::cacherim {
 
 class JobQueue {
  public:
-  explicit JobQueue(int workers) : workers_{workers}, half_{std::max(1, workers / 2)} {}
+  static constexpr Duration kTurn = std::chrono::seconds{10};
+  static constexpr std::int64_t kTurnBytes = std::int64_t{256} << 20;
 
-  void push(KeeperJob job) {
-    const std::string ns = job.cache.ns;
-    waiting_[ns].push_back(std::move(job));
-  }
+  static constexpr int kMostTurns = 6;  // that it may have had, where others need its place
+
+  struct Terms {
+    int workers = 2;
+    int most_begun = 16;
+  };
+  explicit JobQueue(Terms terms);
+
+  void push(KeeperJob job);
   /// These caches before others of their namespace; that changes nothing for other namespaces.
-  void bringForward(const std::set<model::ObjectKey>& first) {
-    const std::string* done = nullptr;
-    for (const auto& cache : first) {
-      if (done != nullptr && *done == cache.ns) { continue; }
-      done = &cache.ns;
-      const auto of = waiting_.find(cache.ns);
-      if (of == waiting_.end()) { continue; }
-      std::stable_partition(of->second.begin(), of->second.end(),
-                            [&](const KeeperJob& job) { return first.contains(job.cache); });
-    }
-  }
-  /// nullopt: none may begin now. It counts as under way until ended().
-  std::optional<KeeperJob> next() {
-    if (under_way_ >= workers_) { return std::nullopt; }
-    auto at = waiting_.upper_bound(last_);
-    for (std::size_t left = waiting_.size(); left > 0; --left, ++at) {
-      if (at == waiting_.end()) { at = waiting_.begin(); }
-      const auto of_it = of_one_.find(at->first);
-      if (of_it != of_one_.end() && of_it->second >= half_) { continue; }
-      auto& jobs = at->second;
-      const auto first = std::find_if(jobs.begin(), jobs.end(),
-                                      [&](const KeeperJob& job) { return !isAgain(job) || again_ < half_; });
-      if (first == jobs.end()) { continue; }
-      KeeperJob out = std::move(*first);
-      jobs.erase(first);
-      last_ = at->first;
-      ++of_one_[at->first];
-      again_ += isAgain(out) ? 1 : 0;
-      ++under_way_;
-      if (at->second.empty()) { waiting_.erase(at); }
-      return out;
-    }
-    return std::nullopt;
-  }
-  /// Takes those out that are not to begin any more.
+  void bringForward(const std::set<model::ObjectKey>& first);
+
+  struct Begin {  // with a turn, unless it is here; begun until ended()
+    KeeperJob job;
+  };
+  struct GoOn {  // it has a turn again
+    model::ObjectKey cache;
+  };
+  struct GiveUp {  // its place is needed; begun until ended()
+    model::ObjectKey cache;
+  };
+  using Next = std::variant<Begin, GoOn, GiveUp>;
+  /// nullopt: nothing is to be done now.
+  [[nodiscard]] std::optional<Next> next();
+  /// Somebody waits for a turn.
+  [[nodiscard]] bool isAwaited() const;
+  /// Its turn is over, but not its work.
+  void rest(const model::ObjectKey& cache);
+  void ended(const KeeperJob& job);
+  /// Takes those out that have not begun and are not to any more.
   template <class IsWanted>
-  std::vector<KeeperJob> dropUnless(const IsWanted& is_wanted) {
-    std::vector<KeeperJob> out;
-    for (auto& [ns, jobs] : waiting_) {
-      const auto kept = std::stable_partition(jobs.begin(), jobs.end(), is_wanted);
-      std::move(kept, jobs.end(), std::back_inserter(out));
-      jobs.erase(kept, jobs.end());
-    }
-    std::erase_if(waiting_, [](const auto& one) { return one.second.empty(); });
-    return out;
-  }
-  void ended(const KeeperJob& job) {
-    --under_way_;
-    again_ -= isAgain(job) ? 1 : 0;
-    const auto it = of_one_.find(job.cache.ns);
-    if (--it->second == 0) { of_one_.erase(it); }
-  }
-  [[nodiscard]] std::size_t waiting() const {
-    std::size_t out = 0;
-    for (const auto& [ns, jobs] : waiting_) { out += jobs.size(); }
-    return out;
-  }
+  std::vector<KeeperJob> dropUnless(const IsWanted& is_wanted);
+  /// That have not begun.
+  [[nodiscard]] std::size_t waiting() const;
+  [[nodiscard]] int begun() const { return static_cast<int>(begun_.size()); }
+  [[nodiscard]] int turns() const { return turns_; }
 
  private:
-  static bool isAgain(const KeeperJob& job) { return job.image.attempt > 0; }
+  struct Waits {
+    KeeperJob job;
+    bool has_begun = false;  // it rests
+  };
+  using Line = std::deque<Waits>;
+  struct Begun {
+    std::int64_t number = 0;  // in the order in which they began
+    bool is_again = false;
+    bool has_turn = false;
+    bool gives_up = false;
+    int rests = 0;
+  };
+  struct Counts {
+    int begun = 0;
+    int turns = 0;
+  };
 
-  const int workers_;
+  [[nodiscard]] static bool isAgain(const KeeperJob& job) { return job.image.attempt > 0; }
+  [[nodiscard]] Counts countsOf(const std::string& ns) const;
+  [[nodiscard]] bool mayBegin(const std::string& ns) const;
+  [[nodiscard]] bool mayHaveTurn(const KeeperJob& job) const;
+  [[nodiscard]] bool mayGo(const Waits& one) const;
+  [[nodiscard]] Next go(Waits one);
+  [[nodiscard]] std::optional<Next> makeRoom();
+  void giveTurn(const KeeperJob& job);
+  void takeTurn(const model::ObjectKey& cache, Begun& of);
+
+  const Terms terms_;
   const int half_;
-  int under_way_ = 0;
-  int again_ = 0;                                         // of them, of images that have failed before
-  std::map<std::string, std::deque<KeeperJob>> waiting_;  // none is empty
-  std::map<std::string, int> of_one_;                     // under way
-  std::string last_;                                      // whose turn it was
+  int turns_ = 0;
+  int again_turns_ = 0;  // of them, of images that have failed before
+  std::int64_t numbers_ = 0;
+  std::map<std::string, Line> lines_;     // by namespace; none is empty
+  std::map<std::string, Counts> counts_;  // the same; none is all zero
+  std::map<model::ObjectKey, Begun> begun_;
+  std::map<model::ObjectKey, KeeperJob> with_turn_;
+  std::string last_;  // whose turn it was
 };
+
+template <class IsWanted>
+std::vector<KeeperJob> JobQueue::dropUnless(const IsWanted& is_wanted) {
+  std::vector<KeeperJob> out;
+  for (auto& [ns, line] : lines_) {
+    const auto stays = [&](const Waits& one) { return one.has_begun || is_wanted(one.job); };
+    const auto kept = std::stable_partition(line.begin(), line.end(), stays);
+    for (auto it = kept; it != line.end(); ++it) { out.push_back(std::move(it->job)); }
+    line.erase(kept, line.end());
+  }
+  std::erase_if(lines_, [](const auto& one) { return one.second.empty(); });
+  return out;
+}
 
 }  // namespace gs::cacherim

@@ -13,7 +13,7 @@ namespace gs::cacherim {
 namespace {
 
 constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{16} << 20;  // bytes, so that an end is heard
-constexpr Duration kLongestWait = std::chrono::seconds{1};  // of one piece, so that an end is heard
+constexpr Duration kLongestWait = std::chrono::seconds{1};          // of one piece, so that an end is heard
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, 
 
 void Keeper::start() {
   threads_.push_back(std::make_unique<Worker>("keeper", [this](const std::stop_token&) { run(); }));
-  for (int i = 0; i < options_.workers; ++i) {
+  for (int i = 0; i < std::max(options_.workers, options_.most_begun); ++i) {
     threads_.push_back(std::make_unique<Worker>("fetch", [this](const std::stop_token&) { work(); }));
   }
 }
@@ -48,7 +48,7 @@ void Keeper::stop() {
   {
     const MutexLock lock{mutex_};
     is_stopping_ = true;
-    for (const auto& [source, job] : under_way_) { source->cancel(); }
+    for (auto& [cache, one] : under_way_) { endEarly(one); }
   }
   pause_.cancel();
   news_.close();
@@ -88,12 +88,15 @@ void Keeper::run() {
     if (news_.drained()) { return; }
   }
   keeping->want(wanted_);
-  const Worker verifying{"verify", [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
-  JobQueue queue{options_.workers};
+  const Worker verifying{"verify",
+                         [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
+  JobQueue queue{
+      {.workers = options_.workers, .most_begun = std::max(options_.workers, options_.most_begun)}};
   while (true) {
     for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
     if (wanted_ != nullptr) { queue.bringForward(wanted_->first); }
-    while (auto job = queue.next()) { to_do_.push(*std::move(job)); }
+    takeTurns(queue);
+    giveTurns(queue);
     tell(keeping->turn(clock_.now()));
     count(queue.waiting() + to_do_.size());
     const Mono next = clock_.now().mono + options_.look;
@@ -105,7 +108,8 @@ void Keeper::run() {
 /// A second's bytes, then a second of rest, in the time of the disk that nobody else wants.
 void Keeper::verify(const std::stop_token& stop) {
   if (options_.verify_rate == 0) { return; }
-  static_cast<void>(::syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* idle */));  // no more than a wish
+  static_cast<void>(
+      ::syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* idle */));  // no more than a wish
   Verifier verifier{*store_};
   do {
     for (std::uint64_t left = options_.verify_rate; left > 0 && !stop.stop_requested();) {
@@ -123,11 +127,72 @@ void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
     const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
     for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
     cancelUnless(is_wanted);
-  } else {
-    const FetchEnd& ended = std::get<FetchEnd>(news);
-    queue.ended(ended.job);
-    keeping.finished(ended.job, ended.how);
+  } else if (const auto* ended = std::get_if<FetchEnd>(&news)) {
+    queue.ended(ended->job);
+    keeping.finished(ended->job, ended->how);
+    const MutexLock lock{mutex_};
+    under_way_.erase(ended->job.cache);
   }
+}
+
+// ---- turns
+
+void Keeper::takeTurns(JobQueue& queue) {
+  const Mono now = clock_.now().mono;
+  const MutexLock lock{mutex_};
+  for (auto& [cache, one] : under_way_) {
+    const bool is_used = now - one.turn_began >= options_.turn ||
+                         one.job.progress->bytes - one.turn_bytes >= JobQueue::kTurnBytes;
+    if (!one.has_turn || one.job.is_here || !is_used || !queue.isAwaited()) { continue; }
+    one.has_turn = false;
+    queue.rest(cache);
+  }
+}
+
+void Keeper::giveTurns(JobQueue& queue) {
+  while (auto next = queue.next()) {
+    if (auto* begin = std::get_if<JobQueue::Begin>(&*next)) {
+      {
+        const MutexLock lock{mutex_};
+        UnderWay& one = under_way_[begin->job.cache];
+        one = UnderWay{.job = begin->job};
+        giveTurn(one);
+      }
+      to_do_.push(std::move(begin->job));
+      continue;
+    }
+    const MutexLock lock{mutex_};
+    if (const auto* go_on = std::get_if<JobQueue::GoOn>(&*next)) {
+      giveTurn(under_way_.at(go_on->cache));
+    } else {
+      endEarly(under_way_.at(std::get<JobQueue::GiveUp>(*next).cache));
+    }
+  }
+}
+
+void Keeper::giveTurn(UnderWay& to) {
+  to.has_turn = true;
+  to.turn_began = clock_.now().mono;
+  to.turn_bytes = to.job.progress->bytes;
+  changed_.notifyAll();
+}
+
+void Keeper::endEarly(UnderWay& one) {
+  one.is_over = true;
+  if (one.source != nullptr) { one.source->cancel(); }
+  changed_.notifyAll();
+}
+
+bool Keeper::mayGoOn(const KeeperJob& job) {
+  const MutexLock lock{mutex_};
+  const UnderWay& mine = under_way_.at(job.cache);
+  const bool is_used = job.progress->bytes - mine.turn_bytes >= JobQueue::kTurnBytes;
+  if (mine.has_turn && is_used) { news_.tryPush(TurnUsed{}); }
+  if (mine.has_turn || mine.is_over) { return !mine.is_over; }
+  const Mono rests = clock_.now().mono;
+  while (!mine.has_turn && !mine.is_over && !is_stopping_) { changed_.wait(mutex_); }
+  job.progress->waited = job.progress->waited.load() + (clock_.now().mono - rests);
+  return !mine.is_over && !is_stopping_;
 }
 
 void Keeper::tell(kcache::NodeHas has) {
@@ -152,7 +217,7 @@ void Keeper::count(std::size_t waiting) {
 KeeperFigures Keeper::figures() const {
   const MutexLock lock{mutex_};
   KeeperFigures out = counted_;
-  for (const auto& [source, job] : under_way_) { out.under_way.push_back(job); }
+  for (const auto& [cache, one] : under_way_) { out.under_way.push_back(one.job); }
   out.fetched_bytes = totals_.fetched;
   out.unpacked_bytes = totals_.unpacked;
   out.verified_bytes = verified_;
@@ -183,8 +248,8 @@ FetchEnd Keeper::carryOut(KeeperJob job) {
 Status Keeper::fetch(const KeeperJob& job) {
   auto made = outside_.sources(job.image.image);
   if (!made) { return because(made.error()); }
-  ImageSource* source = begin(job, *made);
-  if (source == nullptr) { return fail(Code::Unavailable, "the agent ends"); }
+  ImageSource& source = **made;
+  if (!begin(job, source)) { return fail(Code::Unavailable, "it is to end"); }
   const Mono began = clock_.now().mono;
   bool is_too_slow = false;
   Fetching how{.store = *store_,
@@ -195,6 +260,7 @@ Status Keeper::fetch(const KeeperJob& job) {
                .limits = options_.limits,
                .pace =
                    [&](std::size_t bytes) {
+                     if (!mayGoOn(job)) { return false; }
                      is_too_slow = isTooSlow(*job.progress, clock_.now().mono - began, leastRate());
                      if (is_too_slow) { return false; }
                      for (Duration left = rate_.take(bytes); left > Duration::zero(); left -= kLongestWait) {
@@ -205,8 +271,8 @@ Status Keeper::fetch(const KeeperJob& job) {
                .totals = &totals_,
                .coming = job.coming.get(),
                .needed = job.needed};
-  Status out = fetchImage(how, *source, job.image.image, *job.progress);
-  end(source);
+  Status out = fetchImage(how, source, job.image.image, *job.progress);
+  end(job);
   if (out || !is_too_slow) { return out; }
   return fail(
       Code::Unavailable,
@@ -226,23 +292,24 @@ bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least
          static_cast<std::uint64_t>(progress.bytes.load()) < least * static_cast<std::uint64_t>(seconds);
 }
 
-ImageSource* Keeper::begin(const KeeperJob& job, std::unique_ptr<ImageSource>& source) {
+bool Keeper::begin(const KeeperJob& job, ImageSource& source) {
   const MutexLock lock{mutex_};
-  if (is_stopping_) { return nullptr; }
-  under_way_.emplace(source.get(), job);
-  return source.get();
+  UnderWay& mine = under_way_.at(job.cache);
+  if (is_stopping_ || mine.is_over) { return false; }
+  mine.source = &source;
+  return true;
 }
 
 void Keeper::cancelUnless(const std::function<bool(const KeeperJob&)>& is_wanted) {
   const MutexLock lock{mutex_};
-  for (const auto& [source, job] : under_way_) {
-    if (!is_wanted(job)) { source->cancel(); }
+  for (auto& [cache, one] : under_way_) {
+    if (!is_wanted(one.job)) { endEarly(one); }
   }
 }
 
-void Keeper::end(ImageSource* source) {
+void Keeper::end(const KeeperJob& job) {
   const MutexLock lock{mutex_};
-  under_way_.erase(source);
+  under_way_.at(job.cache).source = nullptr;
 }
 
 }  // namespace gs::cacherim

@@ -1,5 +1,7 @@
 // Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through
-// Keeping (keeping.h) step by step, and `workers` that fetch images.
+// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), and some that fetch images, of
+// which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a registry
+// that closes it meanwhile is asked for the rest.
 //
 // The store is opened by that thread, and again every kAgain while it cannot be (another agent has it, the
 // disk says no); until then, trouble is told. Uses of caches by pods are looked at every Options::look.
@@ -50,7 +52,7 @@ struct FetchEnd {
 
 /// What there is to count, of now.
 struct KeeperFigures {
-  std::vector<KeeperJob> under_way;  // being fetched
+  std::vector<KeeperJob> under_way;  // begun, with a turn or without
   std::size_t waiting = 0;           // images whose turn has not come
   std::int64_t fetched_bytes = 0;    // see FetchTotals
   std::int64_t unpacked_bytes = 0;
@@ -71,10 +73,12 @@ class Keeper {
 
   struct Options {
     Keeping::Options keeping;
-    int workers = 2;
+    int workers = 2;                     // that have a turn
+    int most_begun = 16;                 // job_queue.h; no fewer than workers
     std::uint64_t bytes_per_second = 0;  // of all workers; 0: no limit
     Room quota{};                        // shares.h
     Duration look = std::chrono::seconds{2};
+    Duration turn = JobQueue::kTurn;
     std::uint64_t verify_rate = std::uint64_t{8} << 20;  // bytes per second; 0: nothing is verified
     std::string architecture = "amd64";
     std::string mount_path = "/cache";
@@ -105,7 +109,17 @@ class Keeper {
   [[nodiscard]] KeeperFigures figures() const GS_EXCLUDES(mutex_);
 
  private:
-  using News = std::variant<kcache::WantedPtr, FetchEnd>;
+  struct TurnUsed {};
+  using News = std::variant<kcache::WantedPtr, FetchEnd, TurnUsed>;
+  /// An image that has begun.
+  struct UnderWay {
+    KeeperJob job;
+    ImageSource* source = nullptr;  // once it is asked
+    bool has_turn = false;
+    bool is_over = false;  // it is to end
+    Mono turn_began{};
+    std::int64_t turn_bytes = 0;  // what had come when its turn began
+  };
 
   void run();
   /// nullptr: not now; why is told.
@@ -117,13 +131,20 @@ class Keeper {
   [[nodiscard]] Status fetch(const KeeperJob& job);
   void count(std::size_t waiting) GS_EXCLUDES(mutex_);
   void tell(kcache::NodeHas has);
-  /// nullptr: it is to end.
-  [[nodiscard]] ImageSource* begin(const KeeperJob& job, std::unique_ptr<ImageSource>& source)
-      GS_EXCLUDES(mutex_);
+  /// Turns that are used up are over when somebody waits; then whoever is next gets what is free.
+  void takeTurns(JobQueue& queue) GS_EXCLUDES(mutex_);
+  void giveTurns(JobQueue& queue) GS_EXCLUDES(mutex_);
+  void giveTurn(UnderWay& to) GS_REQUIRES(mutex_);
+  void endEarly(UnderWay& one) GS_REQUIRES(mutex_);
+  /// Waits for a turn. False: it is to end.
+  [[nodiscard]] bool mayGoOn(const KeeperJob& job) GS_EXCLUDES(mutex_);
+  /// False: it is to end.
+  [[nodiscard]] bool begin(const KeeperJob& job, ImageSource& source) GS_EXCLUDES(mutex_);
   /// What is under way for nobody ends.
   void cancelUnless(const std::function<bool(const KeeperJob&)>& is_wanted) GS_EXCLUDES(mutex_);
   [[nodiscard]] std::uint64_t leastRate() const;
-  void end(ImageSource* source) GS_EXCLUDES(mutex_);
+  /// Its source is asked no more.
+  void end(const KeeperJob& job) GS_EXCLUDES(mutex_);
 
   const Options options_;
   const Outside outside_;
@@ -142,7 +163,8 @@ class Keeper {
   Mailbox<KeeperJob> to_do_{64};
   mutable Mutex mutex_;
   bool is_stopping_ GS_GUARDED_BY(mutex_) = false;
-  std::map<ImageSource*, KeeperJob> under_way_ GS_GUARDED_BY(mutex_);
+  Signal changed_;  // turns
+  std::map<model::ObjectKey, UnderWay> under_way_ GS_GUARDED_BY(mutex_);
   KeeperFigures counted_ GS_GUARDED_BY(mutex_);  // what the thread that keeps has counted of it
   std::vector<std::unique_ptr<Worker>> threads_;
 };

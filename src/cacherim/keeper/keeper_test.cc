@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "base/mutex.h"
+#include "base/random.h"
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
 #include "cacherim/keeper/images_test.h"
@@ -43,17 +45,20 @@ class Told {
 class KeeperTest : public ::testing::Test {
  protected:
   std::unique_ptr<Keeper> make(std::uint64_t quota = 0) {
-    EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
     Keeper::Options options;
+    options.quota = quota;
+    return make(std::move(options), [this] { return images_.source(); });
+  }
+  std::unique_ptr<Keeper> make(Keeper::Options options,
+                               std::function<std::unique_ptr<ImageSource>()> source) {
+    EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
     options.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")};
     options.look = std::chrono::milliseconds{10};
-    options.quota = quota;
     return std::make_unique<Keeper>(
         options,
         Keeper::Outside{
-            .sources = [this](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
-              return images_.source();
-            },
+            .sources = [source = std::move(source)](const kcache::Reference&)
+                -> Result<std::unique_ptr<ImageSource>> { return source(); },
             .admit = [this](const model::ObjectKey&, const kcache::WantedImage&) { return admitted_; },
             .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); },
             .ended =
@@ -238,68 +243,57 @@ TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {
   EXPECT_TRUE(is_cancelled);
 }
 
-TEST(JobQueue, WhatIsNotWantedAnyMoreDoesNotBegin) {
-  JobQueue queue{1};
-  for (const char* name : {"1", "2", "3"}) {
-    KeeperJob job;
-    job.cache = {"ns", name};
-    queue.push(job);
-  }
-  const auto dropped = queue.dropUnless([](const KeeperJob& job) { return job.cache.name == "2"; });
-  EXPECT_EQ(dropped.size(), 2U);
-  EXPECT_EQ(queue.next()->cache.name, "2");
-  EXPECT_EQ(queue.waiting(), 0U);
-}
+/// Two registries that give a byte now and then, for ever, and an honest one.
+TEST_F(KeeperTest, ADrippingRegistryHoldsUpNobody) {
+  class Dripping final : public ImageSource {
+   public:
+    Dripping(std::unique_ptr<ImageSource> of, std::atomic<int>& begun) : of_{std::move(of)}, begun_{begun} {}
+    Result<FetchedManifest> manifest(const kcache::Reference& image) override { return of_->manifest(image); }
+    Status blob(const kcache::Reference& repository, const kcache::Descriptor& blob,
+                const ByteSink& sink) override {
+      if (blob.size > 100'000) { ++begun_; }
+      return of_->blob(repository, blob, [&](std::string_view bytes) {
+        while (bytes.size() > 50'000) {
+          if (is_over_ || !sink(bytes.substr(0, 1))) { return false; }
+          bytes.remove_prefix(1);
+          std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        return sink(bytes);
+      });
+    }
+    void cancel() override { is_over_ = true; }
 
-TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
-  JobQueue queue{4};
-  const auto job = [](const char* ns, const char* name) {
-    KeeperJob out;
-    out.cache = {ns, name};
-    return out;
+   private:
+    const std::unique_ptr<ImageSource> of_;
+    std::atomic<int>& begun_;
+    std::atomic<bool> is_over_ = false;
   };
-  for (const char* name : {"1", "2", "3", "4"}) { queue.push(job("flood", name)); }
-  queue.push(job("other", "1"));
-  std::vector<std::string> begun;
-  std::vector<KeeperJob> jobs;
-  while (auto next = queue.next()) {
-    begun.push_back(next->cache.text());
-    jobs.push_back(*next);
-  }
-  EXPECT_EQ(begun, (std::vector<std::string>{"flood/1", "other/1", "flood/2"}));
-  queue.ended(jobs.front());
-  EXPECT_EQ(queue.next()->cache.text(), "flood/3");
-  EXPECT_EQ(queue.waiting(), 1U);
-}
-
-TEST(JobQueue, WhatFailedBeforeHasAtMostHalfOfTheWorkers) {
-  JobQueue queue{2};
-  const auto push = [&](const char* ns, const char* name, int attempt) {
-    KeeperJob job;
-    job.cache = {ns, name};
-    job.image.attempt = attempt;
-    queue.push(job);
+  std::atomic<int> begun = 0;
+  const auto large = [&](char letter) {
+    std::map<std::string, std::string> files;
+    Rng rng{static_cast<std::uint64_t>(letter)};
+    std::string& bytes = files["K/large"];
+    while (bytes.size() < 200'000) { bytes += static_cast<char>(rng.below(256)); }
+    return images_.make({files});
   };
-  push("a", "fails", 1);
-  push("b", "fails", 7);
-  push("c", "fails", 2);
-  push("c", "new", 0);
-  const auto first = queue.next();
-  EXPECT_EQ(first->cache.text(), "a/fails");
-  EXPECT_EQ(queue.next()->cache.text(), "c/new") << "b has nothing else, and c has";
-  EXPECT_FALSE(queue.next().has_value());
-  queue.ended(*first);
-  EXPECT_EQ(queue.next()->cache.text(), "b/fails");
-  EXPECT_EQ(queue.waiting(), 1U);
-}
-
-TEST(JobQueue, AnOnlyWorkerTakesWhatFailedBeforeToo) {
-  JobQueue queue{1};
-  KeeperJob job;
-  job.cache = {"a", "fails"};
-  job.image.attempt = 1;
-  queue.push(job);
-  EXPECT_EQ(queue.next()->cache.text(), "a/fails");
+  const auto first = large('a');
+  const auto second = large('b');
+  const auto honest = images_.make({{{"K/a", "one"}}});
+  Keeper::Options options;
+  options.turn = std::chrono::milliseconds{20};
+  const auto keeper = make(options, [&] { return std::make_unique<Dripping>(images_.source(), begun); });
+  keeper->start();
+  kcache::Wanted wanted;
+  const auto want = [&](const model::ObjectKey& cache, const kcache::Reference& image) {
+    wanted.images.emplace(cache, kcache::WantedImage{"quay.io/gkm/a:b", image, 0});
+    keeper->want(std::make_shared<const kcache::Wanted>(wanted));
+  };
+  want({"greedy-1", "a"}, first);
+  want({"greedy-2", "b"}, second);
+  ASSERT_TRUE(told_.waitFor([&](const kcache::NodeHas&) { return begun == 2; })) << "both workers are busy";
+  want(kOne, honest);
+  EXPECT_TRUE(comes(HasImage::What::Here));
+  EXPECT_EQ(keeper->figures().under_way.size(), 2U) << "they go on, where they were";
 }
 
 /// A second goes by with each look at it.
@@ -365,25 +359,6 @@ TEST(FetchRate, IsJudgedByTheTimeThatTheRegistryTook) {
   progress.waited = seconds{1};
   EXPECT_FALSE(isTooSlow(progress, grace + seconds{10}, 100));
   EXPECT_TRUE(isTooSlow(progress, grace + seconds{11}, 100));
-}
-
-TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {
-  JobQueue queue{1};
-  const auto push = [&](const char* ns, const char* name) {
-    KeeperJob job;
-    job.cache = {ns, name};
-    queue.push(job);
-  };
-  for (const char* name : {"1", "2", "3", "4"}) { push("asks", name); }
-  for (const char* name : {"1", "2"}) { push("other", name); }
-  queue.bringForward({{"asks", "3"}, {"asks", "4"}, {"nobody", "1"}, {"other", "5"}});
-  std::vector<std::string> begun;
-  while (auto next = queue.next()) {
-    begun.push_back(next->cache.text());
-    queue.ended(*next);
-  }
-  EXPECT_EQ(begun, (std::vector<std::string>{"asks/3", "other/1", "asks/4", "other/2", "asks/1", "asks/2"}))
-      << "namespaces take turns all the same, and others keep their order";
 }
 
 TEST(ByteRate, WhoComesTooEarlyWaits) {

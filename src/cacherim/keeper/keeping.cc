@@ -110,6 +110,11 @@ void Keeping::share() {
   }
 }
 
+bool Keeping::isHere(const Digest& image) const {
+  const MutexLock lock{store_.mutex};
+  return store_.store.hasTree(image) && !damaged_.contains(image);
+}
+
 std::vector<KeeperJob> Keeping::takeJobs() {
   std::vector<KeeperJob> out;
   if (wanted_ == nullptr) { return out; }
@@ -125,7 +130,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
     // One that is under way for another image ends first.
     const bool is_done = known != jobs_.end() && (!known->second.is_over || known->second.job.image == image);
     if (is_done) { continue; }
-    Job job{.job = {.cache = cache, .image = image}};
+    Job job{.job = {.cache = cache, .image = image, .is_here = isHere(*image.image.digest)}};
     job.job.coming = std::make_shared<Shares::Coming>(shares_, cache.ns, *image.image.digest);
     if (known != jobs_.end() && known->second.job.image.image == image.image && !known->second.how) {
       job.failed_before = known->second.how.error().message;

@@ -31,6 +31,7 @@ namespace gs::cacherim {
 struct KeeperJob {
   model::ObjectKey cache;
   kcache::WantedImage image;
+  bool is_here = false;  // the node has its files: only its registry is asked
   std::shared_ptr<FetchProgress> progress = std::make_shared<FetchProgress>();
   std::shared_ptr<Shares::Coming> coming{};  // what it has of its namespace's share
   Room needed{};                             // of that, at least, as attempts before have shown
@@ -98,6 +99,7 @@ class Keeping {
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
   void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
   void learnComplete();
+  [[nodiscard]] bool isHere(const kcache::Digest& image) const GS_EXCLUDES(store_.mutex);
   void learnDamage() GS_EXCLUDES(store_.mutex);
   void measure(Now now);
   [[nodiscard]] Status readPresents();
