@@ -130,6 +130,16 @@ json::Array columnsOf(const Resource& r) {
     return {nameColumn(), column("Min Available"), column("Max Unavailable"),
             column("Allowed Disruptions", 0, "integer"), column("Age")};
   }
+  if (r.plural == "persistentvolumes") {
+    return columns({{"Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass",
+                     "VolumeAttributesClass", "Reason", "Age"},
+                    {"VolumeMode"}});
+  }
+  if (r.plural == "persistentvolumeclaims") {
+    return columns(
+        {{"Status", "Volume", "Capacity", "Access Modes", "StorageClass", "VolumeAttributesClass", "Age"},
+         {"VolumeMode"}});
+  }
   if (r.plural == "secrets") { return {nameColumn(), column("Type"), column("Data"), column("Age")}; }
   if (r.plural == "services") {
     return columns({{"Type", "Cluster-IP", "External-IP", "Port(s)", "Age"}, {"Selector"}});

@@ -91,6 +91,49 @@ FewCells endpointCells(const Value& slice) {
           {}};
 }
 
+Value accessModes(const Value& modes) {
+  std::vector<std::string> out;
+  for (const auto& [mode, shown] :
+       {std::pair{"ReadWriteOnce", "RWO"}, std::pair{"ReadOnlyMany", "ROX"},
+        std::pair{"ReadWriteMany", "RWX"}, std::pair{"ReadWriteOncePod", "RWOP"}}) {
+    for (const Value& one : modes.items()) {
+      if (one.str() == mode) {
+        out.emplace_back(shown);
+        break;
+      }
+    }
+  }
+  return Value{joined(out, "")};
+}
+
+Value textOrUnset(const Value& text) { return text.str().empty() ? Value{"<unset>"} : text; }
+std::string phaseOf(const Value& object) {
+  return object["metadata"]["deletionTimestamp"].isNull() ? std::string{object["status"]["phase"].str()}
+                                                          : "Terminating";
+}
+
+FewCells volumeCells(const Value& volume) {
+  const Value& spec = volume["spec"];
+  const Value& claim = spec["claimRef"];
+  return {{Value{spec["capacity"]["storage"].str()}, accessModes(spec["accessModes"]),
+           Value{spec["persistentVolumeReclaimPolicy"].str()}, Value{phaseOf(volume)},
+           Value{claim.isObject() ? fmt::format("{}/{}", claim["namespace"].str(), claim["name"].str()) : ""},
+           Value{spec["storageClassName"].str()}, textOrUnset(spec["volumeAttributesClassName"]),
+           Value{volume["status"]["reason"].str()}},
+          {textOrUnset(spec["volumeMode"])}};
+}
+
+FewCells claimCells(const Value& claim) {
+  const Value& spec = claim["spec"];
+  const bool is_bound = !spec["volumeName"].str().empty();
+  const Value& status = claim["status"];
+  return {{Value{phaseOf(claim)}, Value{spec["volumeName"].str()},
+           Value{is_bound ? status["capacity"]["storage"].str() : ""},
+           is_bound ? accessModes(status["accessModes"]) : Value{""}, Value{spec["storageClassName"].str()},
+           textOrUnset(spec["volumeAttributesClassName"])},
+          {textOrUnset(spec["volumeMode"])}};
+}
+
 }  // namespace
 
 std::optional<FewCells> fewCells(const std::string& plural, const json::Value& object) {
@@ -106,6 +149,8 @@ std::optional<FewCells> fewCells(const std::string& plural, const json::Value& o
                      Value{object["status"]["disruptionsAllowed"].intOr(0)}},
                     {}};
   }
+  if (plural == "persistentvolumes") { return volumeCells(object); }
+  if (plural == "persistentvolumeclaims") { return claimCells(object); }
   if (plural == "secrets") {
     return FewCells{{Value{object["type"].str()}, Value{object["data"].members().size()}}, {}};
   }

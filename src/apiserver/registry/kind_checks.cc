@@ -116,6 +116,8 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "PriorityClass") { return checkPriorityClass(object, old); }
   if (r.kind == "Role" || r.kind == "ClusterRole") { return checkRole(r, object); }
   if (r.isRoleBinding()) { return checkRoleBinding(r, object, old); }
+  if (r.kind == "PersistentVolume") { return checkVolume(object, old); }
+  if (r.kind == "PersistentVolumeClaim") { return checkVolumeClaim(object, old); }
   return {};
 }
 
@@ -134,6 +136,8 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.kind == "PriorityClass") { defaultPriorityClass(object); }
   if (r.kind == "Role" || r.kind == "ClusterRole") { defaultRole(object); }
   if (r.isRoleBinding()) { defaultRoleBinding(object); }
+  if (r.kind == "PersistentVolume") { defaultVolume(object); }
+  if (r.kind == "PersistentVolumeClaim") { defaultVolumeClaim(object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
     object.child("metadata")
@@ -161,6 +165,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
   if (r.kind == "Service") { beginService(object); }
   if (r.kind == "EndpointSlice") { beginEndpoints(object); }
+  if (r.is("/persistentvolumes") || r.is("/persistentvolumeclaims")) { beginStorage(r, object, now); }
   if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
   if (r.kind == "ServiceAccount") { keepSecretNames(object); }
   if (r.kind == "PodDisruptionBudget") {

@@ -26,6 +26,8 @@ constexpr const char* kBuiltins = R"(
 - v1 serviceaccounts ServiceAccount - sa
 - v1 secrets Secret -
 - v1 services Service s svc all
+- v1 persistentvolumes PersistentVolume cs pv
+- v1 persistentvolumeclaims PersistentVolumeClaim s pvc
 coordination.k8s.io v1 leases Lease u
 - v1 bindings Binding p
 - v1 events Event=CoreEvent u ev

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "apiserver/schema/pod_types.h"
+#include "apiserver/schema/volume_types.h"
 #include "base/ascii.h"
 #include "base/check.h"
 
@@ -279,7 +280,7 @@ NetworkPolicy v1.NetworkPolicy kind:string apiVersion:string metadata:ObjectMeta
 class Compiler {
  public:
   Compiler() {
-    for (const char* table : {kMetaTypes, kPodTypes, kTypes}) {
+    for (const char* table : {kMetaTypes, kPodTypes, kTypes, kVolumeTypes}) {
       for (const auto& line : foldedLines(table)) { addType(line); }
     }
   }

@@ -100,6 +100,23 @@ TEST_F(CachesTest, ACacheComesToEachMachineAndGoes) {
   EXPECT_TRUE(world.runUntil(hasNoNodeObjects, 60s));
 }
 
+TEST_F(CachesTest, PodsFindACacheByAClaimThatGoesWithIt) {
+  constexpr const char* kClaim = "/api/v1/namespaces/default/persistentvolumeclaims/one";
+  makeCache();
+  (void)world.request("PATCH", kOne, Object{{"spec", Object{{"pvc", true}}}}, "application/merge-patch+json");
+  EXPECT_TRUE(world.runUntil([&] { return world.get(kClaim)["status"]["phase"].str() == "Bound"; }, 60s))
+      << json::print(world.get(kClaim));
+  EXPECT_TRUE(world.runUntil(
+      [&] { return world.get(kOne)["status"]["pvcStatus"]["default"]["pvcName"].str() == "one"; }, 60s));
+  remove();
+  EXPECT_TRUE(isGone()) << json::print(world.get(kOne));
+  const auto hasNone = [&] {
+    return world.get(kClaim)["code"].intOr(0) == 404 &&
+           world.get("/api/v1/persistentvolumes")["items"].items().empty();
+  };
+  EXPECT_TRUE(world.runUntil(hasNone, 60s)) << json::print(world.get("/api/v1/persistentvolumes"));
+}
+
 TEST_F(CachesTest, AnotherOperatorTakesOverWhenTheOneThatLeadsIsKilledAgainAndAgain) {
   EXPECT_TRUE(world.runUntil([&] { return caches->leader().has_value(); }, 30s));
   const int first = *caches->leader();

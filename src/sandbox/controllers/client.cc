@@ -20,8 +20,9 @@ constexpr std::size_t kMostOfName = 200;  // of an Event's name, which goes on a
 constexpr std::size_t kHashOfName = 16;
 
 std::string collectionOf(const apiserver::Resource& r, const std::string& ns) {
-  return fmt::format("/{}/{}/namespaces/{}/{}", r.group.empty() ? "api" : "apis", r.apiVersion(), ns,
-                     r.plural);
+  const char* root = r.group.empty() ? "api" : "apis";
+  return r.namespaced ? fmt::format("/{}/{}/namespaces/{}/{}", root, r.apiVersion(), ns, r.plural)
+                      : fmt::format("/{}/{}/{}", root, r.apiVersion(), r.plural);
 }
 
 /// "replicaset-controller"

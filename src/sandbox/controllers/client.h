@@ -23,6 +23,8 @@ inline constexpr const char* kDaemonSets = "apps/daemonsets";
 inline constexpr const char* kNodes = "/nodes";
 inline constexpr const char* kRevisions = "apps/controllerrevisions";
 inline constexpr const char* kJobs = "batch/jobs";
+inline constexpr const char* kVolumes = "/persistentvolumes";
+inline constexpr const char* kClaims = "/persistentvolumeclaims";
 
 class Client {
  public:

@@ -13,14 +13,15 @@
 #include "sandbox/controllers/objects.h"
 #include "sandbox/controllers/replica_sets.h"
 #include "sandbox/controllers/stateful_sets.h"
+#include "sandbox/controllers/volumes.h"
 
 namespace gs::sandbox::controllers {
 namespace {
 
 using json::Value;
 
-constexpr std::array<const char*, 5> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
-                                                 kJobs};
+constexpr std::array<const char*, 7> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
+                                                 kJobs,        kVolumes,     kClaims};
 constexpr int kMostDoublings = 16;
 
 bool isControlled(std::string_view resource) {
@@ -86,6 +87,9 @@ void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
     }
   }
   if (key.resource == kNodes) { planDaemons(entry, now); }
+  if (key.resource == kVolumes || key.resource == kClaims || key.resource == kPods) {
+    planVolumes(entry, now);
+  }
   if (ownersOf(key.resource).empty()) { return; }
   for (const auto& object : {entry.before, entry.after}) {
     if (object) { planOwners(key, *object, now); }
@@ -108,6 +112,21 @@ void Controllers::planOwners(const Key& key, const json::Value& object, Now now)
         plan(it->first, soon);
       }
     }
+  }
+}
+
+void Controllers::planVolumes(const apiserver::HistoryEntry& entry, Now now) {
+  const Mono soon = now.mono + config_.react_after;
+  const Value& object = entry.after ? *entry.after : *entry.before;
+  if (entry.key.resource == kPods) {
+    for (const auto& claim : claimsOf(object)) { plan({kClaims, entry.key.ns, claim}, soon); }
+  } else if (entry.key.resource == kVolumes) {
+    const Value& of = object["spec"]["claimRef"];
+    if (of.isObject()) {
+      plan({kClaims, std::string{of["namespace"].str()}, std::string{of["name"].str()}}, soon);
+    }
+  } else if (const auto volume = object["spec"]["volumeName"].str(); !volume.empty()) {
+    plan({kVolumes, "", std::string{volume}}, soon);
   }
 }
 
@@ -170,6 +189,8 @@ void Controllers::act(const Key& key, Now now) {
                       : key.resource == kReplicaSets  ? syncReplicaSet(client, *object)
                       : key.resource == kStatefulSets ? syncStatefulSet(client, *object)
                       : key.resource == kDaemonSets   ? syncDaemonSet(client, *object)
+                      : key.resource == kVolumes      ? syncVolume(client, *object)
+                      : key.resource == kClaims       ? syncVolumeClaim(client, *object)
                                                       : jobs_.sync(client, *object);
   if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
   if (again.failed) { return retry(key, now); }

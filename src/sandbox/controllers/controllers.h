@@ -1,5 +1,5 @@
-// The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs, as one machine on the API
-// server in memory: it sees what changed, and brings each object that this is about nearer to what it asks
+// The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, PersistentVolumes and
+// PersistentVolumeClaims, as one machine on the API server in memory: it sees what changed, and brings each object that this is about nearer to what it asks
 // for, in a turn of its own, `react_after` later. What is refused is tried again, less and less often.
 //
 // Owner references let the API server's garbage collector delete what belongs to what is deleted.
@@ -53,6 +53,8 @@ class Controllers {
   void planOwners(const Key& key, const json::Value& object, Now now);
   /// A node that came, went, or became one for other pods is every DaemonSet's concern.
   void planDaemons(const apiserver::HistoryEntry& entry, Now now);
+  /// A claim and a volume that name each other, and a claim that a pod uses.
+  void planVolumes(const apiserver::HistoryEntry& entry, Now now);
   void planGrandparent(const Key& key, const json::Value& pod, Now now);
   /// At `when`, or earlier if it is planned so.
   void plan(const Key& key, Mono when);
