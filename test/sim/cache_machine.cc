@@ -1,11 +1,13 @@
 #include "test/sim/cache_machine.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +25,8 @@ using csi::FakeMounts;
 constexpr const char* kVolume = "kernels";
 constexpr const char* kInMemory = "/dev/shm";  // as POSIX systems have it; else where temporary files are
 constexpr std::size_t kMostOfAFile = 4096;
-constexpr int kWorkers = 2;  // as Keeper::Options
+constexpr cacherim::JobQueue::Terms kTerms{.workers = 2, .most_begun = 16};  // as Keeper::Options
+constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{1} << 20;            // all that there is
 
 std::string newFolder() {
   std::error_code error;
@@ -81,8 +84,10 @@ void CacheMachine::begin(Now now) {
 
 void CacheMachine::end() {
   agent_.is_dead = true;
+  verifier_.reset();
   keeping_.reset();
   store_.reset();
+  queue_.reset();
   jobs_.clear();
   wanted_.reset();
   told_.reset();
@@ -108,6 +113,8 @@ void CacheMachine::open(Now /*now*/) {
     store_.reset();
     return;
   }
+  queue_.emplace(kTerms);
+  verifier_.emplace(*store_);
   keeping_->want(wanted_);
 }
 
@@ -115,27 +122,56 @@ void CacheMachine::want(kcache::WantedPtr wanted) {
   wanted_ = std::move(wanted);
   if (keeping_ == nullptr) { return; }
   keeping_->want(wanted_);
-  std::erase_if(jobs_, [&](const Job& one) {
-    if (keeping_->wants(one.job)) { return false; }
-    keeping_->finished(one.job, fail(Code::Conflict, "not wanted any more"));
+  const auto is_wanted = [&](const cacherim::KeeperJob& job) { return keeping_->wants(job); };
+  for (const auto& job : queue_->dropUnless(is_wanted)) { keeping_->withdrawn(job); }
+  std::erase_if(jobs_, [&](const auto& one) {
+    if (is_wanted(one.second.job)) { return false; }
+    queue_->ended(one.second.job);
+    keeping_->finished(one.second.job, fail(Code::Conflict, "not wanted any more"));
     return true;
   });
 }
 
 void CacheMachine::takeJobs(Now now) {
-  Mono at = now.mono;
-  for (auto& job : keeping_->takeJobs()) {
-    if (jobs_.size() % kWorkers == 0) { at += registry_.takes(); }
-    jobs_.push_back({std::move(job), at});
+  for (auto& job : keeping_->takeJobs()) { queue_->push(std::move(job)); }
+  if (wanted_ != nullptr) { queue_->bringForward(wanted_->first); }
+  takeTurns(now);
+  giveTurns(now);
+}
+
+void CacheMachine::takeTurns(Now now) {
+  for (auto& [cache, one] : jobs_) {
+    const bool is_used = one.since && !one.job.is_here && now.mono - *one.since >= cacherim::JobQueue::kTurn;
+    if (!is_used || !queue_->isAwaited()) { continue; }
+    one.left -= now.mono - *one.since;
+    one.since.reset();
+    queue_->rest(cache);
+  }
+}
+
+void CacheMachine::giveTurns(Now now) {
+  while (auto next = queue_->next()) {
+    if (auto* begin = std::get_if<cacherim::JobQueue::Begin>(&*next)) {
+      const Duration takes = registry_.takes(begin->job.image.image);
+      jobs_[begin->job.cache] = {.job = begin->job, .left = takes, .since = now.mono};
+    } else if (const auto* go_on = std::get_if<cacherim::JobQueue::GoOn>(&*next)) {
+      jobs_.at(go_on->cache).since = now.mono;
+    } else {
+      const auto job = jobs_.extract(std::get<cacherim::JobQueue::GiveUp>(*next).cache).mapped().job;
+      queue_->ended(job);
+      keeping_->finished(job, fail(Code::Unavailable, "it gave its place up"));
+    }
   }
 }
 
 void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
   cacherim::Fetching how{
       .store = *store_, .claims = claims_, .clock = clock_, .coming = job.coming.get(), .needed = job.needed};
-  const auto source = registry_.source();
+  const auto source = registry_.source(job.image.image);
   const Status done = cacherim::fetchImage(how, *source, job.image.image, *job.progress);
-  if (!agent_.is_dead) { keeping_->finished(job, done); }
+  if (agent_.is_dead) { return; }
+  queue_->ended(job);
+  keeping_->finished(job, done);
 }
 
 kcache::NodeHasPtr CacheMachine::turn(Now now) {
@@ -144,15 +180,18 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
   kcache::NodeHas has;
   if (keeping_ != nullptr) {
     takeJobs(now);
-    for (std::size_t i = 0; i < jobs_.size() && !agent_.is_dead;) {
-      if (jobs_[i].at > now.mono) {
-        ++i;
+    for (auto it = jobs_.begin(); it != jobs_.end() && !agent_.is_dead;) {
+      const bool is_due = it->second.since && *it->second.since + it->second.left <= now.mono;
+      if (!is_due) {
+        ++it;
         continue;
       }
-      const Job due = std::move(jobs_[i]);
-      jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
-      carryOut(due.job);
+      const cacherim::KeeperJob due = it->second.job;
+      it = jobs_.erase(it);
+      carryOut(due);
     }
+    if (!agent_.is_dead) { giveTurns(now); }
+    if (!agent_.is_dead && !damaged_.empty()) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
     if (!agent_.is_dead) { has = keeping_->turn(now); }
   } else {
     has.is_known = false;
@@ -166,7 +205,13 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
 
 std::optional<Mono> CacheMachine::nextDue() const {
   std::optional<Mono> due;
-  for (const Job& one : jobs_) { due = due ? std::min(*due, one.at) : one.at; }
+  const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
+  for (const auto& [cache, one] : jobs_) {
+    if (!one.since) { continue; }
+    sooner(*one.since + one.left);
+    const Mono turn_ends = *one.since + cacherim::JobQueue::kTurn;
+    if (queue_->isAwaited() && turn_ends > world_.now().mono) { sooner(turn_ends); }
+  }
   return due;
 }
 
@@ -296,13 +341,51 @@ std::vector<std::pair<model::ObjectKey, std::string>> CacheMachine::placed() con
   return out;
 }
 
+/// The files of all trees.
+std::vector<fs::path> CacheMachine::files() const {
+  std::vector<fs::path> out;
+  for (const auto& tree : fs::directory_iterator{folder_ + "/store/trees"}) {
+    std::error_code none;  // a tree that is none yet
+    for (const auto& one : fs::recursive_directory_iterator{tree.path() / "root", none}) {
+      if (one.is_regular_file()) { out.push_back(one.path()); }
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::uint64_t CacheMachine::inodeOf(const std::string& path) {
+  struct stat is {};
+  return ::stat(path.c_str(), &is) == 0 ? is.st_ino : 0;
+}
+
+void CacheMachine::damage(int which) {
+  const auto all = files();
+  if (all.empty()) { return; }
+  const fs::path& path = all[static_cast<std::size_t>(which) % all.size()];
+  fs::permissions(path, fs::perms::owner_write, fs::perm_options::add);
+  std::fstream{path, std::ios::in | std::ios::out | std::ios::binary} << '!';
+  damaged_.insert(inodeOf(path));
+}
+
+std::string CacheMachine::damaged() const {
+  for (const fs::path& path : files()) {
+    if (damaged_.contains(inodeOf(path))) {
+      return fmt::format("{} has a damaged {} yet", node_, path.string());
+    }
+  }
+  return "";
+}
+
 std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) const {
   const auto* files = CacheRegistry::filesOf(*mount.shown.image);
   if (files == nullptr) { return "is of no image that there is"; }
   for (const auto& [path, text] : *files) {
     const auto has = readFile(mount.tree + '/' + path, kMostOfAFile);
     if (!has) { return fmt::format("has no {} any more, or not yet", path); }
-    if (*has != text) { return fmt::format("has another {}", path); }
+    if (*has != text && !damaged_.contains(inodeOf(mount.tree + '/' + path))) {
+      return fmt::format("has another {}", path);
+    }
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // One machine of a play as kernel caches meet it: the shipped keeper, store and uses (cacherim/) and the
 // shipped CSI driver (csi/node_service.h) on a folder of its own, in memory where the system has such a
-// folder; its mounts are values. Keeper and fetches are taken step by step, as Keeper's threads do it.
+// folder; its mounts are values. Keeper and fetches are taken step by step, as Keeper's threads do it: by the
+// same queue, in turns.
 //
 // The agent's process, or the CSI driver's, may die at any call that changes the disk or a mount: from then
 // on nothing that it does has an effect, and a new process finds what is there. The driver is started again
@@ -11,14 +12,19 @@
 // One thread. World and registry must outlive it; nothing happens once it is gone.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "cacherim/keeper/job_queue.h"
 #include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/verifier.h"
 #include "csi/fake_mounts_test.h"
 #include "csi/node_service.h"
 #include "sandbox/caches/cache_rim.h"
@@ -64,6 +70,8 @@ class CacheMachine final : public sandbox::CacheRim {
   void crashDriver();
   void reboot();
   void emptyRun();
+  /// Other bytes in a file of a tree, one of those that there are.
+  void damage(int which);
   void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
   void calmDown();
 
@@ -77,6 +85,8 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] std::vector<Mounted> mounted() const;
   /// Links to images below the names of caches: namespace/name and digest.
   [[nodiscard]] std::vector<std::pair<model::ObjectKey, std::string>> placed() const;
+  /// "" or a tree that has damaged files yet.
+  [[nodiscard]] std::string damaged() const;
   /// "" or what is wrong with what pods have mounted.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// "" or what is left, once nothing is wanted and no pod is there. Trees that nobody uses go by their age,
@@ -98,19 +108,25 @@ class CacheMachine final : public sandbox::CacheRim {
     /// One more call. True: it has no effect.
     bool counts();
   };
+  /// An image that has begun.
   struct Job {
     cacherim::KeeperJob job;
-    Mono at{};
+    Duration left{};              // of the time that it takes
+    std::optional<Mono> since{};  // its turn began, or, of what needs none, it did
   };
 
   [[nodiscard]] cacherim::Disk diskOf(Process& process);
   void open(Now now);
   void takeJobs(Now now);
+  void takeTurns(Now now);
+  void giveTurns(Now now);
   void carryOut(const cacherim::KeeperJob& job);
   void startDriver();
   void driverEnded();
   [[nodiscard]] rpc::PublishRequest requestOf(const Pod& pod);
   void look(const char* after);
+  [[nodiscard]] std::vector<std::filesystem::path> files() const;
+  [[nodiscard]] static std::uint64_t inodeOf(const std::string& path);
   [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount) const;
 
   sandbox::World& world_;
@@ -128,7 +144,10 @@ class CacheMachine final : public sandbox::CacheRim {
   std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
   kcache::WantedPtr wanted_;
   kcache::NodeHasPtr told_;
-  std::vector<Job> jobs_;
+  std::optional<cacherim::JobQueue> queue_;
+  std::map<model::ObjectKey, Job> jobs_;  // that have begun
+  std::optional<cacherim::Verifier> verifier_;
+  std::set<std::uint64_t> damaged_;  // inodes of files that were
 
   Process driver_;
   std::unique_ptr<csi::NodeService> service_;

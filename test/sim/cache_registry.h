@@ -34,8 +34,11 @@ class CacheRegistry {
   /// What the webhook would write; nullopt: nobody answers.
   [[nodiscard]] std::optional<kcache::Digest> resolve(int tag) const;
   /// How long it takes until an image is here.
-  [[nodiscard]] Duration takes() const;
-  [[nodiscard]] std::unique_ptr<cacherim::ImageSource> source() const;
+  [[nodiscard]] Duration takes(const kcache::Reference& image) const;
+  [[nodiscard]] std::unique_ptr<cacherim::ImageSource> source(const kcache::Reference& image) const;
+  /// Another registry's name for an image: one that does not have it, or one that drips. For ever.
+  [[nodiscard]] static std::string elsewhere(bool drips);
+  [[nodiscard]] static kcache::Digest digestOf(int image);
   /// What a pod has to find in an image's tree; nullptr: there is no such image.
   [[nodiscard]] static const Files* filesOf(const kcache::Digest& image);
 

@@ -42,6 +42,8 @@ std::string pathOf(const model::ObjectKey& key) {
   if (key.ns.empty()) { return group + "clustergkmcaches"; }
   return fmt::format("{}namespaces/{}/gkmcaches", group, key.ns);
 }
+/// Of a registry that does not have its image, or drips: one of each in both namespaces.
+model::ObjectKey oddKeyOf(int which) { return {kNamespaces[which % 2], fmt::format("odd-{}", which)}; }
 std::string cachePodName(int slot) { return fmt::format("k{}", slot); }
 std::string cachePodPath(int slot) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], cachePodName(slot));
@@ -189,8 +191,28 @@ void CacheSide::carryOut(const Step& s) {
       const sandbox::ReplicaId who = s.x < kNodes && agent ? *agent : s.x % kReplicas;
       return caches_->endStreams(who, kHow[s.y]);
     }
+    case Op::OddCacheComes: return oddComes(s.x, s.y);
+    case Op::OddPodComes: return podMounts(fmt::format("o{}", s.x), nodeName(s.y), oddKeyOf(s.z), false);
+    case Op::FileDamaged:
+      if (Machine* machine = machineOf(nodeName(s.x))) { machine->damage(s.y); }
+      return;
     default: return;
   }
+}
+
+/// Without a webhook that would ask: it names an image that others have from a registry of theirs. It is never
+/// resolved, so that nobody may mount it.
+void CacheSide::oddComes(int which, int image) {
+  const model::ObjectKey key = oddKeyOf(which);
+  if (cacheObject(key) != nullptr) { return; }
+  const bool drips = which >= kOddCaches / 2;
+  const std::string digest = CacheRegistry::digestOf(image).text();
+  world_.create(Object{{"apiVersion", "gkm.io/v1alpha1"},
+                       {"kind", "GKMCache"},
+                       {"metadata", Object{{"name", key.name},
+                                           {"namespace", key.ns},
+                                           {"annotations", Object{{kcache::kDigestKey, digest}}}}},
+                       {"spec", Object{{"image", CacheRegistry::elsewhere(drips) + '@' + digest}}}});
 }
 
 /// As its webhook has it: nothing comes with an image that nobody resolves.
@@ -222,20 +244,26 @@ void CacheSide::changes(int slot, int tag) {
 }
 
 void CacheSide::podComes(const Step& s) {
-  const std::string ns = kNamespaces[s.x % 2];
-  const model::ObjectKey cache = keyOf(s.z % kCacheSlots);
+  podMounts(cachePodName(s.x), nodeName(s.y), keyOf(s.z % kCacheSlots), s.z >= kCacheSlots);
+}
+
+/// A pod of the cache's namespace, or by its number of one of the two.
+void CacheSide::podMounts(const std::string& name, const std::string& node, const model::ObjectKey& cache,
+                          bool is_read_only) {
+  const std::string ns = name.front() == 'o' ? cache.ns : kNamespaces[(name.back() - '0') % 2];
   Object attributes{{kcache::kCacheAttribute, cache.name}};
   if (!cache.ns.empty()) { attributes[kcache::kNamespaceAttribute] = cache.ns; }
-  Value pod = test::pod(cachePodName(s.x), "", 0, ns);
+  Value pod = test::pod(name, "", 0, ns);
   pod.child("spec").set("schedulerName", "default-scheduler");
-  pod.child("spec").set("nodeName", nodeName(s.y));
+  pod.child("spec").set("nodeName", node);
   pod.child("spec").set("volumes",
                         Array{Value{Object{{"name", "kernels"},
                                            {"csi", Object{{"driver", kcache::kDriver},
-                                                          {"readOnly", s.z >= kCacheSlots},
+                                                          {"readOnly", is_read_only},
                                                           {"volumeAttributes", std::move(attributes)}}}}}});
   if (world_.request("POST", fmt::format("/api/v1/namespaces/{}/pods", ns), std::move(pod)).code == 201) {
-    pods_[cachePodPath(s.x)] = cache.ns.empty() || cache.ns == ns;
+    pods_[fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name)] =
+        name.front() != 'o' && (cache.ns.empty() || cache.ns == ns);
   }
 }
 
@@ -414,8 +442,14 @@ std::string CacheSide::settled() {
   if (end_ == End::Settles) {
     if (std::string wrong = wrongCounts(); !wrong.empty()) { return wrong; }
     if (std::string wrong = waitingPod(); !wrong.empty()) { return wrong; }
+    for (const auto& [node, machine] : machines()) {
+      if (std::string wrong = machine->damaged(); !wrong.empty()) { return wrong; }
+    }
     for (const auto& key : cachesThere()) {
       (void)world_.request("DELETE", pathOf(key) + '/' + key.name, Object{});
+    }
+    for (int which = 0; which < kOddCaches; ++which) {
+      (void)world_.request("DELETE", pathOf(oddKeyOf(which)) + '/' + oddKeyOf(which).name, Object{});
     }
     end_ = End::Deleted;
     return "the caches are being deleted under their pods";

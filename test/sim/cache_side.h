@@ -7,8 +7,10 @@
 //     that cache
 //   - a cache that a pod has mounted keeps its object, while the pod's machine is there
 //   - a pod's containers run only when its cache is mounted
+//   - a cache that names a registry which does not have its image is never mounted, whatever the node has
 // Once the faults are over every image arrives, every pod that may mount its cache runs, and each cache tells
-// how many nodes and pods have it. Then all caches are deleted, and behind them all pods: everything goes,
+// how many nodes and pods have it, though registries of others drip; files that were damaged are whole again.
+// Then all caches are deleted, and behind them all pods: everything goes,
 // objects, mounts, links, trees and uses.
 // What is drawn at random shifts nothing of the rest. Nothing of the operator's and agents' code is asked.
 // Owned by one play, with the World that must outlive it. One thread.
@@ -64,7 +66,10 @@ class CacheSide final : public sandbox::Volumes {
   void tick();
   void comes(int slot, int tag);
   void changes(int slot, int tag);
+  void oddComes(int which, int image);
   void podComes(const Step& s);
+  void podMounts(const std::string& name, const std::string& node, const model::ObjectKey& cache,
+                 bool is_read_only);
   void podEnds(const Step& s);
   void dies(const Step& s);
   void reboot(const std::string& node);

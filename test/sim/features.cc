@@ -46,6 +46,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Caches, "caches", 10},
     {Feature::OddShares, "odd-shares", 12},
     {Feature::Lost, "lost", 10},
+    {Feature::OddCaches, "odd-caches", 60},
 }};
 
 /// Features that show what is not mended yet.

@@ -46,8 +46,9 @@ enum class Feature : std::uint8_t {
   Caches,         // kernel caches: operators, agents and drivers of their own, and pods that mount them
   OddShares,      // pods that ask for shares in ways that gpu-manager refuses, or serves uncounted
   Lost,           // GPUs are lost, which programs count or not, vanish and come back, while agents restart
+  OddCaches,      // caches of registries that drip or do not have what is asked for; files that are damaged
 };
-inline constexpr std::size_t kFeatures = 34;
+inline constexpr std::size_t kFeatures = 35;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -29,6 +29,7 @@ inline constexpr int kFirstMapped = 500;  // slots of pods with a map
 inline constexpr int kMappedSlots = 12;
 inline constexpr int kCacheSlots = 6;     // kernel caches there may be at once
 inline constexpr int kCachePodSlots = 8;  // pods that mount them
+inline constexpr int kOddCaches = 4;  // caches of registries that are none, the last two of ones that drip
 
 enum class Op : std::uint8_t {
   AddPod,      // x slot, y flavour
@@ -115,9 +116,12 @@ enum class Op : std::uint8_t {
   RegistryFails,     // x how, y seconds
   DiskFull,          // x node, y seconds
   RunEmptied,        // x node: somebody empties /run
-  CacheFaults,  // y seconds, z permille: calls of operators and agents are refused, lost, late, their last
-  CacheSlow,    // y seconds, z ms at most: their watches bring things late
-  CacheBreak,   // x node or, from kNodes on, replica, y how: its watches end
+  CacheFaults,    // y seconds, z permille: calls of operators and agents are refused, lost, late, their last
+  CacheSlow,      // y seconds, z ms at most: their watches bring things late
+  CacheBreak,     // x node or, from kNodes on, replica, y how: its watches end
+  OddCacheComes,  // x odd cache (kOddCaches), y image: of a registry that drips, or does not have it
+  OddPodComes,    // x slot, y node, z odd cache: a pod that mounts it
+  FileDamaged,    // x node, y which file: other bytes are on its disk
 };
 
 [[nodiscard]] inline bool isAboutCaches(Op op) { return op >= Op::CacheComes; }
@@ -152,6 +156,7 @@ struct Plan {
 void addShareSteps(Plan& plan, Rng& rng, const std::vector<std::chrono::milliseconds>& hot, int extenders);
 void addFeatures(Plan& plan, const Features& allowed, const Features& forced);
 void addCacheSteps(Plan& plan, Rng& rng);
+void addOddCacheSteps(Plan& plan, Rng& rng);
 [[nodiscard]] std::string featureText(const Step& step);
 [[nodiscard]] std::string cacheText(const Step& step);
 /// "  12.345s crash replica 1"

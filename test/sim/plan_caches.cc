@@ -31,6 +31,20 @@ class CacheScenes {
     for (int i = 3 + below(12); i > 0; --i) { fails(below(kCacheTime), below(kNodes)); }
   }
 
+  /// Both namespaces have a cache of a registry that drips; who waits behind them are the others.
+  void odd() {
+    for (int cache = 0; cache < kOddCaches; ++cache) {
+      if (rng_.chance(80)) { add(below(12'000), Op::OddCacheComes, cache, below(kCacheImages)); }
+    }
+    for (int i = 1 + below(3); i > 0; --i) {
+      add(1'000 + below(kWhenPodsCome), Op::OddPodComes, below(kCachePodSlots), below(kNodes),
+          below(kOddCaches));
+    }
+    for (int i = below(4); i > 0; --i) {
+      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64));
+    }
+  }
+
  private:
   void podComes(int at) {
     const int slot = below(kCachePodSlots);
@@ -83,6 +97,7 @@ class CacheScenes {
 }  // namespace
 
 void addCacheSteps(Plan& plan, Rng& rng) { CacheScenes{plan, rng}.all(); }
+void addOddCacheSteps(Plan& plan, Rng& rng) { CacheScenes{plan, rng}.odd(); }
 
 std::string cacheText(const Step& s) {
   switch (s.op) {
@@ -114,6 +129,11 @@ std::string cacheText(const Step& s) {
     case Op::CacheBreak:
       return s.x < kNodes ? fmt::format("the watches of cache agent {} end, kind {}", s.x, s.y)
                           : fmt::format("the watches of operator {} end, kind {}", s.x - kNodes, s.y);
+    case Op::OddCacheComes:
+      return fmt::format("odd cache {} comes with image {} of a registry that {}", s.x, s.y,
+                         s.x < kOddCaches / 2 ? "does not have it" : "drips");
+    case Op::OddPodComes: return fmt::format("pod o{} comes on node {} with odd cache {}", s.x, s.y, s.z);
+    case Op::FileDamaged: return fmt::format("file {} of a cache is damaged on node {}", s.y, s.x);
     default: return "";
   }
 }

@@ -22,6 +22,7 @@ class Scenes {
   Scenes(Plan& plan, Feature feature)
       : plan_{plan}, rng_{plan.seed ^ (kFeatureSeed + static_cast<std::uint64_t>(feature))} {}
   void caches() { addCacheSteps(plan_, rng_); }
+  void oddCaches() { addOddCacheSteps(plan_, rng_); }
   [[nodiscard]] bool isDrawn(int percent) { return rng_.chance(static_cast<unsigned>(percent)); }
 
   void renumber() {
@@ -569,6 +570,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Caches: return scenes.caches();
     case Feature::OddShares: return scenes.oddShares();
     case Feature::Lost: return scenes.lost();
+    case Feature::OddCaches: return scenes.oddCaches();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -594,6 +596,7 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
         // Of a cache that the server has forgotten nobody can say whether pods have it mounted.
         (feature != Feature::Caches || (!plan.has(Feature::Restore) && !plan.has(Feature::Large))) &&
         (feature != Feature::LateStatuses || plan.has(Feature::Agents)) &&
+        (feature != Feature::OddCaches || plan.has(Feature::Caches)) &&
         ((feature != Feature::Gangs && feature != Feature::OddShares) || plan.hasShares() ||
          !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
