@@ -7,7 +7,7 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kDigits = 10;
+constexpr std::size_t kShortDigits = 10;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::string hashOf(std::string_view name, std::size_t digits) { return sha256Hex
 
 std::string shortName(std::string_view name, std::size_t most) {
   if (name.size() <= most) { return std::string{name}; }
-  return fmt::format("{}-{}", beginningOf(name, most - 1 - kDigits), hashOf(name, kDigits));
+  return fmt::format("{}-{}", beginningOf(name, most - 1 - kShortDigits), hashOf(name, kShortDigits));
 }
 
 }  // namespace gs

@@ -30,7 +30,7 @@ std::vector<std::string> allOf(JobQueue& queue) {
   return out;
 }
 
-using Texts = std::vector<std::string>;
+using Steps = std::vector<std::string>;
 
 TEST(JobQueue, WhatIsNotWantedAnyMoreDoesNotBegin) {
   JobQueue queue{{.workers = 1}};
@@ -45,7 +45,7 @@ TEST(JobQueue, NamespacesTakeTurnsAndNoneHasAllWorkers) {
   JobQueue queue{{.workers = 4}};
   for (const char* name : {"1", "2", "3", "4"}) { queue.push(jobOf("flood", name)); }
   queue.push(jobOf("other", "1"));
-  EXPECT_EQ(allOf(queue), (Texts{"begin flood/1", "begin other/1", "begin flood/2"}));
+  EXPECT_EQ(allOf(queue), (Steps{"begin flood/1", "begin other/1", "begin flood/2"}));
   queue.ended(jobOf("flood", "1"));
   EXPECT_EQ(nextOf(queue), "begin flood/3");
   EXPECT_EQ(queue.waiting(), 1U);
@@ -57,7 +57,7 @@ TEST(JobQueue, WhatFailedBeforeHasAtMostHalfOfTheWorkers) {
   queue.push(jobOf("b", "fails", 7));
   queue.push(jobOf("c", "fails", 2));
   queue.push(jobOf("c", "new", 0));
-  EXPECT_EQ(allOf(queue), (Texts{"begin a/fails", "begin c/new"})) << "b has nothing else, and c has";
+  EXPECT_EQ(allOf(queue), (Steps{"begin a/fails", "begin c/new"})) << "b has nothing else, and c has";
   queue.ended(jobOf("a", "fails", 1));
   EXPECT_EQ(nextOf(queue), "begin b/fails");
   EXPECT_EQ(queue.waiting(), 1U);
@@ -74,13 +74,13 @@ TEST(JobQueue, WhatIsBroughtForwardComesBeforeOthersOfItsNamespaceOnly) {
   for (const char* name : {"1", "2", "3", "4"}) { queue.push(jobOf("asks", name)); }
   for (const char* name : {"1", "2"}) { queue.push(jobOf("other", name)); }
   queue.bringForward({{"asks", "3"}, {"asks", "4"}, {"nobody", "1"}, {"other", "5"}});
-  Texts begun;
+  Steps begun;
   while (auto next = queue.next()) {
     const KeeperJob job = std::get<JobQueue::Begin>(*next).job;
     begun.push_back(job.cache.text());
     queue.ended(job);
   }
-  EXPECT_EQ(begun, (Texts{"asks/3", "other/1", "asks/4", "other/2", "asks/1", "asks/2"}))
+  EXPECT_EQ(begun, (Steps{"asks/3", "other/1", "asks/4", "other/2", "asks/1", "asks/2"}))
       << "namespaces take turns all the same, and others keep their order";
 }
 
@@ -136,18 +136,18 @@ TEST(JobQueue, WhoHasMuchUnderWayLeavesPlacesToOthers) {
 TEST(JobQueue, WhoHasBeenAtItForLongMakesRoomForWhoHasNothing) {
   JobQueue queue{{.workers = 2, .most_begun = 3}};
   for (const char* ns : {"a", "b", "c"}) { queue.push(jobOf(ns, "1")); }
-  EXPECT_EQ(allOf(queue), (Texts{"begin a/1", "begin b/1"}));
+  EXPECT_EQ(allOf(queue), (Steps{"begin a/1", "begin b/1"}));
   queue.rest({"a", "1"});
-  EXPECT_EQ(allOf(queue), Texts{"begin c/1"});
+  EXPECT_EQ(allOf(queue), Steps{"begin c/1"});
   queue.push(jobOf("d", "1"));
-  EXPECT_EQ(allOf(queue), Texts{}) << "all places are taken, and nobody has had its turns";
+  EXPECT_EQ(allOf(queue), Steps{}) << "all places are taken, and nobody has had its turns";
   for (int i = 1; i < JobQueue::kMostTurns; ++i) {
     queue.rest({"b", "1"});
-    EXPECT_EQ(allOf(queue), Texts{"go on a/1"});
+    EXPECT_EQ(allOf(queue), Steps{"go on a/1"});
     queue.rest({"a", "1"});
     EXPECT_EQ(nextOf(queue), "go on b/1");
   }
-  EXPECT_EQ(allOf(queue), Texts{"give up a/1"}) << "once";
+  EXPECT_EQ(allOf(queue), Steps{"give up a/1"}) << "once";
   queue.ended(jobOf("a", "1"));
   queue.rest({"c", "1"});
   EXPECT_EQ(nextOf(queue), "begin d/1");
