@@ -12,6 +12,7 @@
 #include "serve/operator/flags.h"
 #include "serve/operator/metric_specs.h"
 #include "serve/operator/operator_with_webhook.h"
+#include "serve/trust/pull_secret_reader.h"
 
 namespace gs {
 namespace {
@@ -47,7 +48,7 @@ process::Endpoint metricsAt(const std::string& address, const process::Service& 
 
 /// Where one is served.
 std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f, const Clock& clock,
-                                               process::Service& service) {
+                                               serve::PullSecretReader& secrets, process::Service& service) {
   if (!f.isServed()) { return nullptr; }
   cacherim::RegistryOptions registry;
   registry.ca_file = f.ca_file;
@@ -57,9 +58,10 @@ std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f
           .flags = f,
           .ns = service.leaseNamespace(),
           .health = [&service](const net::Request& request) { return service.page(request); },
-          .resolver = {.authfile = f.authfile,
-                       .environment = k8s::Surroundings::ofProcess().env,
-                       .registry = std::move(registry)}},
+          .resolver = {.images = {.own = secrets.forCaches(),
+                                  .authfile = f.authfile,
+                                  .environment = k8s::Surroundings::ofProcess().env,
+                                  .registry = std::move(registry)}}},
       clock, service.rng(), service.metrics());
 }
 
@@ -80,10 +82,17 @@ int run(const process::Program& program, Flags& f) {
   process::Service& service = **made;
   gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
   const SystemClock clock;
-  const auto webhook = webhookOf(f.webhook, clock, service);
+  gkm::PullSecrets reads;
+  serve::PullSecretReader secrets{
+      service.leaseNamespace(), [&](const model::ObjectKey& secret, serve::PullSecretReader::Done done) {
+        return service.host().act(
+            [&reads, secret, done = std::move(done)](Now) { return reads.read(secret, done); });
+      }};
+  const auto webhook = webhookOf(f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
   if (webhook) {
-    beside.emplace(webhook->machine(), webhook->policy(), [&webhook] { return webhook->policyTrouble(); });
+    beside.emplace(webhook->machine(), webhook->policy(), reads,
+                   [&webhook] { return webhook->policyTrouble(); });
   }
   serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);

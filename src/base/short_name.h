@@ -1,5 +1,5 @@
-// A name made of another name, where it must fit: label values of Kubernetes have 63 characters at most, names
-// of objects 253, and what they are made of may be as long itself.
+// A name made of another name, where it must fit: label values of Kubernetes have 63 characters at most,
+// names of objects 253, and what they are made of may be as long itself.
 //
 // What is cut gets a part of the hash of all of it, so that two names that begin alike stay two, and ends as
 // such names must, with a letter or a digit. The same name is always cut the same way. (Somebody may call

@@ -1,10 +1,11 @@
-// CacheVolumes: sees to it that pods find caches by PersistentVolumeClaims, where caches want that: makes claims
-// and volumes, and takes away those that are of no cache any more (volume_plan.h says which and when).
+// CacheVolumes: sees to it that pods find caches by PersistentVolumeClaims, where caches want that: makes
+// claims and volumes, and takes away those that are of no cache any more (volume_plan.h says which and
+// when).
 //
-// Work is by claim: a change of a cache costs a look at its claims, one of a claim or volume a look at that one.
-// At most one call per claim is under way; what fails is tried again with backoff, kLongestWait at most, since
-// nobody says when a namespace appears or somebody's own claim of that name goes: those are not watched.
-// One thread; time is an argument.
+// Work is by claim: a change of a cache costs a look at its claims, one of a claim or volume a look at that
+// one. At most one call per claim is under way; what fails is tried again with backoff, kLongestWait at
+// most, since nobody says when a namespace appears or somebody's own claim of that name goes: those are not
+// watched. One thread; time is an argument.
 #pragma once
 
 #include <functional>

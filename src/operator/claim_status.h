@@ -1,5 +1,5 @@
-// What a cache's status says of the claims by which pods find it: `status.pvcStatus` by namespace, as GKM has it,
-// and two conditions behind the first one. Pure.
+// What a cache's status says of the claims by which pods find it: `status.pvcStatus` by namespace, as GKM
+// has it, and two conditions behind the first one. Pure.
 //   ClaimsReady    whether each of its namespaces has its claim, bound; else the first that has not, and why
 //   FieldsUnused   which fields of its spec mean nothing here
 #pragma once

@@ -1,5 +1,5 @@
-// What is to be done about one cache now: a pure decision (kernel-cache.md 3.1). At most one write at a time;
-// when it is answered, the next decision follows.
+// What is to be done about one cache now: a pure decision (kernel-cache.md 3.1). At most one write at a
+// time; when it is answered, the next decision follows.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct Plan {
                                            const ClaimStandings& claims = {});
 
 /// A cache that is being deleted keeps its finalizer while a node holds it. Its status is written then only
-/// to say that a node cannot remove it, or that pods use a claim, or that this is over. Without a digest it gets no finalizer: no node
+/// to say that a node cannot remove it, or that pods use a claim, or that this is over. Without a digest it
+/// gets no finalizer: no node
 /// will extract it.
 [[nodiscard]] Plan planOf(const kcache::Cache& cache, const Tally& tally, Wall now,
                           const ClaimStandings& claims = {});

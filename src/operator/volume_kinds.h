@@ -1,11 +1,11 @@
-// PersistentVolumes and PersistentVolumeClaims of kernel caches, as far as the operator made them: what it reads
-// of them, and how it makes and deletes them. (What for: kcache/kinds/claims.h.)
+// PersistentVolumes and PersistentVolumeClaims of kernel caches, as far as the operator made them: what it
+// reads of them, and how it makes and deletes them. (What for: kcache/kinds/claims.h.)
 //
-// Ours are those with the label kManagedLabel, and only they are watched. Which cache, and which of that name,
-// two annotations say: handle and uid. A claim belongs to its cache by an owner reference too, so that it goes
-// with a cache even while no operator runs; a volume of a GKMCache cannot have one, being of no namespace.
-// Nothing is ever changed: a claim's spec and a volume's are made once. Deleting holds for what was seen only.
-// What others put on the same label reads as nobody's and is left alone.
+// Ours are those with the label kManagedLabel, and only they are watched. Which cache, and which of that
+// name, two annotations say: handle and uid. A claim belongs to its cache by an owner reference too, so that
+// it goes with a cache even while no operator runs; a volume of a GKMCache cannot have one, being of no
+// namespace. Nothing is ever changed: a claim's spec and a volume's are made once. Deleting holds for what
+// was seen only. What others put on the same label reads as nobody's and is left alone.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// PersistentVolumes and PersistentVolumeClaims: kept, and bound to each other by sandbox/controllers/volumes.h.
+// PersistentVolumes and PersistentVolumeClaims: kept, and bound to each other by
+// sandbox/controllers/volumes.h.
 #include <fmt/format.h>
 
 #include <array>

@@ -246,7 +246,7 @@ FetchEnd Keeper::carryOut(KeeperJob job) {
 }
 
 Status Keeper::fetch(const KeeperJob& job) {
-  auto made = outside_.sources(job.image.image);
+  auto made = outside_.sources(job.cache, job.image);
   if (!made) { return because(made.error()); }
   ImageSource& source = **made;
   if (!begin(job, source)) { return fail(Code::Unavailable, "it is to end"); }

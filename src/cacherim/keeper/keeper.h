@@ -86,7 +86,9 @@ class Keeper {
   };
   struct Outside {
     /// Where an image comes from.
-    std::function<Result<std::unique_ptr<ImageSource>>(const kcache::Reference& image)> sources;
+    std::function<Result<std::unique_ptr<ImageSource>>(const model::ObjectKey& cache,
+                                                       const kcache::WantedImage& image)>
+        sources;
     /// Whether that cache may have that image. Asked before anything of it is fetched for it.
     std::function<Status(const model::ObjectKey& cache, const kcache::WantedImage& image)> admit;
     std::function<void(const kcache::NodeHasPtr& has)> tell;

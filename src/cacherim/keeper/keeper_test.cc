@@ -57,7 +57,7 @@ class KeeperTest : public ::testing::Test {
     return std::make_unique<Keeper>(
         options,
         Keeper::Outside{
-            .sources = [source = std::move(source)](const kcache::Reference&)
+            .sources = [source = std::move(source)](const model::ObjectKey&, const kcache::WantedImage&)
                 -> Result<std::unique_ptr<ImageSource>> { return source(); },
             .admit = [this](const model::ObjectKey&, const kcache::WantedImage&) { return admitted_; },
             .tell = [this](const kcache::NodeHasPtr& has) { told_.tell(has); },
@@ -225,7 +225,8 @@ TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {
   };
   Keeper keeper{{.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")},
                  .look = std::chrono::milliseconds{10}},
-                {.sources = [&](const kcache::Reference&) -> Result<std::unique_ptr<ImageSource>> {
+                {.sources = [&](const model::ObjectKey&,
+                                const kcache::WantedImage&) -> Result<std::unique_ptr<ImageSource>> {
                    return std::make_unique<Stuck>(mutex, changed, is_cancelled, has_begun);
                  },
                  .admit = [](const model::ObjectKey&, const kcache::WantedImage&) { return Status{}; },

@@ -4,8 +4,8 @@
 // What of a cache's spec asks for one, in which namespaces, and the names that follow from that. A claim of
 // ours is bound to a PersistentVolume of ours, one for each namespace: volume and claim name each other
 // before the control plane sees either, so no other claim and no other volume is ever bound to them.
-//   GKMCache ns/name          claim ns/name, handle gkmcache/ns/name
-//   ClusterGKMCache name      for each of spec.workloadNamespaces: claim ns/name, handle clustergkmcache/name/ns
+//   GKMCache ns/name       claim ns/name, handle gkmcache/ns/name
+//   ClusterGKMCache name   in each of spec.workloadNamespaces: claim ns/name, handle clustergkmcache/name/ns
 // Handles tell volumes apart: names of Kubernetes have no '/'. Pure.
 #pragma once
 

@@ -90,15 +90,6 @@ std::map<std::string, ClaimStatus, std::less<>> claimsIn(const View& status) {
   return out;
 }
 
-std::vector<std::string> pullSecretsIn(const View& spec) {
-  std::vector<std::string> out;
-  for (const View one : spec["imagePullSecrets"].items()) {
-    if (out.size() == kMostPullSecrets) { break; }
-    if (isDnsSubdomain(one["name"].str())) { out.emplace_back(one["name"].str()); }
-  }
-  return out;
-}
-
 Counts countsIn(const View& status) {
   const View v = status["counts"];
   return {kapi::bounded(v["nodeCnt"], kMostCount),         kapi::bounded(v["nodeInUseCnt"], kMostCount),
@@ -213,6 +204,15 @@ std::vector<std::string> Finalizers::with(std::string_view name) const {
 std::vector<std::string> Finalizers::without(std::string_view name) const {
   std::vector<std::string> out = names;
   std::erase(out, name);
+  return out;
+}
+
+std::vector<std::string> pullSecretsIn(const View& spec) {
+  std::vector<std::string> out;
+  for (const View one : spec["imagePullSecrets"].items()) {
+    if (out.size() == kMostPullSecrets) { break; }
+    if (isDnsSubdomain(one["name"].str())) { out.emplace_back(one["name"].str()); }
+  }
   return out;
 }
 

@@ -98,6 +98,8 @@ struct CacheNode {
 };
 
 [[nodiscard]] Cache decodeCache(const json::View& v);
+/// Names in a spec's imagePullSecrets; what is no name is left out.
+[[nodiscard]] std::vector<std::string> pullSecretsIn(const json::View& spec);
 [[nodiscard]] CacheNode decodeCacheNode(const json::View& v);
 
 extern const kapi::Kind kCache;         // GKMCache

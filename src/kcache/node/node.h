@@ -22,6 +22,7 @@ struct WantedImage {
   Reference image;      // the same repository, by digest
   /// One that failed is tried again when this grows.
   std::int64_t attempt = 0;
+  std::vector<std::string> pull_secrets{};  // names of Secrets: who to be at its registry
   friend bool operator==(const WantedImage&, const WantedImage&) = default;
 };
 

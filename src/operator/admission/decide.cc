@@ -89,8 +89,8 @@ Result<Resolved> resolved(const Review& review, std::string_view image, const Ru
       kyvernoVouches(annotationOf(review.object, kKyvernoKey), *reference)) {
     return Resolved{*reference->digest, "kyverno"};
   }
-  auto out =
-      rules.resolve({std::string{ns}, std::string{review.object["metadata"]["name"].str()}}, *reference);
+  auto out = rules.resolve({std::string{ns}, std::string{review.object["metadata"]["name"].str()}},
+                           *reference, kcache::pullSecretsIn(review.object["spec"]));
   if (out && reference->digest && out->digest != *reference->digest) {
     return fail(Code::Invalid,
                 resolutionFailed(image, fmt::format("the registry has {} instead", out->digest.text())));

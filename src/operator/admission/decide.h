@@ -16,6 +16,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/review.h"
 #include "base/result.h"
@@ -30,9 +31,10 @@ struct Resolved {
 };
 /// Which digest an image of a cache (namespace "": of the whole cluster) has, and whether it may be used
 /// there: what the policy of trust asks for is verified for that very digest. The name is "" of a cache whose
-/// name the API server makes up. Errors: resolutionFailed() or verificationFailed(), for the user.
-using Resolve =
-    std::function<Result<Resolved>(const model::ObjectKey& cache, const kcache::Reference& image)>;
+/// name the API server makes up. `secrets`: names in its spec.imagePullSecrets.
+/// Errors: resolutionFailed() or verificationFailed(), for the user.
+using Resolve = std::function<Result<Resolved>(const model::ObjectKey& cache, const kcache::Reference& image,
+                                               const std::vector<std::string>& secrets)>;
 /// As the ancestor says it. `image`: as the user wrote it, or its reference's text.
 [[nodiscard]] std::string resolutionFailed(std::string_view image, std::string_view cause);
 [[nodiscard]] std::string verificationFailed(std::string_view image, std::string_view cause);

@@ -55,13 +55,15 @@ class Admission : public ::testing::Test {
   std::string key_ = kTestKey;
   std::string refuses_;
   std::vector<std::string> asked_;
-  Rules rules_{
-      .resolve = [this](const model::ObjectKey& cache, const kcache::Reference& image) -> Result<Resolved> {
-        asked_.push_back(cache.text() + " " + image.text());
-        if (!refuses_.empty()) { return fail(Code::Unavailable, refuses_); }
-        return Resolved{*kcache::Digest::parse(digest_)};
-      },
-      .signing_key = [this] { return key_; }};
+  std::vector<std::string> secrets_;
+  Rules rules_{.resolve = [this](const model::ObjectKey& cache, const kcache::Reference& image,
+                                 const std::vector<std::string>& secrets) -> Result<Resolved> {
+                 secrets_ = secrets;
+                 asked_.push_back(cache.text() + " " + image.text());
+                 if (!refuses_.empty()) { return fail(Code::Unavailable, refuses_); }
+                 return Resolved{*kcache::Digest::parse(digest_)};
+               },
+               .signing_key = [this] { return key_; }};
 };
 
 TEST_F(Admission, ANewCacheGetsItsDigestOnce) {
@@ -73,6 +75,11 @@ TEST_F(Admission, ANewCacheGetsItsDigestOnce) {
   Strings want = marked("", kImageName, kFirstDigest);
   want["x"] = "y";
   EXPECT_EQ(made.annotations, want);
+}
+
+TEST_F(Admission, ItsOwnSecretsGoAlong) {
+  EXPECT_EQ(refusal({.object = {.image = kImageName, .secrets = {"one", "two"}}}), "");
+  EXPECT_EQ(secrets_, (std::vector<std::string>{"one", "two"}));
 }
 
 TEST_F(Admission, TheClustersMarkIsTheAncestors) {

@@ -15,7 +15,7 @@ class CacheWebhook : public ::testing::Test {
   admission::Served post(const std::string& target, const std::string& body) {
     return handler_.answer({.method = "POST", .target = target, .headers = {}, .body = body});
   }
-  WebhookHandler handler_{{.resolve = [](const auto&, const auto&) -> Result<Resolved> {
+  WebhookHandler handler_{{.resolve = [](const auto&, const auto&, const auto&) -> Result<Resolved> {
                              return Resolved{*kcache::Digest::parse(kFirstDigest)};
                            },
                            .signing_key = [] { return "key"; }}};

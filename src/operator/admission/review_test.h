@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "json/document.h"
 #include "json/value.h"
@@ -23,6 +24,7 @@ struct CacheText {
   std::optional<Strings> annotations{};  // nullopt: the member is absent
   std::string deletion{};
   std::string name = "c";
+  std::vector<std::string> secrets{};  // in spec.imagePullSecrets
 
   [[nodiscard]] json::Value value() const {
     json::Value metadata = json::Object{{"name", name}};
@@ -30,6 +32,9 @@ struct CacheText {
     if (!deletion.empty()) { metadata.set("deletionTimestamp", deletion); }
     json::Value spec = json::Object{};
     if (!image.empty()) { spec.set("image", image); }
+    json::Array pulls;
+    for (const std::string& secret : secrets) { pulls.push_back(json::Object{{"name", secret}}); }
+    if (!pulls.empty()) { spec.set("imagePullSecrets", std::move(pulls)); }
     return json::Object{{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
   }
 };

@@ -180,7 +180,8 @@ std::optional<Result<kcache::WantedImage>> wantedOf(const kcache::Cache& cache) 
   if (!digest) { return fail(Code::Invalid, "annotation gkm.io/resolvedDigest: " + digest.error().message); }
   const auto image = kcache::parseReference(cache.image);
   if (!image) { return fail(Code::Invalid, "spec.image: " + image.error().message); }
-  return kcache::WantedImage{.written = cache.image, .image = image->pinned(*digest)};
+  return kcache::WantedImage{
+      .written = cache.image, .image = image->pinned(*digest), .pull_secrets = cache.pull_secrets};
 }
 
 bool mayFetch(const NodeScope& scope, const std::string& cache) {

@@ -1,7 +1,7 @@
-// PersistentVolumes and PersistentVolumeClaims, as the controller-manager binds and protects them: a claim and
-// a volume that name each other (spec.volumeName, spec.claimRef) are bound; a volume whose claim is gone is
-// Released; what is deleted goes when no pod uses the claim, and when no claim has the volume. Volumes are
-// neither chosen by size nor made: there are no storage classes here.
+// PersistentVolumes and PersistentVolumeClaims, as the controller-manager binds and protects them: a claim
+// and a volume that name each other (spec.volumeName, spec.claimRef) are bound; a volume whose claim is gone
+// is Released; what is deleted goes when no pod uses the claim, and when no claim has the volume. Volumes
+// are neither chosen by size nor made: there are no storage classes here.
 #pragma once
 
 #include "sandbox/controllers/again.h"

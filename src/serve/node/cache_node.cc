@@ -15,18 +15,32 @@ kapi::Effects joined(kapi::Effects to, kapi::Effects more) {
   return to;
 }
 
+RegistryImages::Options withSecrets(RegistryImages::Options options, PullSecretReader& secrets) {
+  options.own = secrets.forCaches();
+  return options;
+}
+
 }  // namespace
 
 CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, Rng rng)
     : host_{host},
+      secrets_{config.ns,
+               [this](const model::ObjectKey& secret, PullSecretReader::Done done) {
+                 return host_.act([this, secret, done = std::move(done)](Now) {
+                   return secret_reads_.read(secret, done);
+                 });
+               }},
       agent_{config.agent, rng.split()},
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},
-      images_{std::move(config.images), gate_, clock, rng.split()},
+      images_{withSecrets(std::move(config.images), secrets_), gate_, clock, rng.split()},
       counts_{config.keeper.quota},
       pause_{clock},
       keeper_{std::move(config.keeper),
-              {.sources = [this](const kcache::Reference&) { return images_.source(); },
+              {.sources =
+                   [this](const model::ObjectKey& cache, const kcache::WantedImage& image) {
+                     return images_.source(cache, image.pull_secrets);
+                   },
                .admit = [this](const model::ObjectKey& cache,
                                const kcache::WantedImage& image) { return admit(cache, image); },
                .tell =
@@ -63,7 +77,7 @@ void CacheNodeRim::stopThreads() {
 }
 
 Status CacheNodeRim::admit(const model::ObjectKey& cache, const kcache::WantedImage& image) {
-  const auto why = images_.admit(cache, image.image, kAsking);
+  const auto why = images_.admit(cache, image.image, image.pull_secrets, kAsking);
   if (!why) { return tl::unexpected(why.error()); }
   log::info("a cache may have its image",
             {{"cache", cache.text()}, {"image", image.image.text()}, {"why", *why}});
@@ -95,6 +109,7 @@ kapi::Effects CacheNodeRim::start(Now now) {
 }
 
 kapi::Effects CacheNodeRim::handle(const kapi::MachineEvent& event, Now now) {
+  if (gkm::PullSecrets::isForIt(event)) { return secret_reads_.handle(event); }
   kapi::Effects out;
   const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
   if (is_time || gkm::PolicyWatch::isForIt(event)) { out = policy_.handle(event, now); }

@@ -14,9 +14,11 @@
 #include "noderim/gpu_source.h"
 #include "noderim/poller.h"
 #include "operator/node/node_agent.h"
+#include "operator/pull_secrets.h"
 #include "operator/trust/policy_watch.h"
 #include "serve/node/node_counts.h"
 #include "serve/trust/gate.h"
+#include "serve/trust/pull_secret_reader.h"
 #include "serve/trust/registry_images.h"
 
 namespace gs::serve {
@@ -57,6 +59,8 @@ class CacheNodeRim {
 
   k8s::Host& host_;
   TrustGate gate_;
+  gkm::PullSecrets secret_reads_;
+  PullSecretReader secrets_;
   gkm::NodeAgent agent_;
   gkm::PolicyWatch policy_;
   RegistryImages images_;

@@ -19,27 +19,27 @@ static_assert(kWorkers > std::size_t{Turns::Limits{}.all + Turns::Limits{}.waiti
 CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics)
     : flags_{std::move(config.flags)},
       key_{flags_.signing_key},
-      images_{{.authfile = config.resolver.authfile,
-               .environment = config.resolver.environment,
-               .registry = config.resolver.registry},
-              gate_,
-              clock,
-              rng.split()},
+      images_{config.resolver.images, gate_, clock, rng.split()},
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},
       resolver_{std::move(config.resolver),
                 config.verify
                     ? std::move(config.verify)
-                    : [this, &clock](const model::ObjectKey& cache, const kcache::Reference& image,
-                                     Mono until) { return byPolicy(cache, image, until - clock.now().mono); },
+                    : [this, &clock](
+                          const model::ObjectKey& cache, const kcache::Reference& image,
+                          const std::vector<std::string>& secrets,
+                          Mono until) { return byPolicy(cache, image, secrets, until - clock.now().mono); },
                 clock, rng, metrics},
       machine_{{.certificates = flags_.certificates(config.ns),
                 .key = flags_.key(config.ns),
                 .on_pair = [this](const admission::PairPtr& shown) { pair_.set(shown); },
                 .on_key = [this](const std::string& key) { keyIs(key); }},
                maker_},
-      handler_{{.resolve = [this](const model::ObjectKey& cache,
-                                  const kcache::Reference& image) { return resolver_.resolve(cache, image); },
+      handler_{{.resolve =
+                    [this](const model::ObjectKey& cache, const kcache::Reference& image,
+                           const std::vector<std::string>& secrets) {
+                      return resolver_.resolve(cache, image, secrets);
+                    },
                 .signing_key = [this] { return key(); },
                 .honours_kyverno = flags_.kyverno}},
       server_{{.reviews = [this](const net::Request& request) { return handler_.answer(request); },
@@ -49,8 +49,8 @@ CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& 
               metrics} {}
 
 Result<std::string> CacheWebhook::byPolicy(const model::ObjectKey& cache, const kcache::Reference& image,
-                                           Duration left) {
-  return images_.admit(cache, image, std::max(left, Duration{std::chrono::milliseconds{1}}));
+                                           const std::vector<std::string>& secrets, Duration left) {
+  return images_.admit(cache, image, secrets, std::max(left, Duration{std::chrono::milliseconds{1}}));
 }
 
 void CacheWebhook::keyIs(const std::string& key) {

@@ -49,7 +49,7 @@ class CacheWebhook {
 
  private:
   [[nodiscard]] Result<std::string> byPolicy(const model::ObjectKey& cache, const kcache::Reference& image,
-                                             Duration left);
+                                             const std::vector<std::string>& secrets, Duration left);
   void keyIs(const std::string& key) GS_EXCLUDES(mutex_);
   [[nodiscard]] std::string key() const GS_EXCLUDES(mutex_);
 

@@ -40,12 +40,12 @@ class CacheWebhookTest : public ::testing::Test {
   }
   void serve(ImageResolver::Verify verify) {
     webhook_ = std::make_unique<CacheWebhook>(
-        CacheWebhook::Config{
-            .flags = flags_,
-            .ns = "gkm-system",
-            .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
-            .resolver = {.environment = [](const char*) { return std::nullopt; }, .limits = limits_},
-            .verify = std::move(verify)},
+        CacheWebhook::Config{.flags = flags_,
+                             .ns = "gkm-system",
+                             .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
+                             .resolver = {.images = {.environment = [](const char*) { return std::nullopt; }},
+                                          .limits = limits_},
+                             .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
     asked_ = webhook_->machine().start(clock_.now());
     thereIsNoPolicy();
@@ -139,7 +139,8 @@ TEST_F(CacheWebhookTest, NothingUnverifiedIsForTheWholeCluster) {
 TEST_F(CacheWebhookTest, FiveAtOnceOfOneNamespaceAreAllAnswered) {
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
-  serve([&](const model::ObjectKey&, const kcache::Reference&, Mono) -> Result<std::string> {
+  serve([&](const model::ObjectKey&, const kcache::Reference&, const std::vector<std::string>&,
+            Mono) -> Result<std::string> {
     gone.wait();
     return std::string{};
   });
@@ -159,7 +160,8 @@ TEST_F(CacheWebhookTest, APolicyThatRefusesAllIsShown) {
   gkm::Webhook machine{{.certificates = {}, .key = {}, .on_pair = {}, .on_key = {}}, maker};
   serve({});
   std::string trouble;
-  const OperatorWithWebhook::Webhook beside{machine, webhook_->policy(), [&] { return trouble; }};
+  gkm::PullSecrets secrets;
+  const OperatorWithWebhook::Webhook beside{machine, webhook_->policy(), secrets, [&] { return trouble; }};
   EXPECT_TRUE(beside.isReady());
   EXPECT_EQ(beside.checks(), "trust-policy: ok\n");
   trouble = "it cannot be read";
@@ -172,7 +174,8 @@ TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
   std::vector<std::promise<void>> came(2);
-  serve([&](const model::ObjectKey& cache, const kcache::Reference&, Mono) -> Result<std::string> {
+  serve([&](const model::ObjectKey& cache, const kcache::Reference&, const std::vector<std::string>&,
+            Mono) -> Result<std::string> {
     if (cache.ns != "slow") { return std::string{}; }
     came.at(cache.name == "first" ? 0 : 1).set_value();
     gone.wait();

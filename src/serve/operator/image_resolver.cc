@@ -22,7 +22,8 @@ ImageResolver::ImageResolver(Options options, Verify verify, const Clock& clock,
       turns_{options_.limits},
       rng_{rng} {}
 
-Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, const kcache::Reference& image) {
+Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, const kcache::Reference& image,
+                                             const Secrets& secrets) {
   const Mono until = clock_.now().mono + options_.budget;
   const auto count = [this](const char* result) {
     metrics_
@@ -36,12 +37,13 @@ Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, cons
     count("busy");
     return fail(turn.error().code, gkm::resolutionFailed(image.text(), turn.error().message));
   }
-  const auto digest = digestOf(image, until);  // of one with a digest too: its registry has to have it
+  const auto digest =
+      digestOf(cache, image, secrets, until);  // of one with a digest too: its registry has to have it
   if (!digest) {
     count("failed");
     return fail(digest.error().code, gkm::resolutionFailed(image.text(), digest.error().message));
   }
-  auto out = verified(cache, image.pinned(*digest), until);
+  auto out = verified(cache, image.pinned(*digest), secrets, until);
   count(out ? "resolved" : "refused");
   if (!out) { return fail(out.error().code, gkm::verificationFailed(image.text(), out.error().message)); }
   log::info("image resolved", {{"cache", cache.text()},
@@ -52,16 +54,17 @@ Result<gkm::Resolved> ImageResolver::resolve(const model::ObjectKey& cache, cons
 }
 
 Result<gkm::Resolved> ImageResolver::verified(const model::ObjectKey& cache, const kcache::Reference& image,
-                                              Mono until) {
-  auto by = verify_(cache, image, until);
+                                              const Secrets& secrets, Mono until) {
+  auto by = verify_(cache, image, secrets, until);
   if (!by) { return tl::unexpected(std::move(by).error()); }
   return gkm::Resolved{*image.digest, *std::move(by)};
 }
 
-Result<kcache::Digest> ImageResolver::digestOf(const kcache::Reference& image, Mono until) {
-  auto credentials = cacherim::readAuthFiles(options_.authfile, options_.environment);
+Result<kcache::Digest> ImageResolver::digestOf(const model::ObjectKey& cache, const kcache::Reference& image,
+                                               const Secrets& secrets, Mono until) {
+  auto credentials = options_.images.credentials(cache, secrets, RegistryImages::kSecrets);
   if (!credentials) { return tl::unexpected(std::move(credentials).error()); }
-  cacherim::RegistryOptions how = options_.registry;
+  cacherim::RegistryOptions how = options_.images.registry;
   how.credentials = *std::move(credentials);
   how.whole = std::max(until - clock_.now().mono, Duration{std::chrono::milliseconds{1}});
   how.until = until;

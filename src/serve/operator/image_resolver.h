@@ -11,15 +11,16 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
 #include "base/random.h"
-#include "cacherim/registry/auth_files.h"
 #include "cacherim/registry/registry.h"
 #include "operator/admission/decide.h"
 #include "serve/operator/turns.h"
+#include "serve/trust/registry_images.h"
 
 namespace gs::serve {
 
@@ -27,24 +28,28 @@ class ImageResolver {
  public:
   /// What vouches for that image, which has a digest, for that cache (namespace "": cluster-wide); "" nothing
   /// was asked for. Has until `until`. Errors: why it may not be used, or cannot be told.
-  using Verify = std::function<Result<std::string>(const model::ObjectKey& cache,
-                                                   const kcache::Reference& image, Mono until)>;
+  /// `secrets`: those that the cache names.
+  using Verify =
+      std::function<Result<std::string>(const model::ObjectKey& cache, const kcache::Reference& image,
+                                        const std::vector<std::string>& secrets, Mono until)>;
   struct Options {
-    std::string authfile{};  // "": those of the environment
-    cacherim::Environment environment{};
-    cacherim::RegistryOptions registry{};  // credentials and times are set here
+    RegistryImages::Options images{};  // times are set here
     Duration budget = std::chrono::seconds{20};
     Turns::Limits limits{};
   };
   ImageResolver(Options options, Verify verify, const Clock& clock, Rng rng, Metrics& metrics);
 
-  [[nodiscard]] Result<gkm::Resolved> resolve(const model::ObjectKey& cache, const kcache::Reference& image);
+  [[nodiscard]] Result<gkm::Resolved> resolve(const model::ObjectKey& cache, const kcache::Reference& image,
+                                              const std::vector<std::string>& secrets = {});
   /// Ends what is under way, for good.
   void stop();
 
  private:
-  Result<kcache::Digest> digestOf(const kcache::Reference& image, Mono until);
-  Result<gkm::Resolved> verified(const model::ObjectKey& cache, const kcache::Reference& image, Mono until);
+  using Secrets = std::vector<std::string>;
+  Result<kcache::Digest> digestOf(const model::ObjectKey& cache, const kcache::Reference& image,
+                                  const Secrets& secrets, Mono until);
+  Result<gkm::Resolved> verified(const model::ObjectKey& cache, const kcache::Reference& image,
+                                 const Secrets& secrets, Mono until);
   /// False: it was stopped.
   bool begins(cacherim::Registry& registry) GS_EXCLUDES(mutex_);
   void ended(cacherim::Registry& registry) GS_EXCLUDES(mutex_);

@@ -29,15 +29,16 @@ bool answers(cacherim::Peer& peer) {
 class ImageResolverTest : public ::testing::Test {
  protected:
   std::unique_ptr<ImageResolver> resolverOf(const FakeRegistry& fake) {
-    options_.registry.plain_http.insert(fake.name());
-    options_.registry.direct = true;
-    options_.environment = [this](const char* name) {
+    options_.images.registry.plain_http.insert(fake.name());
+    options_.images.registry.direct = true;
+    options_.images.environment = [this](const char* name) {
       const auto it = environment_.find(name);
       return it == environment_.end() ? std::nullopt : std::optional{it->second};
     };
     return std::make_unique<ImageResolver>(
         options_,
-        [this](const model::ObjectKey& cache, const kcache::Reference& image, Mono) -> Result<std::string> {
+        [this](const model::ObjectKey& cache, const kcache::Reference& image, const std::vector<std::string>&,
+               Mono) -> Result<std::string> {
           verified_.push_back(cache.text() + " " + image.text());
           if (!refuses_.empty()) { return fail(Code::Invalid, refuses_); }
           return std::string{"cosign"};
@@ -141,7 +142,7 @@ TEST_F(ImageResolverTest, ARegistryThatStallsHoldsUpOnlyWhoAsksIt) {
   FakeRegistry quick{[](cacherim::Peer& peer, const net::Request&, int) { return answers(peer); }};
   options_.limits.of_pair = 1;
   options_.limits.waiting = 0;
-  options_.registry.plain_http.insert(slow.name());
+  options_.images.registry.plain_http.insert(slow.name());
   const auto resolver = resolverOf(quick);
   auto hangs = std::async(std::launch::async, [&] { return resolver->resolve(cache_, slow.image()); });
   stalled.came();

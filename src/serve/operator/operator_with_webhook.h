@@ -1,6 +1,6 @@
-// The operator, its webhook and the watch of the policy of signatures as one machine, for one Host: each gets
-// the answers to its own calls; what else the watches and the election bring is the operator's. All must
-// outlive it. One thread.
+// The operator, its webhook, the watch of the policy of signatures and what reads pull secrets as one
+// machine, for one Host: each gets the answers to its own calls; what else the watches and the election
+// bring is the operator's. All must outlive it. One thread.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "operator/admission/webhook.h"
 #include "operator/operator.h"
+#include "operator/pull_secrets.h"
 #include "operator/trust/policy_watch.h"
 
 namespace gs::serve {
@@ -19,11 +20,13 @@ class OperatorWithWebhook {
  public:
   class Webhook {
    public:
-    Webhook(gkm::Webhook& of, gkm::PolicyWatch& watch, std::function<std::string()> why_not)
-        : machine{of}, policy{watch}, trouble_{std::move(why_not)} {}
+    Webhook(gkm::Webhook& of, gkm::PolicyWatch& watch, gkm::PullSecrets& reads,
+            std::function<std::string()> why_not)
+        : machine{of}, policy{watch}, secrets{reads}, trouble_{std::move(why_not)} {}
 
     gkm::Webhook& machine;
     gkm::PolicyWatch& policy;
+    gkm::PullSecrets& secrets;
 
     [[nodiscard]] bool isReady() const { return machine.isReady() && policy.isKnown(); }
     [[nodiscard]] std::string checks() const {
@@ -44,6 +47,7 @@ class OperatorWithWebhook {
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
     if (webhook_ == nullptr) { return operator_.handle(event, now); }
     if (gkm::Webhook::isForIt(event)) { return webhook_->machine.handle(event, now); }
+    if (gkm::PullSecrets::isForIt(event)) { return webhook_->secrets.handle(event); }
     if (gkm::PolicyWatch::isForIt(event)) { return webhook_->policy.handle(event, now); }
     kapi::Effects out = operator_.handle(event, now);
     if (!std::holds_alternative<kapi::TimerDue>(event)) { return out; }

@@ -41,9 +41,20 @@ struct RegistryImages::Source final : cacherim::ImageSource {
   cacherim::Registry registry;
 };
 
+Result<cacherim::Credentials> RegistryImages::Options::credentials(const model::ObjectKey& cache,
+                                                                   const std::vector<std::string>& secrets,
+                                                                   Duration budget) const {
+  const auto common = cacherim::readAuthFiles(authfile, environment);
+  if (!common || secrets.empty() || !own) { return common; }
+  auto out = own(cache, secrets, budget);
+  if (out) { out->add(*common); }
+  return out;
+}
+
 Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(
+    const model::ObjectKey& cache, const std::vector<std::string>& secrets,
     const cacherim::RegistryOptions& options) {
-  auto credentials = cacherim::readAuthFiles(options_.authfile, options_.environment);
+  auto credentials = options_.credentials(cache, secrets, std::min(options.request, kSecrets));
   if (!credentials) { return tl::unexpected(std::move(credentials).error()); }
   cacherim::RegistryOptions how = options;
   how.credentials = *std::move(credentials);
@@ -51,21 +62,22 @@ Result<std::unique_ptr<RegistryImages::Source>> RegistryImages::make(
   return std::make_unique<Source>(std::move(how), served_, clock_, rng_.split());
 }
 
-Result<std::unique_ptr<cacherim::ImageSource>> RegistryImages::source() {
-  auto out = make(options_.registry);
+Result<std::unique_ptr<cacherim::ImageSource>> RegistryImages::source(
+    const model::ObjectKey& cache, const std::vector<std::string>& secrets) {
+  auto out = make(cache, secrets, options_.registry);
   if (!out) { return tl::unexpected(std::move(out).error()); }
   return std::unique_ptr<cacherim::ImageSource>{*std::move(out)};
 }
 
 Result<std::string> RegistryImages::admit(const model::ObjectKey& cache, const kcache::Reference& image,
-                                          Duration budget) {
+                                          const std::vector<std::string>& secrets, Duration budget) {
   cacherim::RegistryOptions options = options_.registry;
   options.whole = budget;
   options.until = clock_.now().mono + budget;
   options.request = std::min(options.request, budget);
   options.idle = options.request;
   options.longest_retry_after = budget;
-  const auto source = make(options);
+  const auto source = make(cache, secrets, options);
   if (!source) { return tl::unexpected(source.error()); }
   {
     const MutexLock lock{mutex_};

@@ -4,9 +4,11 @@
 // several at a time; the clock and the gate must outlive it, and it what source() gives.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -20,26 +22,41 @@ namespace gs::serve {
 
 class RegistryImages {
  public:
+  /// What a cache's own Secrets hold; they go before the rest.
+  using OwnCredentials = std::function<Result<cacherim::Credentials>(
+      const model::ObjectKey& cache, const std::vector<std::string>& secrets, Duration budget)>;
   struct Options {
+    OwnCredentials own{};    // empty: caches have none
     std::string authfile{};  // "": those of the environment
     cacherim::Environment environment{};
     cacherim::RegistryOptions registry{};  // but for the credentials
+
+    /// Who to be for that cache. Error: what cannot be read, and why.
+    [[nodiscard]] Result<cacherim::Credentials> credentials(const model::ObjectKey& cache,
+                                                            const std::vector<std::string>& secrets,
+                                                            Duration budget) const;
   };
+  /// Of reading a cache's Secrets.
+  static constexpr Duration kSecrets = std::chrono::seconds{5};
   RegistryImages(Options options, const TrustGate& gate, const Clock& clock, Rng rng)
       : options_{std::move(options)}, gate_{gate}, clock_{clock}, rng_{rng} {}
 
-  /// Error: credentials cannot be read.
-  [[nodiscard]] Result<std::unique_ptr<cacherim::ImageSource>> source();
+  /// Where a cache's image comes from; `secrets`: those that the cache names. Error: credentials cannot be
+  /// read.
+  [[nodiscard]] Result<std::unique_ptr<cacherim::ImageSource>> source(
+      const model::ObjectKey& cache, const std::vector<std::string>& secrets);
   /// TrustGate::admit(); asking the registry for signatures takes no longer than `budget`, all calls
   /// and tries together.
   [[nodiscard]] Result<std::string> admit(const model::ObjectKey& cache, const kcache::Reference& image,
-                                          Duration budget);
+                                          const std::vector<std::string>& secrets, Duration budget);
   /// What asks for signatures ends, for good.
   void stop();
 
  private:
   struct Source;
-  [[nodiscard]] Result<std::unique_ptr<Source>> make(const cacherim::RegistryOptions& options);
+  [[nodiscard]] Result<std::unique_ptr<Source>> make(const model::ObjectKey& cache,
+                                                     const std::vector<std::string>& secrets,
+                                                     const cacherim::RegistryOptions& options);
 
   const Options options_;
   const TrustGate& gate_;

@@ -1,0 +1,47 @@
+// PullSecretReader: the credentials of a cache's own Secrets (spec.imagePullSecrets), for threads that may
+// wait: whoever talks to the API server is asked (operator/pull_secrets.h, run by the Host), and answers
+// later.
+//
+// Secrets are of the cache's namespace; of a ClusterGKMCache of GKM's own, so that no namespace's rights are
+// used for all. Read each time. of() from any thread, many at a time; the rest as each says.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cacherim/registry/credentials.h"
+#include "model/ids.h"
+#include "serve/trust/registry_images.h"
+
+namespace gs::serve {
+
+class PullSecretReader {
+ public:
+  /// The Secret as JSON, or why it cannot be read.
+  using Done = std::function<void(Result<std::string>)>;
+  /// Calls `done` once, some time, on any thread. False: it will not.
+  using Read = std::function<bool(const model::ObjectKey& secret, Done done)>;
+  /// `ns`: GKM's own namespace.
+  PullSecretReader(std::string ns, Read read) : ns_{std::move(ns)}, read_{std::move(read)} {}
+
+  /// of(), for RegistryImages::Options; this must outlive it.
+  [[nodiscard]] RegistryImages::OwnCredentials forCaches() {
+    return [this](const model::ObjectKey& cache, const std::vector<std::string>& names, Duration budget) {
+      return of(cache, names, budget);
+    };
+  }
+  /// What is in them, the first first; nothing without names. Waits `budget` at most. Errors: which Secret
+  /// cannot be read or used, and why.
+  [[nodiscard]] Result<cacherim::Credentials> of(const model::ObjectKey& cache,
+                                                 const std::vector<std::string>& names, Duration budget);
+
+ private:
+  [[nodiscard]] Result<std::string> textOf(const model::ObjectKey& secret, Duration budget);
+
+  const std::string ns_;
+  const Read read_;
+};
+
+}  // namespace gs::serve
