@@ -84,7 +84,7 @@ TEST_F(DraftWriterTest, FilesAndFoldersHaveToFitTheirShare) {
   EXPECT_TRUE(writer.endFile());
   ASSERT_TRUE(writer.beginFile({.where = Where::Cache, .path = "a/b/file"}, Shares::kPerFile));
   ASSERT_TRUE(writer.endFile());
-  EXPECT_EQ(coming.needed(), 4 * Shares::kPerFile);
+  EXPECT_EQ(coming.needed(), (Room{4 * Shares::kPerFile, 3}));
   EXPECT_EQ(writer.beginFile({.where = Where::Cache, .path = "a/x"}, 1).error().code, Code::Unavailable);
   EXPECT_TRUE(writer.folder({.where = Where::Cache, .path = "c", .is_folder = true}));
   EXPECT_EQ(writer.folder({.where = Where::Cache, .path = "d", .is_folder = true}).error().code,

@@ -149,7 +149,7 @@ TEST(JobQueue, WhoHasBeenAtItForLongMakesRoomForWhoHasNothing) {
   }
   EXPECT_EQ(allOf(queue), Steps{"give up a/1"}) << "once";
   queue.ended(jobOf("a", "1"));
-  queue.rest({"c", "1"});
+  queue.rest({"b", "1"});
   EXPECT_EQ(nextOf(queue), "begin d/1");
 }
 

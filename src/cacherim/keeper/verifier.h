@@ -23,8 +23,8 @@ class Verifier {
  public:
   explicit Verifier(SharedStore& store) : store_{store} {}
 
-  /// Reads no more than about so many bytes; a look at a file counts as kLook of them. How many it read; 0:
-  /// the store has no tree, or a pass is over.
+  /// Reads no more than about so many bytes; a look at a file counts as kLook of them. How many it read; 0,
+  /// once after each pass: it is over.
   std::uint64_t step(std::uint64_t bytes);
   /// Of all steps.
   [[nodiscard]] std::uint64_t verified() const { return verified_; }
@@ -57,6 +57,7 @@ class Verifier {
   std::optional<kcache::Digest> last_;  // tree
   std::optional<Tree> tree_;
   std::optional<File> file_;      // of it, that is being read
+  bool is_over_ = false;          // the pass, and nobody was told
   bool is_broken_ = false;        // the disk did not give all of it
   std::set<std::uint64_t> good_;  // inodes, of this pass
   std::string piece_ = std::string(kPiece, '\0');
