@@ -35,7 +35,7 @@ TEST(DetectCache, OfTheCudaSampleTheArchIsANumber) {
   const std::string hash = "edbea4c0734897ca19ec52852fcc847e552b3b1cfff92cc3deff0b695cdd636f";
   const std::string key = "5W7KJQDTJCL4UGPMKKCS7TEEPZKSWOY4774SZQ6674FWSXG5MNXQ";
   const auto cache = detect(
-      {{key + "/__grp__add_kernel.json", groupOf("/x", key)},
+      {{key + "/__grp__add_kernel.json", R"({"child_paths":{"add_kernel.json":"/x/add_kernel.json"}})"},
        {key + "/add_kernel.json", R"({"hash":")" + hash +
                                       R"(","target":{"backend":"cuda","arch":75,"warp_size":32},)"
                                       R"("num_warps":4,"num_stages":3,"ptx_version":null,"debug":false})"}});
@@ -75,6 +75,11 @@ TEST(DetectCache, WhatHasNoKernelIsNoCache) {
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().code, Code::NotFound);
   }
+  // What explains it is said with it.
+  EXPECT_NE(detect({{"torch_compile_cache/h/rank_0_0/readme", ""}})
+                .error()
+                .message.find("; torch_compile_cache/h has neither artifacts"),
+            std::string::npos);
 }
 
 TEST(DetectCache, ATritonCacheBesideWhatLooksLikeVllmsStaysWhereItIs) {
@@ -161,7 +166,10 @@ TEST(DetectCache, OfOneModelForAllItIsMegaAot) {
   EXPECT_EQ(cache->manifest.vllm[0].binary[0].save_format, "mega-aot");
   EXPECT_EQ(cache->manifest.vllm[0].binary[0].artifact_names, std::vector<std::string>{"model"});
   EXPECT_TRUE(cache->targets.empty());
-  EXPECT_EQ(cache->notes.size(), 2U);
+  ASSERT_EQ(cache->notes.size(), 3U);
+  EXPECT_NE(cache->notes[0].find("nothing in it says for which GPUs"), std::string::npos) << cache->notes[0];
+  EXPECT_NE(cache->notes[1].find("HOME and VLLM_CONFIG_ROOT"), std::string::npos) << cache->notes[1];
+  EXPECT_NE(cache->notes[2].find("has no rank with a model"), std::string::npos) << cache->notes[2];
   EXPECT_EQ(labelsOf(*cache, "").at("io.kserve.km/cache-mount-subpath"),
             "torch_compile_cache/torch_aot_compile");
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -29,21 +28,18 @@ std::string formatOf(const CacheManifest& manifest) {
   return fmt::format("{}", fmt::join(formats, ","));
 }
 
-bool isModel(const VllmEntry& entry) {
-  return !entry.binary.empty() && entry.binary.front().save_format == "mega-aot";
-}
+/// Where KServe has it, and so GKM's images; of a cache in which no file names a path any place is as good.
+constexpr std::string_view kUsualRoot = "/home/kserve/.cache/vllm";
 
-void addMountLabels(Labels& out, const CacheManifest& manifest) {
+void addMountLabels(Labels& out, const DetectedCache& cache) {
   std::vector<std::string> hashes;
-  for (const VllmEntry& entry : manifest.vllm) { hashes.push_back(entry.hash); }
-  const bool all_models = std::all_of(manifest.vllm.begin(), manifest.vllm.end(), isModel);
+  for (const VllmEntry& entry : cache.manifest.vllm) { hashes.push_back(entry.hash); }
   out["io.kserve.km/framework"] = "vllm";
   out["io.kserve.km/cache-type"] = "torch-compile";
   out["io.kserve.km/cache-hash"] = fmt::format("{}", fmt::join(hashes, ","));
-  out["io.kserve.km/cache-mount-subpath"] = all_models
-                                                ? fmt::format("{}/{}", kTorchCompileCache, kTorchAotCompile)
-                                                : std::string{kTorchCompileCache};
-  out["io.kserve.km/cache-root-env"] = "VLLM_CACHE_ROOT=/home/kserve/.cache/vllm";
+  if (!cache.mount_subpath.empty()) { out["io.kserve.km/cache-mount-subpath"] = cache.mount_subpath; }
+  out["io.kserve.km/cache-root-env"] =
+      fmt::format("VLLM_CACHE_ROOT={}", cache.made_at.empty() ? kUsualRoot : cache.made_at);
 }
 
 std::optional<std::string> labelNamed(const Labels& labels, const std::string& key) {
@@ -69,7 +65,7 @@ Labels labelsOf(const DetectedCache& cache, const std::string& title) {
              {"org.opencontainers.image.title", title}};
   if (type == CacheType::Vllm) {
     out[labelOf(type, "format")] = formatOf(cache.manifest);
-    addMountLabels(out, cache.manifest);
+    addMountLabels(out, cache);
   }
   return out;
 }

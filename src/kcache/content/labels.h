@@ -3,6 +3,8 @@
 //   cache.triton.image/{entry-count,summary,cache-size-bytes}
 //   cache.vllm.image/{entry-count,summary,cache-size-bytes,format}
 //   io.kserve.km/{framework,cache-type,cache-hash,cache-mount-subpath,cache-root-env}   of vLLM caches
+//     cache-mount-subpath: the folder in the image that has all of the cache; without it that is the root
+//     cache-root-env: where the paths in its files lead (DetectedCache::made_at), as a variable of vLLM's
 //   org.opencontainers.image.title
 #pragma once
 

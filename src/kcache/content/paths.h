@@ -5,9 +5,12 @@
 // Rewritten:
 //   __grp__<kernel>.json       of Triton, wherever it lies: `child_paths` gets <root>/<its folder>/<file>.
 //                              Triton leaves out children whose path does not exist, and compiles anew.
-//   vllm_compile_cache.py      of vLLM: of each quoted path what stands before torch_compile_cache/<hash>/ of
-//                              this very hash. Where artifacts are "binary" or "unpacked", vLLM opens that
-//                              path; where they are Inductor's ("triton"), it reads the hash alone.
+//   vllm_compile_cache.py      of vLLM: an artifact stands there as ('<name>', '<folder>/<name>'), and lies
+//                              beside the list: its path becomes <root>/<folder of the list>/<name>, wherever
+//                              that was when it was made (compilation_config.cache_dir names any folder). vLLM
+//                              up to 0.31 opens that path, later ones <name> beside the list. Of other quoted
+//                              paths what stands before torch_compile_cache/<hash>/ of this very hash: those of
+//                              Inductor ("triton"), of which vLLM reads the hash alone.
 // Left as they are, since nobody opens a path that they name, or nobody could change one in them:
 //   cache_key_factors.json     a record of what the hash was made of
 //   computation_graph.py, transformed_code.py    source for people; paths stand in comments
@@ -25,6 +28,9 @@
 
 namespace gs::kcache {
 
+/// vLLM's list of artifacts.
+inline constexpr std::string_view kCompileCacheList = "vllm_compile_cache.py";
+
 /// It may have paths: its text is worth reading.
 [[nodiscard]] bool bearsPaths(std::string_view path);
 
@@ -37,5 +43,9 @@ inline constexpr std::int64_t kMaxPathsText = std::int64_t{1} << 20;
 /// says.
 [[nodiscard]] std::optional<std::string> forRoot(std::string_view root, std::string_view path,
                                                  std::string_view text);
+
+/// Where the cache's root was when this text was written, by its first path that leads to a file beside it;
+/// "" is /. nullopt: it names none. `path` as above.
+[[nodiscard]] std::optional<std::string> rootNamedIn(std::string_view path, std::string_view text);
 
 }  // namespace gs::kcache

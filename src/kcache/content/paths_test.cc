@@ -68,6 +68,36 @@ TEST(CachePaths, OfVllmsListOtherTextsStay) {
             "{\"/c/torch_compile_cache/edf531ca35/x\", 'y'}");
 }
 
+// compilation_config.cache_dir names any folder; the artifact lies beside the list all the same.
+TEST(CachePaths, AnArtifactIsKnownByItsNameBesideTheListAndNotByTheFoldersAboveIt) {
+  const std::string in = "torch_compile_cache/run1/rank_0_0/backbone/";
+  const std::string list = in + "vllm_compile_cache.py";
+  const std::string handle = "('artifact_shape_None_subgraph_0',\n '";
+  const std::string made = "{(None, 0, 'x'): " + handle +
+                           "/data/compiled/run1/rank_0_0/backbone/artifact_shape_None_subgraph_0')}";
+  const auto now = forRoot("/c", list, made);
+  EXPECT_EQ(now, "{(None, 0, 'x'): " + handle + "/c/" + in + "artifact_shape_None_subgraph_0')}");
+  EXPECT_FALSE(forRoot("/c", list, *now));
+  EXPECT_EQ(forRoot("/d", list, *now),
+            "{(None, 0, 'x'): " + handle + "/d/" + in + "artifact_shape_None_subgraph_0')}");
+  // vLLM 0.18 and newer has the pair inside of a dictionary.
+  EXPECT_EQ(forRoot("/c", "r/vllm_compile_cache.py",
+                    "{((1, 8), 0, 'x'): {'cache_key': 'k', 'graph_handle': ('a_0', '/any/where/a_0')}}"),
+            "{((1, 8), 0, 'x'): {'cache_key': 'k', 'graph_handle': ('a_0', '/c/r/a_0')}}");
+  // Another file's path, and a name that is none.
+  EXPECT_FALSE(forRoot("/c", list, "{'a': ('artifact_0', '/data/artifact_1'), 'b': ('', '/data/')}"));
+}
+
+TEST(CachePaths, SayWhereTheCacheWasMade) {
+  EXPECT_EQ(rootNamedIn(kCachePath, llamaSample().at(kCachePath)), "/home/ec2-user/.cache/vllm");
+  EXPECT_EQ(rootNamedIn(kGroupPath, rocmSample().at(kGroupPath)), "/workspace/.triton/cache");
+  EXPECT_EQ(rootNamedIn("K/__grp__k.json", R"({"child_paths":{"k":"/K/k"}})"), "");
+  EXPECT_FALSE(rootNamedIn("K/__grp__k.json", R"({"child_paths":{"k":"/other/k"}})"));
+  EXPECT_FALSE(rootNamedIn("K/__grp__k.json", "{"));
+  EXPECT_FALSE(rootNamedIn(kCachePath, "{(None, 0, 'x'): ('a', '/data/run1/a')}"));
+  EXPECT_FALSE(rootNamedIn("K/k.json", rocmSample().at(kGroupPath)));
+}
+
 /// With so many children that all name the same file.
 std::string groupWith(int children) {
   std::string out = R"({"child_paths":{)";
