@@ -193,8 +193,10 @@ void NodeService::undo(const VolumeWish& wish) {
 
 // ---- Unpublish
 
-Status NodeService::unpublish(const rpc::UnpublishRequest& request) {
-  if (Status fine = checkUnpublish(request, options_.target_root); !fine) { return fine; }
+Status NodeService::unpublish(const rpc::UnpublishRequest& asked) {
+  if (Status fine = checkUnpublish(asked, options_.target_root); !fine) { return fine; }
+  const rpc::UnpublishRequest request{idOf(asked.volume_id, asked.target_path, options_.target_root),
+                                      asked.target_path};
   if (const Status known = keepComplete(); !known) {  // pods end all the same
     log::warn("unmounted all the same", {{"volume", request.volume_id}, {"why", known.error().message}});
   }
@@ -241,7 +243,7 @@ Status NodeService::forget(const rpc::UnpublishRequest& request) {
 
 Result<rpc::VolumeStats> NodeService::stats(const rpc::StatsRequest& request) {
   if (Status fine = checkStats(request, options_.target_root); !fine) { return tl::unexpected(fine.error()); }
-  const auto use = useOf(request.volume_id);
+  const auto use = useOf(idOf(request.volume_id, request.volume_path, options_.target_root));
   if (!use) { return tl::unexpected(use.error()); }
   const bool is_its = *use && (*use)->target == request.volume_path;
   const auto ours = is_its ? isOursAt(request.volume_path) : false;

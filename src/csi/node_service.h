@@ -54,7 +54,7 @@ class NodeService {
   /// is in the way, or no GPU can use the cache; Unavailable and Deadline, later it may go.
   [[nodiscard]] Status publish(const rpc::PublishRequest& request);
   /// Fine too when there is nothing. Errors as above.
-  [[nodiscard]] Status unpublish(const rpc::UnpublishRequest& request);
+  [[nodiscard]] Status unpublish(const rpc::UnpublishRequest& asked);
   /// Error NotFound: no such volume is mounted there.
   [[nodiscard]] Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request);
   /// The store, the uses and the mounts can be read, and the uses are complete.

@@ -9,12 +9,13 @@
 #include "base/hash.h"
 #include "base/mutant.h"
 #include "base/utf8.h"
+#include "kcache/kinds/claims.h"
 #include "kcache/kinds/names.h"
 
 namespace gs::csi {
 namespace {
 
-constexpr std::size_t kMostOfAnId = 256;
+constexpr std::size_t kMostOfAnId = 512;  // two names and what is between them
 constexpr std::size_t kMostOfATarget = 1024;
 constexpr std::string_view kOurKeys = "csi.gkm.io/";
 constexpr const char* kCacheKey = kcache::kCacheAttribute;
@@ -59,10 +60,10 @@ std::string valueOf(const Context& context, const char* key) {
 }
 
 Status checkPod(const Context& context) {
-  if (valueOf(context, kEphemeralKey) != "true") {
+  if (const std::string kind = valueOf(context, kEphemeralKey); kind != "true" && kind != "false") {
     return wrong(
-        fmt::format("volume_context {} is not \"true\": only volumes in a pod's own spec are served, by a "
-                    "CSIDriver {} with volumeLifecycleModes: [Ephemeral] and podInfoOnMount: true",
+        fmt::format("volume_context {} is neither \"true\" nor \"false\": the CSIDriver {} needs "
+                    "podInfoOnMount: true",
                     kEphemeralKey, kDriverName));
   }
   for (const char* key : {kPodNameKey, kPodNamespaceKey, kPodUidKey}) {
@@ -113,6 +114,28 @@ Result<cacherim::CacheName> cacheOf(const Context& context) {
   return out;
 }
 
+/// Of a PersistentVolume: anybody who may make one writes handle and attributes, so the two have to agree, and
+/// the pod has to be of the namespace that the handle names.
+Status checkHandle(const rpc::PublishRequest& request, const cacherim::CacheName& cache) {
+  const auto volume = kcache::parseVolumeHandle(request.volume_id);
+  const bool is_ephemeral = valueOf(request.context, kEphemeralKey) == "true";
+  if (is_ephemeral && !volume) { return {}; }
+  if (is_ephemeral) {
+    return wrong("volume_id is that of a PersistentVolume, and the volume is in a pod's spec");
+  }
+  if (!volume || volume->cache != model::ObjectKey{cache.ns(), cache.name()}) {
+    return wrong(
+        fmt::format("volumeHandle '{}' does not name the cache that volumeAttributes {} and {} name; "
+                    "PersistentVolumes of caches are made by gkm-operator",
+                    isPlainText(request.volume_id) ? request.volume_id : "?", kCacheKey, kNamespaceKey));
+  }
+  if (const std::string pods = valueOf(request.context, kPodNamespaceKey); volume->ns != pods) {
+    return wrong(fmt::format("the pod is in namespace {}, and the volume '{}' is for pods of namespace {}",
+                             pods, request.volume_id, volume->ns));
+  }
+  return {};
+}
+
 /// In the order in which the ancestor asked.
 Status checkFields(const rpc::PublishRequest& request, const std::string& target_root) {
   constexpr const char* kCall = "NodePublishVolume";
@@ -151,7 +174,8 @@ Result<VolumeWish> readPublish(const rpc::PublishRequest& request, const std::st
   if (!fine) { return tl::unexpected(fine.error()); }
   auto cache = cacheOf(request.context);
   if (!cache) { return tl::unexpected(cache.error()); }
-  return VolumeWish{.volume_id = request.volume_id,
+  if (Status agrees = checkHandle(request, *cache); !agrees) { return tl::unexpected(agrees.error()); }
+  return VolumeWish{.volume_id = idOf(request.volume_id, request.target_path, target_root),
                     .target = request.target_path,
                     .cache = *std::move(cache),
                     .is_cluster_cache = !request.context.contains(kNamespaceKey),
@@ -176,6 +200,12 @@ Status checkStats(const rpc::StatsRequest& request, const std::string& target_ro
     return fail(Code::NotFound, "no volume is mounted at volume_path");
   }
   return {};
+}
+
+std::string idOf(const std::string& volume_id, const std::string& target, const std::string& target_root) {
+  if (!kcache::parseVolumeHandle(volume_id)) { return volume_id; }
+  const auto of = readTarget(target, target_root);
+  return of ? of->volume_id : volume_id + ' ' + target;
 }
 
 std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root) {

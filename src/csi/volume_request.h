@@ -6,6 +6,10 @@
 //   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache
 //   csi.storage.k8s.io/... what the kubelet says of the pod, over whatever the pod's author wrote there
 // A pod gets caches of its own namespace and of the whole cluster, and no others.
+// A volume stands in the pod's own spec (ephemeral), or is a PersistentVolume of gkm-operator's
+// (kcache/kinds/claims.h), whose handle then says the same as its attributes, and of which namespace the pods
+// are that may mount it. Such a volume has one id for all pods of a machine, so that each mount of it goes by
+// an id of its own here (idOf()).
 #pragma once
 
 #include <optional>
@@ -21,7 +25,7 @@ constexpr std::string_view kDriverName = "csi.gkm.io";
 
 /// One that was checked.
 struct VolumeWish {
-  std::string volume_id;
+  std::string volume_id;  // idOf()
   std::string target;
   cacherim::CacheName cache;
   bool is_cluster_cache = false;
@@ -35,6 +39,11 @@ struct VolumeWish {
   /// "GKMCache ml/vectors", "ClusterGKMCache vectors": for people.
   [[nodiscard]] std::string cacheText() const;
 };
+
+/// By which the mount of a volume at a target is told from others: the volume's id, or, of a PersistentVolume,
+/// what the id of a volume in the pod's spec would be.
+[[nodiscard]] std::string idOf(const std::string& volume_id, const std::string& target,
+                               const std::string& target_root);
 
 /// Error Invalid: names the field, and what is wrong with it.
 [[nodiscard]] Result<VolumeWish> readPublish(const rpc::PublishRequest& request,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/hash.h"
 #include "csi/node_fixture_test.h"
 
@@ -32,6 +34,57 @@ TEST(VolumeRequest, WithoutANamespaceItIsAClusterGkmCache) {
   ASSERT_TRUE(wish);
   EXPECT_EQ(wish->cache, *cacherim::CacheName::ofCluster("vectors"));
   EXPECT_EQ(wish->cacheText(), "ClusterGKMCache vectors");
+}
+
+/// As the kubelet asks for a PersistentVolume of gkm-operator's.
+rpc::PublishRequest persistent(const std::string& uid = "u1") {
+  NodeMachine machine;
+  auto out = machine.request(uid, "gkmcache-ml-vectors-0123");
+  out.context["csi.storage.k8s.io/ephemeral"] = "false";
+  out.volume_id = "gkmcache/ml/vectors";
+  return out;
+}
+
+TEST(VolumeRequest, APersistentVolumeOfACacheIsTaken) {
+  const auto wish = readPublish(persistent(), kRoot);
+  ASSERT_TRUE(wish) << wish.error().message;
+  EXPECT_EQ(wish->cache, kVectors);
+  EXPECT_EQ(wish->volume_id, readTarget(persistent().target_path, kRoot)->volume_id);
+  EXPECT_NE(wish->volume_id, readPublish(persistent("u2"), kRoot)->volume_id)
+      << "each mount has an id of its own";
+  auto wide = persistent();
+  wide.volume_id = "clustergkmcache/vectors/ml";
+  wide.context.erase("csi.gkm.io/namespace");
+  ASSERT_TRUE(readPublish(wide, kRoot));
+  EXPECT_TRUE(readPublish(wide, kRoot)->is_cluster_cache);
+  const std::string name(253, 'a');
+  wide.context["csi.gkm.io/GKMCache"] = name;
+  wide.volume_id = "clustergkmcache/" + name + "/ml";
+  EXPECT_TRUE(readPublish(wide, kRoot)) << readPublish(wide, kRoot).error().message;
+}
+
+TEST(VolumeRequest, APersistentVolumeThatSaysTwoThingsIsRefused) {
+  const auto said = [](const std::string& handle,
+                       const std::function<void(rpc::PublishRequest&)>& change = {}) {
+    auto request = persistent();
+    request.volume_id = handle;
+    if (change) { change(request); }
+    const auto wish = readPublish(request, kRoot);
+    return wish ? std::string{} : wish.error().message;
+  };
+  for (const char* handle : {"gkmcache/ml/other", "gkmcache/other/vectors", "clustergkmcache/vectors/ml",
+                             "other", "gkmcache/ml"}) {
+    EXPECT_NE(said(handle).find("does not name the cache"), std::string::npos) << handle << said(handle);
+  }
+  EXPECT_NE(said("clustergkmcache/vectors/other", [](auto& r) { r.context.erase("csi.gkm.io/namespace"); })
+                .find("is for pods of namespace other"),
+            std::string::npos);
+  EXPECT_NE(said("gkmcache/ml/vectors", [](auto& r) { r.context["csi.storage.k8s.io/pod.namespace"] = "x"; })
+                .find("a pod may mount GKMCaches of its own namespace"),
+            std::string::npos);
+  EXPECT_NE(said("gkmcache/ml/vectors", [](auto& r) { r.context["csi.storage.k8s.io/ephemeral"] = "true"; })
+                .find("is that of a PersistentVolume"),
+            std::string::npos);
 }
 
 struct BadPublish {
@@ -90,8 +143,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "csi.gkm.io/namespace"},
         BadPublish{"SlipOfTheKey", [](Request& r) { r.context["csi.gkm.io/Namespace"] = "ml"; },
                    "'csi.gkm.io/Namespace', which is not known"},
+        BadPublish{"NoKind", [](Request& r) { r.context["csi.storage.k8s.io/ephemeral"] = "no"; },
+                   "podInfoOnMount: true"},
         BadPublish{"NotEphemeral", [](Request& r) { r.context["csi.storage.k8s.io/ephemeral"] = "false"; },
-                   "volumeLifecycleModes: [Ephemeral]"},
+                   "does not name the cache"},
         BadPublish{"NoPodInfo", [](Request& r) { r.context.erase("csi.storage.k8s.io/pod.namespace"); },
                    "podInfoOnMount: true"},
         BadPublish{"NoUid", [](Request& r) { r.context["csi.storage.k8s.io/pod.uid"] = ""; },

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "kapi/write.h"
 #include "kcache/kinds/names.h"
@@ -15,19 +18,20 @@ using kapi::CallResult;
 
 const model::ObjectKey kKey{"", kcache::kDriver};
 constexpr const char* kPolicy = "None";
-constexpr const char* kMode = "Ephemeral";
+const std::vector<std::string> kModes{"Ephemeral", "Persistent"};  // ascending
 
 kapi::Call creation() {
   kapi::Call call;
   call.verb = kapi::Verb::Create;
   call.kind = kCsiDriver;
-  call.body = json::Object{{"apiVersion", kapi::apiVersion(kCsiDriver)},
-                           {"kind", kCsiDriver->name},
-                           {"metadata", json::Object{{"name", kcache::kDriver}}},
-                           {"spec", json::Object{{"attachRequired", false},
-                                                 {"podInfoOnMount", true},
-                                                 {"fsGroupPolicy", kPolicy},
-                                                 {"volumeLifecycleModes", json::Array{kMode}}}}};
+  call.body =
+      json::Object{{"apiVersion", kapi::apiVersion(kCsiDriver)},
+                   {"kind", kCsiDriver->name},
+                   {"metadata", json::Object{{"name", kcache::kDriver}}},
+                   {"spec", json::Object{{"attachRequired", false},
+                                         {"podInfoOnMount", true},
+                                         {"fsGroupPolicy", kPolicy},
+                                         {"volumeLifecycleModes", json::Array{kModes[0], kModes[1]}}}}};
   return call;
 }
 
@@ -41,6 +45,25 @@ kapi::Call correction(const CsiDriverObject& of) {
       {"metadata", json::Object{{"uid", of.uid.text}, {"resourceVersion", std::to_string(of.revision)}}},
       {"spec", json::Object{{"podInfoOnMount", true}, {"fsGroupPolicy", kPolicy}}}};
   return call;
+}
+
+/// Of an older version: it may not be changed, so another one takes its place. Volumes that are mounted stay.
+kapi::Call deletion(const CsiDriverObject& of) {
+  kapi::Call call;
+  call.verb = kapi::Verb::Delete;
+  call.kind = kCsiDriver;
+  call.key = kKey;
+  call.body = json::Object{
+      {"apiVersion", "v1"},
+      {"kind", "DeleteOptions"},
+      {"preconditions",
+       json::Object{{"uid", of.uid.text}, {"resourceVersion", std::to_string(of.revision)}}}};
+  return call;
+}
+
+std::vector<std::string> ascending(std::vector<std::string> modes) {
+  std::sort(modes.begin(), modes.end());
+  return modes;
 }
 
 }  // namespace
@@ -99,7 +122,7 @@ bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out
     read(outcome, now, out);
   } else {
     say("", out);
-    next_look_ = now.mono + kLook;
+    next_look_ = answer->what == Doing::Delete ? now.mono : now.mono + kLook;
   }
   return true;
 }
@@ -112,7 +135,12 @@ void CsiDriver::read(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   }
   next_look_ = now.mono + kLook;
   if (is == nullptr) { return; }
-  if (is->attach_required || is->modes != std::vector<std::string>{kMode}) {
+  const bool is_of_before = !is->attach_required && is->modes == std::vector<std::string>{kModes[0]};
+  if (is_of_before) {
+    to_write_ = Step{Doing::Delete, deletion(*is)};
+    return;
+  }
+  if (is->attach_required || ascending(is->modes) != kModes) {
     return say(
         fmt::format(
             "CSIDriver {} is not as pods need it, and cannot be changed: delete it, and it is made anew",

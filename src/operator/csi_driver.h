@@ -1,8 +1,9 @@
-// CsiDriver: sees to it that the cluster knows the CSI driver csi.gkm.io, as it is: ephemeral inline volumes,
-// nothing to attach, told which pod mounts, and no change of ownership of files.
+// CsiDriver: sees to it that the cluster knows the CSI driver csi.gkm.io, as it is: volumes in pods' specs and
+// PersistentVolumes, nothing to attach, told which pod mounts, and no change of ownership of files.
 //
 // Read at the start of a term and every kLook after that, so that one that was deleted comes back. What may
-// be changed is changed; the rest of a CSIDriver is as somebody made it, and is said to be wrong.
+// be changed is changed. One of an older version, for volumes in pods' specs alone, is deleted and made anew.
+// The rest of a CSIDriver is as somebody made it, and is said to be wrong.
 // One thread; time is an argument.
 #pragma once
 
@@ -30,7 +31,7 @@ class CsiDriver {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  enum class Doing : std::uint8_t { Read, Create, Patch };
+  enum class Doing : std::uint8_t { Read, Create, Patch, Delete };
   static constexpr int kOnly = 0;
   struct Step {
     Doing doing{};

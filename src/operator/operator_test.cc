@@ -508,13 +508,20 @@ TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
   EXPECT_EQ(spec, json::Value(json::Object{{"attachRequired", false},
                                            {"podInfoOnMount", true},
                                            {"fsGroupPolicy", "None"},
-                                           {"volumeLifecycleModes", json::Array{"Ephemeral"}}}));
+                                           {"volumeLifecycleModes", json::Array{"Ephemeral", "Persistent"}}}));
   server.remove(kCsiDriver, key.second);
   pass(2min);
   EXPECT_TRUE(server.objects.contains(key));
   server.objects.at(key).child("spec").set("fsGroupPolicy", "File");
   pass(2min);
   EXPECT_EQ(server.objects.at(key)["spec"]["fsGroupPolicy"].str(), "None");
+  server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Persistent", "Ephemeral"});
+  const std::string uid{server.objects.at(key)["metadata"]["uid"].str()};
+  pass(2min);
+  EXPECT_EQ(server.objects.at(key)["metadata"]["uid"].str(), uid) << "in any order";
+  server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Ephemeral"});
+  pass(3min);
+  EXPECT_EQ(server.objects.at(key)["spec"], spec) << "that of an older version is made anew";
   server.objects.at(key).child("spec").set("attachRequired", true);
   pass(2min);
   EXPECT_NE(machine().readiness().find("csidriver: CSIDriver csi.gkm.io is not as pods need it"),

@@ -52,7 +52,7 @@ provider_up --kubelets 1 2>>"$CASE_DIR/up.log"
 eventually "Ready of the node" True readiness_of node-a
 kubectl create -f - >/dev/null <<'YAML'
 {apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: csi.gkm.io},
-  spec: {attachRequired: false, podInfoOnMount: true, fsGroupPolicy: None, volumeLifecycleModes: [Ephemeral]}}
+  spec: {attachRequired: false, podInfoOnMount: true, fsGroupPolicy: None, volumeLifecycleModes: [Ephemeral, Persistent]}}
 YAML
 eventually "the account of pods" default field serviceaccount/default .metadata.name
 node mkdir -p /var/lib/gkm/caches

@@ -62,7 +62,7 @@ kubectl apply -f "$GKM/namespace.yaml" -f "$GKM/config.yaml" -f "$GKM/operator.y
 provider_kubeconfig gkm-system gkm-operator >"$CASE_DIR/operator.kubeconfig"
 start_operator operator 8081
 eventually_like "/readyz" 'role: leader' operator_page 8081 '/readyz?verbose'
-eventually "CSIDriver" '{"attachRequired":false,"fsGroupPolicy":"None","podInfoOnMount":true,"volumeLifecycleModes":["Ephemeral"]}' csi_driver
+eventually "CSIDriver" '{"attachRequired":false,"fsGroupPolicy":"None","podInfoOnMount":true,"volumeLifecycleModes":["Ephemeral","Persistent"]}' csi_driver
 
 step "images are taken as they are written for docker, and nothing else; what other versions know is kept"
 image() { echo "{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: $1}, spec: {image: '$2'}}"; }
