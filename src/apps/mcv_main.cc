@@ -25,7 +25,7 @@ void describe(process::Command root, mcv::Options& o) {
   root.topic("With what")
       .text("-i,--image", "NAME", o.image, "The image, with its registry and its tag or digest")
       .text("-d,--dir", "FOLDER", o.dir,
-            "The cache; to extract without it TRITON_CACHE_DIR or ~/.triton/cache, and ~/.cache/vllm")
+            "The cache; to extract without it: where Triton or vLLM itself looks")
       .text("--from", "PLACE", o.from,
             "Where the image is: oci:FOLDER or docker-archive:FILE; without it the registry in its name")
       .text("--to", "PLACE", o.to,

@@ -104,20 +104,59 @@ std::vector<cacherim::NewEntry> entriesOf(const Found& found, const kcache::Dete
   return out;
 }
 
+/// Nodes count the same, and would refuse the image; here nothing is written yet.
+Status checkLimits(const std::string& folder, const std::vector<cacherim::NewEntry>& entries,
+                   std::string_view manifest, const kcache::LayerLimits& limits) {
+  const auto count = static_cast<std::int64_t>(entries.size());
+  if (count > limits.most_entries) {
+    return fail(
+        Code::Invalid,
+        fmt::format("'{}' makes an image of {} files and folders; nodes take at most {}: leave out what is "
+                    "old, or pack parts of it",
+                    folder, count, limits.most_entries));
+  }
+  std::int64_t bytes = 0;
+  for (const cacherim::NewEntry& one : entries) {
+    const std::size_t root = one.name.find('/');  // io.triton.cache/: paths count from there on
+    if (root != std::string::npos && !one.name.starts_with(manifest)) {
+      bytes += static_cast<std::int64_t>(one.name.size() - root - 1);
+    }
+  }
+  if (bytes <= limits.most_path_bytes) { return {}; }
+  return fail(
+      Code::Invalid,
+      fmt::format("'{}' makes an image whose paths have {} bytes in all; nodes take at most {}: leave out "
+                  "what is old, or pack parts of it",
+                  folder, bytes, limits.most_path_bytes));
+}
+
+/// As a person would write it, absolute; "": nobody knows where it lies.
+std::string wholePath(const fs::path& folder) {
+  std::error_code error;
+  std::string out = fs::absolute(folder, error).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) { out.pop_back(); }
+  return error ? "" : out;
+}
+
 }  // namespace
 
-Result<Packed> pack(const std::string& folder, const kcache::Reference& name) {
+Result<Packed> pack(const std::string& folder, const kcache::Reference& name,
+                    const kcache::LayerLimits& limits) {
   const fs::path root{folder};
   const auto found = list(root);
   if (!found) { return tl::unexpected(found.error()); }
-  auto cache = kcache::detectCache(found->files, [&](const std::string& path) {
-    return readFile((root / path).string(), kMaxLookedInto);
-  });
+  auto cache = kcache::detectCache(
+      found->files, [&](const std::string& path) { return readFile((root / path).string(), kMaxLookedInto); },
+      wholePath(root));
   if (!cache) { return fail(cache.error().code, fmt::format("'{}': {}", folder, cache.error().message)); }
+  auto entries = entriesOf(*found, *cache, root);
+  if (Status fine = checkLimits(folder, entries, inside::manifestOf(cache->manifest.type), limits); !fine) {
+    return tl::unexpected(fine.error());
+  }
   cacherim::NewImage image{.name = name,
                            .architecture = kArchitecture,
                            .labels = kcache::labelsOf(*cache, titleOf(name)),
-                           .entries = entriesOf(*found, *cache, root)};
+                           .entries = std::move(entries)};
   return Packed{std::move(*cache), std::move(image)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "cacherim/image/image.h"
 #include "kcache/content/detect.h"
+#include "kcache/layer/rules.h"
 
 namespace gs::mcv {
 
@@ -23,7 +24,9 @@ struct Packed {
 };
 
 /// Errors: NotFound, no such folder, or no cache in it; Invalid, something in it is neither a file nor a
-/// folder, and is named; Unavailable.
-[[nodiscard]] Result<Packed> pack(const std::string& folder, const kcache::Reference& name);
+/// folder, or the cache lies at another level, or it has more files and folders, or longer paths in all, than
+/// nodes take (`limits`; said before anything is written); Unavailable.
+[[nodiscard]] Result<Packed> pack(const std::string& folder, const kcache::Reference& name,
+                                  const kcache::LayerLimits& limits = {});
 
 }  // namespace gs::mcv

@@ -28,14 +28,39 @@ Status checkManifest(const std::string& text, const std::vector<kcache::CacheGpu
   return fail(Code::Conflict, "manifest check failed: " + fits.error().message);
 }
 
+/// Without blanks around it, as Triton reads it; "": not set.
+std::string variable(const Environment& environment, const char* name) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const std::string text = environment(name).value_or("");
+  const std::size_t from = text.find_first_not_of(kBlanks);
+  return from == std::string::npos ? "" : text.substr(from, text.find_last_not_of(kBlanks) + 1 - from);
+}
+
+std::string homeFolder(const Environment& environment) {
+  std::string home = variable(environment, "HOME");
+  return home.empty() ? "/tmp" : home;
+}
+
+std::string tritonFolder(const Environment& environment) {
+  if (std::string named = variable(environment, "TRITON_CACHE_DIR"); !named.empty()) { return named; }
+  const std::string home = variable(environment, "TRITON_HOME");
+  return (home.empty() ? homeFolder(environment) : home) + "/.triton/cache";
+}
+
+std::string vllmFolder(const Environment& environment) {
+  const std::string home = homeFolder(environment);
+  std::string out = variable(environment, "VLLM_CACHE_ROOT");
+  if (out.empty()) {
+    const std::string caches = variable(environment, "XDG_CACHE_HOME");
+    out = (caches.empty() ? home + "/.cache" : caches) + "/vllm";
+  }
+  return out == "~" || out.starts_with("~/") ? home + out.substr(1) : out;
+}
+
 }  // namespace
 
 std::string defaultFolder(kcache::CacheType type, const Environment& environment) {
-  const bool is_triton = type == kcache::CacheType::Triton;
-  const auto named = environment("TRITON_CACHE_DIR");
-  if (is_triton && named && !named->empty()) { return *named; }
-  const auto home = environment("HOME");
-  return (home && !home->empty() ? *home : "/tmp") + (is_triton ? "/.triton/cache" : "/.cache/vllm");
+  return type == kcache::CacheType::Triton ? tritonFolder(environment) : vllmFolder(environment);
 }
 
 Result<Extracted> extract(cacherim::ImageSource& source, const kcache::Reference& reference,

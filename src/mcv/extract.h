@@ -15,8 +15,12 @@ namespace gs::mcv {
 
 using cacherim::Environment;
 
-/// Where this kind of cache is looked for: TRITON_CACHE_DIR or ~/.triton/cache; ~/.cache/vllm. Without a home
-/// below /tmp.
+/// Where the program itself looks for this kind of cache, by its own variables in its own order:
+///   Triton  TRITON_CACHE_DIR, else $TRITON_HOME/.triton/cache, else ~/.triton/cache  (triton/knobs.py, and
+///           runtime/cache.py before 3.4)
+///   vLLM    VLLM_CACHE_ROOT, else $XDG_CACHE_HOME/vllm, else ~/.cache/vllm; "~" in front is the home in each
+///           of the three  (vllm/envs.py)
+/// A variable that is empty counts as not set. Without a home below /tmp.
 [[nodiscard]] std::string defaultFolder(kcache::CacheType type, const Environment& environment);
 
 struct Extraction {

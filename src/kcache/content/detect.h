@@ -1,8 +1,8 @@
 // What kind of cache a folder holds, and what an image of it says of it. Pure: the names and sizes of its
 // files are given, and the texts of some are asked for.
 //
-// vLLM's is looked for first: torch_compile_cache/<hash>/rank_<n>_<m> or torch_aot_compile/<hash>/rank_<n>_<m>,
-// in the forms of vllm_files.h. A folder that is itself a torch_compile_cache counts too, and lies in the image
+// vLLM's is looked for first: torch_compile_cache/<hash>/rank_<n>_<m>, or torch_aot_compile/ and the same, in
+// the forms of vllm_files.h. A folder that is itself a torch_compile_cache counts too, and lies in the image
 // as one. Triton's has <key>/<kernel>.json with a hash, beside __grp__<kernel>.json, *.ttir or
 // __triton_launcher.so. A cache at a level at which nobody would look is refused (wrong_level.h).
 //
@@ -41,10 +41,10 @@ struct DetectedCache {
   std::vector<std::string> notes{};  // what is odd in it, a sentence each
 };
 
-/// `folder`: the absolute path of theirs, for what is said of it; its last part is a sign too (vllm_files.h). ""
-/// where it is not known.
-/// Errors: NotFound, it is neither; says what would be, and what is odd. Invalid: the cache lies at another level,
-/// and the folder that was meant is named.
+/// `folder`: the absolute path of theirs, for what is said of it; its last part is a sign too (vllm_files.h).
+/// "" where it is not known.
+/// Errors: NotFound, it is neither; says what would be, and what is odd. Invalid: the cache lies at another
+/// level, and the folder that was meant is named.
 [[nodiscard]] Result<DetectedCache> detectCache(std::vector<CacheFile> files, const ReadText& read,
                                                 std::string_view folder = "");
 

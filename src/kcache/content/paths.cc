@@ -65,8 +65,8 @@ std::size_t endOfQuoted(std::string_view text, std::size_t at, char quote) {
   return std::string_view::npos;
 }
 
-/// Each text in quotes of a dictionary of Python, as Python prints one (no comments): where it begins, and the
-/// text; and the one before it. False: one does not end. `take` answers false to end early.
+/// Each text in quotes of a dictionary of Python, as Python prints one (no comments): where it begins, the
+/// text, and the one before it. False: one does not end. `take` answers false to end early.
 template <class Take>
 bool eachQuoted(std::string_view text, const Take& take) {
   std::string_view before;

@@ -7,10 +7,10 @@
 //                              Triton leaves out children whose path does not exist, and compiles anew.
 //   vllm_compile_cache.py      of vLLM: an artifact stands there as ('<name>', '<folder>/<name>'), and lies
 //                              beside the list: its path becomes <root>/<folder of the list>/<name>, wherever
-//                              that was when it was made (compilation_config.cache_dir names any folder). vLLM
-//                              up to 0.31 opens that path, later ones <name> beside the list. Of other quoted
-//                              paths what stands before torch_compile_cache/<hash>/ of this very hash: those of
-//                              Inductor ("triton"), of which vLLM reads the hash alone.
+//                              it was made (compilation_config.cache_dir names any folder). vLLM up to 0.31
+//                              opens that path, later ones <name> beside the list. Of other quoted paths what
+//                              stands before torch_compile_cache/<hash>/ of this very hash: those of Inductor
+//                              ("triton"), of which vLLM reads the hash alone.
 // Left as they are, since nobody opens a path that they name, or nobody could change one in them:
 //   cache_key_factors.json     a record of what the hash was made of
 //   computation_graph.py, transformed_code.py    source for people; paths stand in comments

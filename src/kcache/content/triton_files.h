@@ -1,8 +1,8 @@
 // The kernels of a Triton cache among some files, and what Triton would stumble over in them. Pure.
 //
 // Source: triton/runtime/cache.py of 3.2.0 and 3.4.0. A kernel's folder is <cache>/<key>. get_group() reads
-// __grp__<kernel>.json there with json.load(), so a file that is cut or empty ends the program (JSONDecodeError)
-// in each pod that has it; it leaves out children whose path does not exist, and compiler.py then ends with
+// __grp__<kernel>.json there with json.load(), so a file that is cut or empty ends the program in each pod with
+// it (JSONDecodeError); it leaves out children whose path does not exist, and compiler.py then ends with
 // KeyError ('cubin') or compiles anew.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Each version of vLLM by each form of its cache, as its source lays it out: what becomes of it in an image, and
-// where its artifacts' paths lead for who uses it. Read in the source distributions of PyPI; 0.15.0 and 0.15.1
-// have none there.
+// Each version of vLLM by each form of its cache, as its source lays it out: what becomes of it in an image,
+// and where its artifacts' paths lead for who uses it. Read in the source distributions of PyPI; 0.15.0 and
+// 0.15.1 have none there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -220,7 +220,7 @@ TEST(VllmLayouts, ArtifactsAreFoundWhereTheCacheIsMounted) {
   }
 }
 
-// From 0.31 on Triton's cache may lie elsewhere; what Inductor keeps is packed, and the note says what is missing.
+// From 0.31 on Triton's cache may lie elsewhere; what Inductor keeps is packed, and what is missing is noted.
 TEST(VllmLayouts, KernelsThatTritonKeepsElsewhereAreMissed) {
   Tree tree = inductorOf(std::end(kVersions)[-1]);
   std::erase_if(tree, [](const auto& one) { return one.first.find("triton_cache") != std::string::npos; });
