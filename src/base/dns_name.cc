@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace gs {
 namespace {
 
@@ -29,6 +31,12 @@ bool hasFormOfDnsSubdomain(std::string_view name) {
 bool isDnsLabel(std::string_view name) { return name.size() <= kMostOfALabel && hasFormOfDnsLabel(name); }
 bool isDnsSubdomain(std::string_view name) {
   return name.size() <= kMostOfASubdomain && hasFormOfDnsSubdomain(name);
+}
+
+std::optional<std::string> nodeNameOfHost(std::string_view host) {
+  std::string out = inLowerCase(host);
+  if (!isDnsSubdomain(out)) { return std::nullopt; }
+  return out;
 }
 
 }  // namespace gs

@@ -2,6 +2,8 @@
 // part begins and ends with a letter or a digit.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace gs {
@@ -14,6 +16,9 @@ namespace gs {
 /// What isDnsSubdomain() asks, in words for people; without a comma.
 inline constexpr const char* kDnsSubdomainRule =
     "lower-case letters and digits with '-' and '.' between them; 253 characters at most";
+
+/// The name that a kubelet gives the Node of that host: in lower case. nullopt: no Node can be called so.
+[[nodiscard]] std::optional<std::string> nodeNameOfHost(std::string_view host);
 
 /// The same whatever the length, for who says that by itself.
 [[nodiscard]] bool hasFormOfDnsLabel(std::string_view name);

@@ -11,8 +11,8 @@ namespace {
 using kapi::CallResult;
 using kcache::Cache;
 
-constexpr int kMostWrites = 16;
-constexpr kapi::RetryTerms kTerms{.longest = CacheVolumes::kLongestWait};
+constexpr int kMostVolumeWrites = 16;
+constexpr kapi::RetryTerms kVolumeTerms{.longest = CacheVolumes::kLongestWait};
 
 const char* doingOf(VolumeAct act) {
   switch (act) {
@@ -64,7 +64,7 @@ ClaimStanding troubleOf(const model::ObjectKey& place, VolumeAct act, const kapi
 
 }  // namespace
 
-CacheVolumes::CacheVolumes(std::uint8_t owner) : desk_{owner, kMostWrites, kTerms} {}
+CacheVolumes::CacheVolumes(std::uint8_t owner) : desk_{owner, kMostVolumeWrites, kVolumeTerms} {}
 
 VolumeSlot CacheVolumes::shown(const model::ObjectKey& place, const Slot& slot) {
   VolumeSlot out{.ns = place.ns, .own = slot.own.get(), .wide = slot.wide.get(), .claim = slot.claim.get()};

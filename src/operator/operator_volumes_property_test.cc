@@ -121,7 +121,10 @@ class VolumeSeeds : public Hand, public ::testing::WithParamInterface<int> {
       case 6: start(); break;
       case 7: watchesSuffer(); break;
       case 8:
-        if (used.erase(claim) == 0 && find(kVolumeClaim, claim) != nullptr) { used.insert(claim); }
+        if (used.erase(claim) == 0 && find(kVolumeClaim, claim) != nullptr) {
+          used.insert(claim);
+          conductAll();
+        }
         break;
       default: conductAll();
     }

@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 using kcache::Remark;
 using kcache::State;
 
-const model::ObjectKey kOne{"ns", "one"};
-const model::ObjectKey kWide{"", "wide"};
+const model::ObjectKey kFound{"ns", "one"};
+const model::ObjectKey kFoundWide{"", "wide"};
 
-std::string volumeOf(const model::ObjectKey& cache, const std::string& ns) {
+std::string volumeNameOf(const model::ObjectKey& cache, const std::string& ns) {
   return kcache::volumeName(kcache::volumeHandle(cache, ns));
 }
 
-kapi::Outcome refused(int http, const char* reason, const char* message) {
+kapi::Outcome refusal(int http, const char* reason, const char* message) {
   kapi::Outcome out;
   out.result = kapi::CallResult::Refused;
   out.http = http;
@@ -43,73 +43,74 @@ class OperatorVolumes : public Hand {
 };
 
 TEST_F(OperatorVolumes, ACacheThatAsksForNoneHasNone) {
-  makeCache(kOne);
+  makeCache(kFound);
   live();
   EXPECT_TRUE(all(kVolumeClaim).empty());
-  EXPECT_EQ(ready(kOne), "");
-  EXPECT_EQ(find(kcache::kCache, kOne)->find("status")->find("pvcStatus"), nullptr);
+  EXPECT_EQ(ready(kFound), "");
+  EXPECT_EQ(find(kcache::kCache, kFound)->find("status")->find("pvcStatus"), nullptr);
 }
 
 TEST_F(OperatorVolumes, PodsFindACacheByAClaimOfItsNameUntilItGoes) {
-  makeCache(kOne);
-  ask(kOne, "accessModes", json::Array{"ReadOnlyMany"});
+  makeCache(kFound);
+  ask(kFound, "accessModes", json::Array{"ReadOnlyMany"});
   live();
-  EXPECT_EQ(phase(kVolumeClaim, kOne), "Bound");
-  const model::ObjectKey volume{"", volumeOf(kOne, "ns")};
+  EXPECT_EQ(phase(kVolumeClaim, kFound), "Bound");
+  const model::ObjectKey volume{"", volumeNameOf(kFound, "ns")};
   EXPECT_EQ(phase(kVolume, volume), "Bound");
-  EXPECT_EQ(ready(kOne), "True Bound: pods find it by PersistentVolumeClaim one");
-  EXPECT_EQ(remark(kOne, Remark::Kind::FieldsUnused), "");
-  EXPECT_EQ(cache(kOne)->status->claims.at("ns").volume, volume.name);
+  EXPECT_EQ(ready(kFound), "True Bound: pods find it by PersistentVolumeClaim one");
+  EXPECT_EQ(remark(kFound, Remark::Kind::FieldsUnused), "");
+  EXPECT_EQ(cache(kFound)->status->claims.at("ns").volume, volume.name);
 
-  used.insert(kOne);
-  server.deleteSoftly(kcache::kCache, kOne);
+  used.insert(kFound);
+  conductAll();
+  server.deleteSoftly(kcache::kCache, kFound);
   live();
-  EXPECT_EQ(phase(kVolumeClaim, kOne), "Bound");  // a pod has it
+  EXPECT_EQ(phase(kVolumeClaim, kFound), "Bound");  // a pod has it
   EXPECT_EQ(phase(kVolume, volume), "Bound");
   used.clear();
   live(10);
   EXPECT_TRUE(all(kVolumeClaim).empty());
   EXPECT_TRUE(all(kVolume).empty());
-  EXPECT_FALSE(cache(kOne).has_value());
+  EXPECT_FALSE(cache(kFound).has_value());
 }
 
 TEST_F(OperatorVolumes, WhileItIsDeletedItSaysThatPodsUseIt) {
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   say("ns", "node-a", {{"one", kDigestA, State::Running, 1}});
-  used.insert(kOne);
+  used.insert(kFound);
   live();
-  server.deleteSoftly(kcache::kCache, kOne);
+  server.deleteSoftly(kcache::kCache, kFound);
   live();
-  EXPECT_EQ(message(kOne), "Cache instance has been deleted but PVC is still in use by one or more pods");
+  EXPECT_EQ(message(kFound), "Cache instance has been deleted but PVC is still in use by one or more pods");
 }
 
 TEST_F(OperatorVolumes, FieldsThatMeanNothingAreNamed) {
-  makeCache(kOne);
-  ask(kOne, "accessModes", json::Array{"ReadWriteOnce"});
-  ask(kOne, "storageClassName", "standard");
-  ask(kOne, "podTemplate", json::Object{});
+  makeCache(kFound);
+  ask(kFound, "accessModes", json::Array{"ReadWriteOnce"});
+  ask(kFound, "storageClassName", "standard");
+  ask(kFound, "podTemplate", json::Object{});
   live();
-  EXPECT_EQ(phase(kVolumeClaim, kOne), "Bound");
+  EXPECT_EQ(phase(kVolumeClaim, kFound), "Bound");
   EXPECT_EQ(
-      remark(kOne, Remark::Kind::FieldsUnused),
+      remark(kFound, Remark::Kind::FieldsUnused),
       "True NotNeeded: spec.accessModes other than ReadOnlyMany, spec.podTemplate, "
       "spec.storageClassName means nothing here: the files come from each node's own store, for reading, "
       "without Jobs and storage classes");
 }
 
 TEST_F(OperatorVolumes, AClusterWideCacheHasOneInEachOfItsNamespaces) {
-  makeCache(kWide);
-  ask(kWide, "workloadNamespaces", json::Array{"a", "b"});
+  makeCache(kFoundWide);
+  ask(kFoundWide, "workloadNamespaces", json::Array{"a", "b"});
   live();
   EXPECT_EQ(all(kVolumeClaim), (std::vector<model::ObjectKey>{{"a", "wide"}, {"b", "wide"}}));
   EXPECT_EQ(all(kVolume).size(), 2U);
-  EXPECT_TRUE(ready(kWide).starts_with("True Bound"));
-  ask(kWide, "workloadNamespaces", json::Array{"b", "c"});
+  EXPECT_TRUE(ready(kFoundWide).starts_with("True Bound"));
+  ask(kFoundWide, "workloadNamespaces", json::Array{"b", "c"});
   live(10);
   EXPECT_EQ(all(kVolumeClaim), (std::vector<model::ObjectKey>{{"b", "wide"}, {"c", "wide"}}));
   EXPECT_EQ(all(kVolume).size(), 2U);
-  EXPECT_EQ(cache(kWide)->status->claims.size(), 2U);
+  EXPECT_EQ(cache(kFoundWide)->status->claims.size(), 2U);
 }
 
 TEST_F(OperatorVolumes, ANamespaceThatIsNotThereIsNamedAndTriedAgain) {
@@ -117,13 +118,13 @@ TEST_F(OperatorVolumes, ANamespaceThatIsNotThereIsNamedAndTriedAgain) {
   fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
     const bool is_refused = !is_there && call.verb == kapi::Verb::Create && call.key.ns == "b";
     if (!is_refused) { return std::nullopt; }
-    return refused(404, "NotFound", "namespaces \"b\" not found");
+    return refusal(404, "NotFound", "namespaces \"b\" not found");
   };
-  makeCache(kWide);
-  ask(kWide, "workloadNamespaces", json::Array{"a", "b"});
+  makeCache(kFoundWide);
+  ask(kFoundWide, "workloadNamespaces", json::Array{"a", "b"});
   live();
-  EXPECT_EQ(message(kWide), "Workload Namespace does not exist: b");
-  EXPECT_EQ(ready(kWide),
+  EXPECT_EQ(message(kFoundWide), "Workload Namespace does not exist: b");
+  EXPECT_EQ(ready(kFoundWide),
             "False NoNamespace: namespace b is not there, or is being deleted (1 of 2 namespaces are ready)");
   const int tried = written("POST persistentvolumeclaims b");
   live(20);
@@ -131,52 +132,53 @@ TEST_F(OperatorVolumes, ANamespaceThatIsNotThereIsNamedAndTriedAgain) {
   EXPECT_GT(written("POST persistentvolumeclaims b") + 1, tried);
   is_there = true;
   live(40);
-  EXPECT_EQ(message(kWide), "Not yet complete");
-  EXPECT_TRUE(ready(kWide).starts_with("True Bound"));
+  EXPECT_EQ(message(kFoundWide), "Not yet complete");
+  EXPECT_TRUE(ready(kFoundWide).starts_with("True Bound"));
 }
 
 TEST_F(OperatorVolumes, AClusterWideCacheWithoutNamespacesSaysThatItNeedsThem) {
-  makeCache(kWide);
-  ask(kWide, "accessModes", json::Array{"ReadOnlyMany"});
+  makeCache(kFoundWide);
+  ask(kFoundWide, "accessModes", json::Array{"ReadOnlyMany"});
   live();
-  EXPECT_EQ(ready(kWide),
+  EXPECT_EQ(ready(kFoundWide),
             "False NoNamespace: spec.workloadNamespaces names none: name those whose pods mount it");
 }
 
 TEST_F(OperatorVolumes, AClaimOfSomebodyElseIsLeftAloneAndNamed) {
-  makeForeignClaim(kOne);
-  const json::Value before = *find(kVolumeClaim, kOne);
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeForeignClaim(kFound);
+  const json::Value before = *find(kVolumeClaim, kFound);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   pass(60s);
-  EXPECT_EQ(json::print(*find(kVolumeClaim, kOne)), json::print(before));
+  EXPECT_EQ(json::print(*find(kVolumeClaim, kFound)), json::print(before));
   EXPECT_TRUE(all(kVolume).empty());  // nothing that the control plane could bind to it
-  EXPECT_TRUE(ready(kOne).starts_with("False NotOurs: PersistentVolumeClaim ns/one is there")) << ready(kOne);
-  server.remove(kVolumeClaim, kOne);
+  EXPECT_TRUE(ready(kFound).starts_with("False NotOurs: PersistentVolumeClaim ns/one is there"))
+      << ready(kFound);
+  server.remove(kVolumeClaim, kFound);
   live(40);
-  EXPECT_TRUE(ready(kOne).starts_with("True Bound"));
+  EXPECT_TRUE(ready(kFound).starts_with("True Bound"));
 }
 
 TEST_F(OperatorVolumes, WhatIsDeletedByHandComesAgain) {
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   live();
-  server.deleteSoftly(kVolumeClaim, kOne);
+  server.deleteSoftly(kVolumeClaim, kFound);
   live(10);
-  EXPECT_EQ(phase(kVolumeClaim, kOne), "Bound");
-  server.deleteSoftly(kVolume, {"", volumeOf(kOne, "ns")});  // kept: it is bound
+  EXPECT_EQ(phase(kVolumeClaim, kFound), "Bound");
+  server.deleteSoftly(kVolume, {"", volumeNameOf(kFound, "ns")});  // kept: it is bound
   live(10);
-  EXPECT_EQ(phase(kVolumeClaim, kOne), "Bound");
-  EXPECT_EQ(phase(kVolume, {"", volumeOf(kOne, "ns")}), "Bound");
-  EXPECT_TRUE((*find(kVolume, {"", volumeOf(kOne, "ns")}))["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(phase(kVolumeClaim, kFound), "Bound");
+  EXPECT_EQ(phase(kVolume, {"", volumeNameOf(kFound, "ns")}), "Bound");
+  EXPECT_TRUE((*find(kVolume, {"", volumeNameOf(kFound, "ns")}))["metadata"]["deletionTimestamp"].isNull());
 }
 
 TEST_F(OperatorVolumes, ANewLeaderTakesAwayWhatIsOfNoCache) {
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   live();
   machine().stopTaking();
-  server.remove(kcache::kCache, kOne);
+  server.remove(kcache::kCache, kFound);
   start();
   live(10);
   EXPECT_TRUE(all(kVolumeClaim).empty());
@@ -184,29 +186,29 @@ TEST_F(OperatorVolumes, ANewLeaderTakesAwayWhatIsOfNoCache) {
 }
 
 TEST_F(OperatorVolumes, WhatIsComingIsDownloading) {
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   say("ns", "node-a", {{"one", kDigestA, State::Pending}});
   live();
-  EXPECT_EQ(message(kOne), "Job to extract Kernel Cache in progress");
-  EXPECT_EQ(cache(kOne)->status->claims.at("ns").condition->state, State::Downloading);
+  EXPECT_EQ(message(kFound), "Job to extract Kernel Cache in progress");
+  EXPECT_EQ(cache(kFound)->status->claims.at("ns").condition->state, State::Downloading);
   makeCache({"ns", "plain"});
   say("ns", "node-a", {{"one"}, {"plain", kDigestA, State::Pending}});
   live();
   EXPECT_EQ(message({"ns", "plain"}), "Not yet complete");
-  EXPECT_EQ(message(kOne), "The Kernel Cache has been extracted onto the host");
+  EXPECT_EQ(message(kFound), "The Kernel Cache has been extracted onto the host");
 }
 
 TEST_F(OperatorVolumes, WithoutTheRightToListThemAllElseGoesOn) {
   fate = [](const kapi::Call& call) -> std::optional<kapi::Outcome> {
     if (call.kind != kVolume && call.kind != kVolumeClaim) { return std::nullopt; }
-    return refused(403, "Forbidden", "may not");
+    return refusal(403, "Forbidden", "may not");
   };
   start();
-  makeCache(kOne);
-  ask(kOne, "pvc", true);
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
   live();
-  EXPECT_EQ(message(kOne), "Not yet complete");
+  EXPECT_EQ(message(kFound), "Not yet complete");
   EXPECT_TRUE(machine().readiness().starts_with("1")) << machine().readiness();
   EXPECT_NE(machine().readiness().find("persistentvolumes: may not be listed"), std::string::npos)
       << machine().readiness();

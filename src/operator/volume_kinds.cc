@@ -19,7 +19,7 @@ using json::View;
 
 constexpr const char* kHandleKey = "gkm.io/volume-handle";
 constexpr const char* kCacheUidKey = "gkm.io/cache-uid";
-constexpr const char* kMode = "ReadOnlyMany";
+constexpr const char* kClaimMode = "ReadOnlyMany";
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr std::int64_t kUsualBytes = std::int64_t{1} << 30;  // where nobody knows its size yet
 
@@ -123,7 +123,7 @@ kapi::Call createClaim(const kcache::Cache& cache, const std::string& ns, std::i
   metadata.set("namespace", ns);
   metadata.set("ownerReferences", ownersOf(cache));
   return creation(kVolumeClaim, ns, std::move(metadata),
-                  Object{{"accessModes", Array{kMode}},
+                  Object{{"accessModes", Array{kClaimMode}},
                          {"storageClassName", ""},
                          {"volumeName", kcache::volumeName(handle)},
                          {"resources", Object{{"requests", Object{{"storage", quantityOf(bytes)}}}}}});
@@ -134,7 +134,7 @@ kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim, st
   metadata.set("name", kcache::volumeName(claim.handle));
   if (cache.key.ns.empty()) { metadata.set("ownerReferences", ownersOf(cache)); }
   return creation(kVolume, "", std::move(metadata),
-                  Object{{"accessModes", Array{kMode}},
+                  Object{{"accessModes", Array{kClaimMode}},
                          {"capacity", Object{{"storage", quantityOf(bytes)}}},
                          {"storageClassName", ""},
                          {"persistentVolumeReclaimPolicy", "Retain"},

@@ -8,7 +8,7 @@
 namespace gs::gkm {
 namespace {
 
-kcache::Cache cacheOf(const std::string& ns, const char* uid) {
+kcache::Cache claimingCache(const std::string& ns, const char* uid) {
   kcache::Cache out;
   out.key = {ns, "one"};
   out.uid = model::Uid{uid};
@@ -36,13 +36,13 @@ Volume volumeOf(const VolumeClaim& claim) {
   return out;
 }
 
-const kcache::Cache kOwn = cacheOf("ns", "own");
-const kcache::Cache kWide = cacheOf("", "wide");
+const kcache::Cache kOwnCache = claimingCache("ns", "own");
+const kcache::Cache kWideCache = claimingCache("", "wide");
 
 TEST(VolumePlan, MakesTheClaimThenItsVolumeAndIsDone) {
-  VolumeSlot slot{.ns = "ns", .own = &kOwn};
+  VolumeSlot slot{.ns = "ns", .own = &kOwnCache};
   EXPECT_EQ(planOf(slot).act, VolumeAct::CreateClaim);
-  const VolumeClaim claim = claimOf(kOwn, "c1");
+  const VolumeClaim claim = claimOf(kOwnCache, "c1");
   slot.claim = &claim;
   EXPECT_EQ(planOf(slot).act, VolumeAct::CreateVolume);
   const Volume volume = volumeOf(claim);
@@ -51,7 +51,7 @@ TEST(VolumePlan, MakesTheClaimThenItsVolumeAndIsDone) {
 }
 
 TEST(VolumePlan, OfNobodyTheClaimGoesFirstAndTheVolumeWhenItIsFree) {
-  VolumeClaim claim = claimOf(kOwn, "c1");
+  VolumeClaim claim = claimOf(kOwnCache, "c1");
   Volume volume = volumeOf(claim);
   volume.is_bound = true;
   VolumeSlot slot{.ns = "ns", .claim = &claim, .volumes = {&volume}};
@@ -67,9 +67,9 @@ TEST(VolumePlan, OfNobodyTheClaimGoesFirstAndTheVolumeWhenItIsFree) {
 }
 
 TEST(VolumePlan, ACacheOfTheSameNameMadeAnewGetsItsOwn) {
-  const VolumeClaim before = claimOf(kOwn, "c1");
+  const VolumeClaim before = claimOf(kOwnCache, "c1");
   const Volume volume = volumeOf(before);
-  const kcache::Cache again = cacheOf("ns", "own-2");
+  const kcache::Cache again = claimingCache("ns", "own-2");
   VolumeSlot slot{.ns = "ns", .own = &again, .claim = &before, .volumes = {&volume}};
   EXPECT_EQ(planOf(slot).act, VolumeAct::DeleteClaim);
   slot.claim = nullptr;
@@ -79,11 +79,11 @@ TEST(VolumePlan, ACacheOfTheSameNameMadeAnewGetsItsOwn) {
 }
 
 TEST(VolumePlan, AClaimThatWasDeletedByHandComesAgainWithAVolumeOfItsOwn) {
-  const VolumeClaim before = claimOf(kOwn, "c1");
+  const VolumeClaim before = claimOf(kOwnCache, "c1");
   Volume volume = volumeOf(before);
-  VolumeSlot slot{.ns = "ns", .own = &kOwn, .volumes = {&volume}};
+  VolumeSlot slot{.ns = "ns", .own = &kOwnCache, .volumes = {&volume}};
   EXPECT_EQ(planOf(slot).act, VolumeAct::CreateClaim);
-  const VolumeClaim again = claimOf(kOwn, "c2");
+  const VolumeClaim again = claimOf(kOwnCache, "c2");
   slot.claim = &again;
   volume.is_bound = true;  // not seen yet
   EXPECT_EQ(planOf(slot).act, VolumeAct::Nothing);
@@ -94,37 +94,37 @@ TEST(VolumePlan, AClaimThatWasDeletedByHandComesAgainWithAVolumeOfItsOwn) {
 }
 
 TEST(VolumePlan, AVolumeThatSomebodyDeletesTakesItsClaimAlong) {
-  const VolumeClaim claim = claimOf(kOwn, "c1");
+  const VolumeClaim claim = claimOf(kOwnCache, "c1");
   Volume volume = volumeOf(claim);
   volume.is_deleting = volume.is_bound = true;
-  const VolumeSlot slot{.ns = "ns", .own = &kOwn, .claim = &claim, .volumes = {&volume}};
+  const VolumeSlot slot{.ns = "ns", .own = &kOwnCache, .claim = &claim, .volumes = {&volume}};
   EXPECT_EQ(planOf(slot).act, VolumeAct::DeleteClaim);
 }
 
 TEST(VolumePlan, OfTwoCachesTheOneThatHasTheClaimKeepsIt) {
-  const VolumeClaim of_wide = claimOf(kWide, "c1");
-  VolumeSlot slot{.ns = "ns", .own = &kOwn, .wide = &kWide};
-  EXPECT_EQ(claimantOf(slot), &kOwn);
+  const VolumeClaim of_wide = claimOf(kWideCache, "c1");
+  VolumeSlot slot{.ns = "ns", .own = &kOwnCache, .wide = &kWideCache};
+  EXPECT_EQ(claimantOf(slot), &kOwnCache);
   slot.claim = &of_wide;
-  EXPECT_EQ(claimantOf(slot), &kWide);
-  EXPECT_EQ(standingOf(slot, kOwn).state, ClaimState::NotOurs);
-  EXPECT_EQ(standingOf(slot, kWide).state, ClaimState::Waiting);
-  kcache::Cache gone = kWide;
+  EXPECT_EQ(claimantOf(slot), &kWideCache);
+  EXPECT_EQ(standingOf(slot, kOwnCache).state, ClaimState::NotOurs);
+  EXPECT_EQ(standingOf(slot, kWideCache).state, ClaimState::Waiting);
+  kcache::Cache gone = kWideCache;
   gone.is_deleting = true;
   slot.wide = &gone;
-  EXPECT_EQ(claimantOf(slot), &kOwn);
+  EXPECT_EQ(claimantOf(slot), &kOwnCache);
   EXPECT_EQ(planOf(slot).act, VolumeAct::DeleteClaim);
 }
 
 TEST(VolumePlan, ACacheAsksForNamespacesOfItsOwnOnly) {
-  EXPECT_TRUE(wantsClaim(kOwn, "ns"));
-  EXPECT_FALSE(wantsClaim(kOwn, "other"));
-  EXPECT_TRUE(wantsClaim(kWide, "ns"));
-  EXPECT_FALSE(wantsClaim(kWide, "other"));
+  EXPECT_TRUE(wantsClaim(kOwnCache, "ns"));
+  EXPECT_FALSE(wantsClaim(kOwnCache, "other"));
+  EXPECT_TRUE(wantsClaim(kWideCache, "ns"));
+  EXPECT_FALSE(wantsClaim(kWideCache, "other"));
 }
 
 TEST(VolumeKinds, AVolumeIsForThatClaimAndReadOnly) {
-  kcache::Cache cache = kWide;
+  kcache::Cache cache = kWideCache;
   cache.key.name = std::string(253, 'a');
   const kapi::Call claim_call = createClaim(cache, "ns", 0);
   EXPECT_EQ(claim_call.body["spec"]["resources"]["requests"]["storage"].str(), "1024Mi");
@@ -149,7 +149,7 @@ TEST(VolumeKinds, AVolumeIsForThatClaimAndReadOnly) {
 }
 
 TEST(VolumeKinds, WhatIsOnlyLabelledLikeOursIsNobodys) {
-  const kcache::Cache cache = kOwn;
+  const kcache::Cache cache = kOwnCache;
   json::Value claim = createClaim(cache, "ns", 0).body;
   claim.child("metadata").set("name", "other");
   EXPECT_EQ(kapi::decodeObject(kVolumeClaim, claim).as<VolumeClaim>()->handle, "");

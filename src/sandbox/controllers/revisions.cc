@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/short_name.h"
 #include "sandbox/controllers/objects.h"
 #include "sandbox/controllers/owned.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using json::Value;
 
+constexpr std::size_t kMostOfPrefix = 223;  // as the controller-manager cuts the name of a set
 constexpr const char* kRevisionHash = "controller.kubernetes.io/hash";
 
 std::vector<Value> revisionsOf(Client& client, const Value& set) {
@@ -37,7 +39,7 @@ Value newRevision(const Value& set, std::int64_t number, std::int64_t collisions
   const std::string hash = shortHash(data, collisions);
   Value labels = set["spec"]["template"]["metadata"]["labels"];
   labels.set(kRevisionHash, hash);
-  Value meta = json::Object{{"name", fmt::format("{}-{}", nameOf(set), hash)},
+  Value meta = json::Object{{"name", fmt::format("{}-{}", beginningOf(nameOf(set), kMostOfPrefix), hash)},
                             {"labels", std::move(labels)},
                             {"ownerReferences", json::Array{controllerReference(set)}}};
   if (const Value* notes = set["metadata"].find("annotations")) { meta.set("annotations", *notes); }

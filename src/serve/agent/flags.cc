@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/ascii.h"
+#include "base/dns_name.h"
 #include "base/files.h"
 #include "noderim/nvml.h"
 #include "noderim/simulated_gpus.h"
@@ -58,9 +59,11 @@ std::optional<std::string> environment(const char* name) {
 }
 
 model::NodeName AgentFlags::node(const Environment& environment) const {
-  if (!node_name.empty()) { return model::NodeName{node_name}; }
+  if (!node_name.empty()) { return model::NodeName{inLowerCase(node_name)}; }
   for (const char* name : {"NODE_NAME", "HOSTNAME"}) {
-    if (const auto value = environment(name); value && !value->empty()) { return model::NodeName{*value}; }
+    if (const auto value = environment(name); value && !value->empty()) {
+      return model::NodeName{inLowerCase(*value)};
+    }
   }
   return {};
 }
@@ -87,6 +90,10 @@ Status AgentFlags::check(const Environment& environment) const {
   if (node(environment).empty()) {
     return fail(Code::Invalid,
                 "the node has no name: write --node-name=NAME, or set NODE_NAME to spec.nodeName");
+  }
+  if (!isDnsSubdomain(node(environment).text)) {
+    return fail(Code::Invalid, fmt::format("--node-name: '{}' is no name of a Node: {}",
+                                           node(environment).text, kDnsSubdomainRule));
   }
   if (simulate.empty()) { return {}; }
   const auto read = noderim::SimulatedGpus{simulate, node(environment)}.read();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dns_name.h"
 #include "kapi/quantity.h"
 
 namespace gs::serve {
@@ -18,10 +19,15 @@ std::string orEnv(const std::string& flag, const k8s::Surroundings& surroundings
 
 Result<rpc::CsiServer::Options> CsiFlags::server(const k8s::Surroundings& surroundings,
                                                  const std::string& version) const {
-  const std::string node = orEnv(node_name, surroundings, "KUBE_NODE_NAME");
-  if (node.empty()) {
+  const std::string name = orEnv(node_name, surroundings, "KUBE_NODE_NAME");
+  if (name.empty()) {
     return fail(Code::Invalid,
                 "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
+  }
+  const auto node = nodeNameOfHost(name);
+  if (!node) {
+    return fail(Code::Invalid,
+                fmt::format("--node-name: '{}' is no name of a Node: {}", name, kDnsSubdomainRule));
   }
   const std::string said = orEnv(endpoint, surroundings, "CSI_ENDPOINT");
   auto socket = rpc::socketPathOf(said.empty() ? kCsiEndpoint : said);
@@ -29,7 +35,7 @@ Result<rpc::CsiServer::Options> CsiFlags::server(const k8s::Surroundings& surrou
   return rpc::CsiServer::Options{.socket = *std::move(socket),
                                  .driver = std::string{csi::kDriverName},
                                  .version = version,
-                                 .node_id = node};
+                                 .node_id = *node};
 }
 
 Result<csi::LinuxMounts::Options> CsiFlags::mounts() const {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/clean_path.h"
+#include "base/dns_name.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
 #include "noderim/all_gpus.h"
@@ -115,7 +116,12 @@ Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundin
     return fail(Code::Invalid,
                 "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
   }
-  return model::NodeName{name};
+  const auto node = nodeNameOfHost(name);
+  if (!node) {
+    return fail(Code::Invalid,
+                fmt::format("--node-name: '{}' is no name of a Node: {}", name, kDnsSubdomainRule));
+  }
+  return model::NodeName{*node};
 }
 
 Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {

@@ -159,7 +159,7 @@ TEST_F(RequiredSignatureTest, ManySlowBundlesEndWithTheBudget) {
                         clock_,
                         Rng{1}};
   const auto why =
-      images.admit({"team-a", "one"}, fake.image().pinned(image_.digest), std::chrono::seconds{20});
+      images.admit({"team-a", "one"}, fake.image().pinned(image_.digest), {}, std::chrono::seconds{20});
   ASSERT_FALSE(why.has_value());
   EXPECT_EQ(why.error().code, Code::Deadline) << why.error().message;
   EXPECT_LE(fake.asked().size(), 20U);

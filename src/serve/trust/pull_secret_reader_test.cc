@@ -75,6 +75,18 @@ TEST_F(PullSecretReaderTest, WhatIsWrongIsSaidAndNothingThatASecretHolds) {
   EXPECT_EQ(opaque.find("c2VjcmV0"), std::string::npos);
 }
 
+TEST_F(PullSecretReaderTest, ACachesOwnGoBeforeTheRestAndAreNobodyElses) {
+  secrets_[{"team-a", "s"}] = secretWith("me");
+  const RegistryImages::Options options{.own = reader_.forCaches(),
+                                        .environment = [](const char*) { return std::nullopt; }};
+  const auto mine = options.credentials(kOne, {"s"}, 100ms);
+  ASSERT_TRUE(mine.has_value()) << mine.error().message;
+  EXPECT_EQ(mine->of("quay.io", "a/b").front().username, "me");
+  EXPECT_TRUE(options.credentials(kOne, {}, 100ms)->empty());
+  const auto missing = options.credentials({"team-b", "one"}, {"s"}, 100ms);
+  EXPECT_FALSE(missing.has_value());  // that of team-a is not theirs
+}
+
 TEST_F(PullSecretReaderTest, NobodyWaitsForEver) {
   answers_ = false;
   EXPECT_EQ(userAt(kOne, {"s"}),
