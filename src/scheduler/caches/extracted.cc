@@ -30,11 +30,14 @@ bool isExtracted(const kcache::Entries& images) {
     if (!entry.condition) { continue; }
     switch (entry.condition->state) {
       case kcache::State::Pending:
+      case kcache::State::Downloading:
       case kcache::State::Error: return false;
       case kcache::State::Extracted:
       case kcache::State::Running: is_there = is_there || suitsTheNode(entry); break;
       case kcache::State::Outdated:
-      case kcache::State::UnloadError: break;
+      case kcache::State::UnloadError:
+      case kcache::State::Deleting:
+      case kcache::State::NoNamespace: break;
     }
   }
   return is_there;
