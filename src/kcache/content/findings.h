@@ -26,6 +26,9 @@ struct Item {
 };
 using Files = std::vector<Item>;
 
+/// A whole model of vLLM's, in the folder of its rank.
+inline constexpr std::string_view kModel = "model";
+
 [[nodiscard]] PathParts partsOf(std::string_view path);
 /// rank_0_0
 [[nodiscard]] bool isRank(std::string_view name);

@@ -1,9 +1,9 @@
 // The kernels of a Triton cache among some files, and what Triton would stumble over in them. Pure.
 //
 // Source: triton/runtime/cache.py of 3.2.0 and 3.4.0. A kernel's folder is <cache>/<key>. get_group() reads
-// __grp__<kernel>.json there with json.load(), so a file that is cut or empty ends the program in each pod with
-// it (JSONDecodeError); it leaves out children whose path does not exist, and compiler.py then ends with
-// KeyError ('cubin') or compiles anew.
+// its __grp__<kernel>.json with json.load(): one that is cut or empty ends the program in each pod with it
+// (JSONDecodeError). It leaves out children whose path does not exist; compiler.py then ends with KeyError
+// ('cubin'), or compiles anew.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kKeyFactors = "cache_key_factors.json";
 constexpr std::string_view kInductorCache = "inductor_cache";
-constexpr std::string_view kModel = "model";
 
 using ByHash = std::map<std::string_view, Files>;
 
@@ -151,8 +150,8 @@ class Reader {
     const bool has_kernels = !kernelsIn(files, findings_).empty();
     if (!takeTargets(files) && !has_kernels) { noteNoGpu(where); }
     findings_.note(fmt::format(
-        "{}: vLLM 0.12 to 0.26 makes this hash also of HOME and VLLM_CONFIG_ROOT; such a one finds it "
-        "only where both are as they were here",
+        "{}: vLLM 0.12 to 0.26 makes this hash also of HOME and VLLM_CONFIG_ROOT, and finds it only where "
+        "both are as they were when it was made",
         where));
     found.push_back(std::move(entry));
   }

@@ -56,6 +56,7 @@ std::optional<PathParts::const_iterator> cachesIn(const PathParts& parts) {
 std::size_t levelsTooDeep(const Item& one) {
   const PathParts& parts = one.parts;
   if (parts.size() > 1 && isRank(parts[0])) { return 1; }  // <hash>; its torch_compile_cache will do
+  if (parts.size() == 3 && isRank(parts[1]) && parts[2] == kModel) { return 1; }  // torch_aot_compile
   const bool is_list = parts.back() == kCompileCacheList;
   if (is_list && parts.size() <= 2) { return parts.size() == 2 ? 2 : 3; }
   return 0;
