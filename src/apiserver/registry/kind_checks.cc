@@ -116,8 +116,8 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "PriorityClass") { return checkPriorityClass(object, old); }
   if (r.kind == "Role" || r.kind == "ClusterRole") { return checkRole(r, object); }
   if (r.isRoleBinding()) { return checkRoleBinding(r, object, old); }
-  if (r.kind == "PersistentVolume") { return checkVolume(object, old); }
-  if (r.kind == "PersistentVolumeClaim") { return checkVolumeClaim(object, old); }
+  if (r.kind == "PersistentVolume") { return checkPersistentVolume(object, old); }
+  if (r.kind == "PersistentVolumeClaim") { return checkPersistentVolumeClaim(object, old); }
   return {};
 }
 
@@ -136,8 +136,8 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.kind == "PriorityClass") { defaultPriorityClass(object); }
   if (r.kind == "Role" || r.kind == "ClusterRole") { defaultRole(object); }
   if (r.isRoleBinding()) { defaultRoleBinding(object); }
-  if (r.kind == "PersistentVolume") { defaultVolume(object); }
-  if (r.kind == "PersistentVolumeClaim") { defaultVolumeClaim(object); }
+  if (r.kind == "PersistentVolume") { defaultPersistentVolume(object); }
+  if (r.kind == "PersistentVolumeClaim") { defaultPersistentVolumeClaim(object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
     object.child("metadata")

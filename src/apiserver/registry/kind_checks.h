@@ -105,10 +105,10 @@ void keepService(const json::Value& old, json::Value& next);
 void beginEndpoints(json::Value& slice);
 
 // PersistentVolumes and PersistentVolumeClaims (storage_checks.cc).
-[[nodiscard]] FieldErrors checkVolume(const json::Value& volume, const json::Value& old);
-[[nodiscard]] FieldErrors checkVolumeClaim(const json::Value& claim, const json::Value& old);
-void defaultVolume(json::Value& volume);
-void defaultVolumeClaim(json::Value& claim);
+[[nodiscard]] FieldErrors checkPersistentVolume(const json::Value& volume, const json::Value& old);
+[[nodiscard]] FieldErrors checkPersistentVolumeClaim(const json::Value& claim, const json::Value& old);
+void defaultPersistentVolume(json::Value& volume);
+void defaultPersistentVolumeClaim(json::Value& claim);
 /// Their first status, and the finalizer that keeps them while they are in use.
 void beginStorage(const Resource& resource, json::Value& object, Now now);
 

@@ -85,7 +85,7 @@ Value withoutBinding(const Value& claim_spec) {
 
 }  // namespace
 
-FieldErrors checkVolume(const json::Value& volume, const json::Value& old) {
+FieldErrors checkPersistentVolume(const json::Value& volume, const json::Value& old) {
   FieldErrors errors;
   const Value& spec = volume["spec"];
   checkModes(spec, "", errors);
@@ -106,7 +106,7 @@ FieldErrors checkVolume(const json::Value& volume, const json::Value& old) {
   return errors;
 }
 
-FieldErrors checkVolumeClaim(const json::Value& claim, const json::Value& old) {
+FieldErrors checkPersistentVolumeClaim(const json::Value& claim, const json::Value& old) {
   FieldErrors errors;
   const Value& spec = claim["spec"];
   checkModes(spec, "at least 1 access mode is required", errors);
@@ -131,14 +131,14 @@ FieldErrors checkVolumeClaim(const json::Value& claim, const json::Value& old) {
   return errors;
 }
 
-void defaultVolume(json::Value& volume) {
+void defaultPersistentVolume(json::Value& volume) {
   ifObject(volume, "spec", [](Value& spec) {
     fillIn(spec, "persistentVolumeReclaimPolicy", "Retain");
     fillInMissing(spec, "volumeMode", "Filesystem");
   });
 }
 
-void defaultVolumeClaim(json::Value& claim) {
+void defaultPersistentVolumeClaim(json::Value& claim) {
   ifObject(claim, "spec", [](Value& spec) { fillInMissing(spec, "volumeMode", "Filesystem"); });
 }
 
