@@ -63,9 +63,7 @@ Result<DetectedCache> detectIn(const Files& files, const ReadText& read, std::st
   Findings of_triton{read};
   const auto kernels = kernelsIn(files, of_triton);
   if (std::none_of(kernels.begin(), kernels.end(), &isAtTheTop)) {
-    if (auto wrong = wrongVllmLevel(files, folder)) {
-      return fail(Code::Invalid, withNotes(std::move(*wrong), of_vllm));
-    }
+    if (auto wrong = wrongVllmLevel(files, folder)) { return fail(Code::Invalid, std::move(*wrong)); }
   }
   if (auto wrong = wrongTritonLevel(kernels, folder, of_triton)) {
     return fail(Code::Invalid, withNotes(std::move(*wrong), of_vllm));

@@ -144,7 +144,7 @@ class Reader {
                               .target_device = ""});
     }
     if (entry.binary.empty()) {
-      findings_.note(fmt::format("{} has no rank with a model: it is packed, and counts for nothing", where));
+      findings_.note(fmt::format("{} has no rank with a model: it counts for nothing", where));
       return;
     }
     const bool has_kernels = !kernelsIn(files, findings_).empty();
@@ -229,7 +229,7 @@ class Reader {
     } else {
       findings_.note(
           fmt::format("{} has neither artifacts (artifact_...) nor kernels of Triton nor an {} in a "
-                      "rank_<n>_<m>: it is packed, and counts for nothing",
+                      "rank_<n>_<m>: it counts for nothing",
                       where, kInductorCache));
     }
     return is;
