@@ -38,14 +38,15 @@ inline constexpr OwnerRange kCacheWebhookOwners{84, 2};
 inline constexpr OwnerRange kNodeCacheOwners{86, 2};
 inline constexpr OwnerRange kPolicyWatchOwner{90, 1};
 inline constexpr OwnerRange kPullSecretsOwner{91, 1};
+inline constexpr OwnerRange kPodPathsOwner{92, 1};
 inline constexpr OwnerRange kElectionOwner{100, 1};
 inline constexpr OwnerRange kOperatorOwners{101, 16};
 /// All of them, ascending.
 inline constexpr std::array kOwnerRanges{
-    kInformerOwners,   kLeadershipOwners, kSchedulerOwners,    kCacheSyncOwner,
-    kExtenderOwner,    kCombinedOwners,   kStandaloneOwners,   kWebhookOwners,
-    kAgentOwners,      kNodeAgentOwners,  kCacheWebhookOwners, kNodeCacheOwners,
-    kPolicyWatchOwner, kPullSecretsOwner, kElectionOwner,      kOperatorOwners};
+    kInformerOwners,     kLeadershipOwners, kSchedulerOwners,  kCacheSyncOwner,   kExtenderOwner,
+    kCombinedOwners,     kStandaloneOwners, kWebhookOwners,    kAgentOwners,      kNodeAgentOwners,
+    kCacheWebhookOwners, kNodeCacheOwners,  kPolicyWatchOwner, kPullSecretsOwner, kPodPathsOwner,
+    kElectionOwner,      kOperatorOwners};
 static_assert(std::adjacent_find(kOwnerRanges.begin(), kOwnerRanges.end(), [](auto a, auto b) {
                 return a.first + a.count > b.first;
               }) == kOwnerRanges.end());

@@ -21,7 +21,8 @@ class FakeMounts final : public Mounts {
   struct Mounted {
     TargetMount shown;
     std::string tree;
-    std::set<std::string> written{};  // in the layer above the tree
+    std::map<std::string, std::string> paths{};  // texts above the tree's (PathLayer)
+    std::set<std::string> written{};             // in the layer above the tree
   };
   std::function<Status(const char* call, bool is_done)> fault;
   std::set<std::string> folders;
@@ -102,7 +103,7 @@ class FakeMounts final : public Mounts {
                                   .source = overlaySource(tree.cache, tree.image)};
       const Places places{.target_root = kRoot, .real_target_root = kRoot, .real_store = "/none"};
       const auto at = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(tree.root.get()));
-      mounts.push_back({targetMounts({line}, places).at(0), at});
+      mounts.push_back({targetMounts({line}, places).at(0), at, tree.paths.files});
       return Status{};
     });
   }

@@ -17,6 +17,7 @@
 #include "base/clean_path.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "cacherim/disk/disk.h"
 #include "net/socket.h"
 
 namespace gs::csi {
@@ -124,13 +125,15 @@ Status mountAt(const std::string& target_root, const std::string& target, const 
 }
 
 /// Limits keep their sense with any page size: tmpfs counts whole pages.
-std::string tmpfsOptions(std::uint64_t limit) {
-  return fmt::format("size={},nr_inodes={},mode=0700", limit, std::max(kLeastInodes, limit / kBytesOfAFile));
+std::string tmpfsOptions(std::uint64_t limit, std::uint64_t files) {
+  return fmt::format("size={},nr_inodes={},mode=0700", limit,
+                     std::max(kLeastInodes, limit / kBytesOfAFile) + files);
 }
 
-Status makeUpper(const std::string& scratch, std::uint64_t limit) {
+/// `files`: that are put in before the pod gets it.
+Status makeUpper(const std::string& scratch, std::uint64_t limit, std::uint64_t files) {
   const auto failed = [&](const char* call) { return systemSaid(call, scratch, errno); };
-  if (::mount("gkm", scratch.c_str(), "tmpfs", kFlags, tmpfsOptions(limit).c_str()) != 0) {
+  if (::mount("gkm", scratch.c_str(), "tmpfs", kFlags, tmpfsOptions(limit, files).c_str()) != 0) {
     return failed("mount tmpfs at");
   }
   const std::string upper = scratch + "/upper";
@@ -138,6 +141,46 @@ Status makeUpper(const std::string& scratch, std::uint64_t limit) {
   const bool made = ::mkdir(upper.c_str(), 0700) == 0 && ::mkdir(work.c_str(), 0700) == 0 &&
                     ::chmod(upper.c_str(), 0777) == 0;  // whoever the pod runs as
   return made ? Status{} : failed("mkdir in");
+}
+
+/// The texts below `folder`, which is in a scratch of ours that nobody else gets to. Folders and files as the
+/// tree's: pods may write beside them, and over them in their own layer.
+Status writeLayer(const std::string& folder, const PathLayer& layer) {
+  std::error_code error;
+  for (const auto& [path, text] : layer.files) {
+    const std::filesystem::path at = std::filesystem::path{folder} / path;
+    for (auto above = std::filesystem::path{folder};
+         const auto& part : std::filesystem::path{path}.parent_path()) {
+      above /= part;
+      if (std::filesystem::create_directory(above, error)) { (void)::chmod(above.c_str(), 0777); }
+      if (error) { return fail(Code::Unavailable, fmt::format("mkdir {}: {}", path, error.message())); }
+    }
+    const Fd file{::open(at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444)};
+    const int failed = file.valid() ? cacherim::writeBytes(file.get(), text) : errno;
+    if (failed != 0) { return systemSaid("write", path, failed); }
+    (void)::fchmod(file.get(), 0444);
+  }
+  return {};
+}
+
+/// What lies below the pod's own layer, topmost first.
+Result<std::string> lowerOf(const MountedTree& tree, const std::string& scratch) {
+  if (tree.paths.files.empty()) { return byFd(tree.root); }
+  const std::string folder = scratch + "/paths";
+  if (::mkdir(folder.c_str(), 0777) != 0 || ::chmod(folder.c_str(), 0777) != 0) {
+    return systemSaid("mkdir", folder, errno);
+  }
+  if (Status written = writeLayer(folder, tree.paths); !written) { return tl::unexpected(written.error()); }
+  return folder + ':' + byFd(tree.root);
+}
+
+/// With folders: as many for each as there may be.
+std::uint64_t filesOf(const PathLayer& layer) { return 4 * layer.files.size(); }
+
+/// Room for the texts beside what a pod may write: each takes whole pages, and its folders.
+std::uint64_t roomFor(const PathLayer& layer) {
+  constexpr std::uint64_t kPage = 64 << 10;  // the largest that there is
+  return layer.files.size() * kPage + layer.bytes();
 }
 
 }  // namespace
@@ -211,18 +254,24 @@ Status LinuxMounts::makeTarget(const std::string& target) {
 Status LinuxMounts::mountWritable(const MountedTree& tree, const std::string& target) {
   const Scratch scratch{options_.scratch};
   if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
-  if (Status upper = makeUpper(scratch.path(), options_.writable_limit); !upper) { return upper; }
-  return mountAt(options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay", kFlags,
-                 fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", byFd(tree.root), scratch.path(),
-                             scratch.path()));
+  const std::uint64_t limit = options_.writable_limit + roomFor(tree.paths);
+  if (Status upper = makeUpper(scratch.path(), limit, filesOf(tree.paths)); !upper) { return upper; }
+  const auto lower = lowerOf(tree, scratch.path());
+  if (!lower) { return tl::unexpected(lower.error()); }
+  return mountAt(
+      options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay", kFlags,
+      fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", *lower, scratch.path(), scratch.path()));
 }
 
 Status LinuxMounts::mountReadOnly(const MountedTree& tree, const std::string& target) {
   const Scratch scratch{options_.scratch};
   if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
-  if (Status empty = makeUpper(scratch.path(), kEmptyLimit); !empty) { return empty; }
+  const std::uint64_t limit = kEmptyLimit + roomFor(tree.paths);
+  if (Status empty = makeUpper(scratch.path(), limit, filesOf(tree.paths)); !empty) { return empty; }
+  const auto lower = lowerOf(tree, scratch.path());
+  if (!lower) { return tl::unexpected(lower.error()); }
   return mountAt(options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay",
-                 kFlags | MS_RDONLY, fmt::format("lowerdir={}:{}/upper", byFd(tree.root), scratch.path()));
+                 kFlags | MS_RDONLY, fmt::format("lowerdir={}:{}/upper", *lower, scratch.path()));
 }
 
 Status LinuxMounts::unmount(const std::string& target) {

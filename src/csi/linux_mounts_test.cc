@@ -42,6 +42,8 @@ unsigned long flagsOf(const std::string& path) {
   return is.f_flag & (ST_NOSUID | ST_NODEV | ST_RDONLY | ST_NOEXEC);
 }
 
+const PathLayer kNoPaths;
+
 class LinuxMountsTest : public testing::Test {
  protected:
   LinuxMountsTest() {
@@ -66,7 +68,9 @@ class LinuxMountsTest : public testing::Test {
   [[nodiscard]] net::Fd openTree() const {
     return net::Fd{::open(tree_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   }
-  static MountedTree tree(const net::Fd& fd) { return {fd, kRealCache, kRealImage}; }
+  static MountedTree tree(const net::Fd& fd, const PathLayer& paths = kNoPaths) {
+    return {fd, kRealCache, kRealImage, paths};
+  }
   void mountBoth(LinuxMounts& mounts) const {
     const net::Fd fd = openTree();
     for (const char* uid : {"u1", "u2"}) {
@@ -116,6 +120,34 @@ TEST_F(LinuxMountsTest, APodWritesForItselfAndNobodySeesIt) {
     EXPECT_FALSE(fs::exists(tree_ + "/key/poison.so"));
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch"))) << "nothing of ours is left behind the mounts";
     EXPECT_EQ(flagsOf(target("u1")), ST_NOSUID | ST_NODEV);
+  });
+}
+
+// Two pods that have one tree at two places: each finds paths of its own, and one kernel.
+TEST_F(LinuxMountsTest, FilesOfAMountsOwnLieAboveTheTree) {
+  apart([&] {
+    const auto mounts = open();
+    const net::Fd fd = openTree();
+    const PathLayer first{
+        .files = {{"key/__grp__a.json", "first"}, {"other/deep/vllm_compile_cache.py", "x"}}};
+    const PathLayer second{.files = {{"key/__grp__a.json", std::string(100'000, '2')}}};
+    for (const char* uid : {"u1", "u2"}) { ASSERT_TRUE(mounts->makeTarget(target(uid))); }
+    const Status writable = mounts->mountWritable(tree(fd, first), target("u1"));
+    ASSERT_TRUE(writable) << writable.error().message;
+    const Status read_only = mounts->mountReadOnly(tree(fd, second), target("u2"));
+    ASSERT_TRUE(read_only) << read_only.error().message;
+    EXPECT_EQ(readFile(target("u1") + "/key/__grp__a.json"), "first");
+    EXPECT_EQ(readFile(target("u1") + "/other/deep/vllm_compile_cache.py"), "x");
+    EXPECT_EQ(readFile(target("u2") + "/key/__grp__a.json"), std::string(100'000, '2'));
+    for (const char* uid : {"u1", "u2"}) {
+      EXPECT_EQ(readFile(target(uid) + "/key/kernel.so"), "native") << "beside what the tree has";
+    }
+    EXPECT_FALSE(fs::exists(tree_ + "/key/__grp__a.json"));
+    EXPECT_EQ(write(target("u1") + "/key/beside"), 0);
+    EXPECT_EQ(mounts->list()->size(), 2U);
+    EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
+    ASSERT_TRUE(mounts->unmount(target("u1")));
+    ASSERT_TRUE(mounts->unmount(target("u2")));
   });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "csi/mountinfo.h"
+#include "csi/path_layer.h"
 #include "net/socket.h"
 #include "rpc/csi_calls.h"
 
@@ -21,6 +22,7 @@ struct MountedTree {
   const net::Fd& root;  // its folder, open: whatever happens to the path meanwhile
   const cacherim::CacheName& cache;
   const kcache::Digest& image;
+  const PathLayer& paths;  // files that this mount has in place of the tree's
 };
 
 class Mounts {

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/clean_path.h"
 #include "base/log.h"
 #include "base/mutant.h"
+#include "cacherim/node/mount_paths.h"
 #include "net/socket.h"
 
 namespace gs::csi {
@@ -20,6 +22,7 @@ using cacherim::Usage;
 using cacherim::VolumeUse;
 
 constexpr int kMostMountsOfATarget = 64;
+constexpr Duration kLookEvery = std::chrono::milliseconds{100};
 
 tl::unexpected<Error> foreignMount(const std::string& target) {
   return fail(Code::Conflict,
@@ -106,7 +109,44 @@ Status NodeService::publish(const rpc::PublishRequest& request) {
   std::optional<kcache::Digest> image;
   const auto tree = chooseTree(*wish, image);
   if (!tree) { return tl::unexpected(tree.error()); }
-  return mountTree(*wish, {*tree, wish->cache, *image});
+  const PathLayer paths = pathsFor(*wish, *tree, *image);
+  return mountTree(*wish, {*tree, wish->cache, *image, paths});
+}
+
+PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, const kcache::Digest& image) {
+  const auto paths = cacherim::pathsOfTree(options_.store, image);
+  if (!paths) {
+    log::warn("its paths stay as they are", {{"cache", wish.cacheText()}, {"why", paths.error().message}});
+    return {};
+  }
+  if (paths->empty()) { return {}; }
+  const std::string at = wish.mount_path.empty() ? mountPathOf(wish) : wish.mount_path;
+  if (at.empty() || GS_MUTANT(OnePathForAll)) { return {}; }
+  PathLayer out = pathLayerOf(tree, *paths, at);
+  if (out.left_out > 0) {
+    log::warn("files keep paths of another place: too many, or they cannot be read",
+              {{"cache", wish.cacheText()}, {"files", std::to_string(out.left_out)}, {"place", at}});
+  }
+  return out;
+}
+
+std::string NodeService::mountPathOf(const VolumeWish& wish) {
+  for (Duration waited{};; waited += kLookEvery) {
+    const auto told = cacherim::readMountPaths(options_.usage);
+    const auto pod = told ? told->find(wish.pod_uid) : kcache::MountPaths::const_iterator{};
+    if (told && pod != told->end()) {
+      const auto& by = wish.volume.empty() ? pod->second.claims : pod->second.volumes;
+      const auto path = by.find(wish.volume.empty() ? wish.cache.name() : wish.volume);
+      return path == by.end() || !isCleanPath(path->second) ? std::string{} : path->second;
+    }
+    // Without a file no agent tells: one of an older version runs, or none.
+    const bool may_come = told && pause_ != nullptr && waited < options_.told_within;
+    if (!may_come || !pause_->wait(kLookEvery)) {
+      log::warn("nobody has told where the pod has it: paths in it are those of gkm-agent's --mount-path",
+                {{"cache", wish.cacheText()}, {"pod", wish.pod_ns + '/' + wish.pod_name}});
+      return {};
+    }
+  }
 }
 
 Status NodeService::alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use) {

@@ -23,6 +23,7 @@
 #include "base/mutex.h"
 #include "cacherim/node/present.h"
 #include "cacherim/node/usage.h"
+#include "cacherim/registry/pause.h"
 #include "csi/mounts.h"
 #include "csi/volume_request.h"
 
@@ -39,9 +40,12 @@ class NodeService {
     std::string target_root;
     Incompatible incompatible = Incompatible::Warn;
     Duration lock_limit = std::chrono::seconds{10};
+    /// How long the agent is waited for that tells where a pod has its volume; then it is mounted as it is.
+    Duration told_within = std::chrono::seconds{10};
   };
-  NodeService(Options options, cacherim::Usage usage, Mounts& mounts)
-      : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts} {}
+  /// `pause` may be nullptr: then nobody is waited for.
+  NodeService(Options options, cacherim::Usage usage, Mounts& mounts, cacherim::Pause* pause = nullptr)
+      : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts}, pause_{pause} {}
 
   /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one, and it
   /// is said that the uses are complete. Error Unavailable too: a call is under way.
@@ -77,6 +81,10 @@ class NodeService {
   [[nodiscard]] Result<net::Fd> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
   [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;
   [[nodiscard]] Status mountTree(const VolumeWish& wish, const MountedTree& tree);
+  /// What of the tree has to be otherwise where the pod has it.
+  [[nodiscard]] PathLayer pathsFor(const VolumeWish& wish, const net::Fd& tree, const kcache::Digest& image);
+  /// Where the pod's containers have it, as told; "": nowhere as a whole, or nobody has told.
+  [[nodiscard]] std::string mountPathOf(const VolumeWish& wish);
   void undo(const VolumeWish& wish);
   // unpublish
   [[nodiscard]] Status unmountAll(const std::string& target);
@@ -90,6 +98,7 @@ class NodeService {
   const Options options_;
   const cacherim::Usage usage_;
   Mounts& mounts_;
+  cacherim::Pause* const pause_;
   Mutex mutex_;
   std::set<std::string> busy_ GS_GUARDED_BY(mutex_);  // volumes, and targets
   bool is_alone_ GS_GUARDED_BY(mutex_) = false;       // start() is under way: no call begins

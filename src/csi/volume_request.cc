@@ -20,6 +20,7 @@ constexpr std::size_t kMostOfATarget = 1024;
 constexpr std::string_view kOurKeys = "csi.gkm.io/";
 constexpr const char* kCacheKey = kcache::kCacheAttribute;
 constexpr const char* kNamespaceKey = kcache::kNamespaceAttribute;
+constexpr const char* kMountPathKey = kcache::kMountPathAttribute;
 constexpr const char* kEphemeralKey = "csi.storage.k8s.io/ephemeral";
 constexpr const char* kPodNameKey = "csi.storage.k8s.io/pod.name";
 constexpr const char* kPodNamespaceKey = "csi.storage.k8s.io/pod.namespace";
@@ -79,10 +80,19 @@ Status checkPod(const Context& context) {
 
 Status checkKeys(const Context& context) {
   for (const auto& [key, value] : context) {
-    if (key.starts_with(kOurKeys) && key != kCacheKey && key != kNamespaceKey) {
-      return wrong(fmt::format("volumeAttributes has '{}', which is not known; there are {} and {}",
-                               isPlainText(key) ? key.substr(0, 100) : "?", kCacheKey, kNamespaceKey));
+    if (key.starts_with(kOurKeys) && key != kCacheKey && key != kNamespaceKey && key != kMountPathKey) {
+      return wrong(fmt::format("volumeAttributes has '{}', which is not known; there are {}, {} and {}",
+                               isPlainText(key) ? key.substr(0, 100) : "?", kCacheKey, kNamespaceKey,
+                               kMountPathKey));
     }
+  }
+  const std::string path = valueOf(context, kMountPathKey);
+  if (context.contains(kMountPathKey) &&
+      (path.size() > kMostOfATarget || !isPlainText(path) || !isCleanPath(path))) {
+    return wrong(
+        fmt::format("volumeAttributes {} is not an absolute path without '..', '.', '//' and '/' at its "
+                    "end: write the mountPath of the container",
+                    kMountPathKey));
   }
   return {};
 }
@@ -149,6 +159,11 @@ Status checkFields(const rpc::PublishRequest& request, const std::string& target
   return checkTarget(request.target_path, target_root, "target_path");
 }
 
+std::string volumeNameOf(const rpc::PublishRequest& request, const std::string& target_root) {
+  const auto of = readTarget(request.target_path, target_root);
+  return of && valueOf(request.context, kEphemeralKey) == "true" ? of->volume : std::string{};
+}
+
 }  // namespace
 
 cacherim::VolumeUse VolumeWish::use(const kcache::Digest& image) const {
@@ -182,7 +197,9 @@ Result<VolumeWish> readPublish(const rpc::PublishRequest& request, const std::st
                     .pod_ns = valueOf(request.context, kPodNamespaceKey),
                     .pod_name = valueOf(request.context, kPodNameKey),
                     .pod_uid = valueOf(request.context, kPodUidKey),
-                    .is_read_only = request.read_only};
+                    .is_read_only = request.read_only,
+                    .mount_path = valueOf(request.context, kMountPathKey),
+                    .volume = volumeNameOf(request, target_root)};
 }
 
 Status checkUnpublish(const rpc::UnpublishRequest& request, const std::string& target_root) {
@@ -222,7 +239,7 @@ std::optional<TargetOf> readTarget(std::string_view target, const std::string& t
   volume.remove_suffix(kEnd.size());
   const bool is_one_part = uid.find('/') == std::string::npos && volume.find('/') == std::string_view::npos;
   if (uid.empty() || volume.empty() || !is_one_part) { return std::nullopt; }
-  return TargetOf{uid, "csi-" + sha256Hex(uid + std::string{volume})};
+  return TargetOf{uid, "csi-" + sha256Hex(uid + std::string{volume}), std::string{volume}};
 }
 
 std::string podFolderOf(const std::string& target, const std::string& target_root) {

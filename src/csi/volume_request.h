@@ -4,6 +4,7 @@
 // volume_context (kernel-cache.md 4, node-wire.md 5):
 //   csi.gkm.io/GKMCache    the cache's name
 //   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache
+//   csi.gkm.io/mountPath   where the pod's containers have the volume; else as the pod's spec says
 //   csi.storage.k8s.io/... what the kubelet says of the pod, over whatever the pod's author wrote there
 // A pod gets caches of its own namespace and of the whole cluster, and no others.
 // A volume stands in the pod's own spec (ephemeral), or is a PersistentVolume of gkm-operator's
@@ -33,6 +34,8 @@ struct VolumeWish {
   std::string pod_name;
   std::string pod_uid;
   bool is_read_only = false;
+  std::string mount_path{};  // as the attribute says, clean; "": it does not
+  std::string volume{};  // its name in the pod's spec; "" of a PersistentVolume, whose claim is the cache's
 
   /// As it is recorded once it is known which image it gets.
   [[nodiscard]] cacherim::VolumeUse use(const kcache::Digest& image) const;
@@ -56,6 +59,7 @@ struct VolumeWish {
 struct TargetOf {
   std::string pod_uid;
   std::string volume_id;
+  std::string volume;  // its name: in the pod's spec, or the PersistentVolume's
   friend bool operator==(const TargetOf&, const TargetOf&) = default;
 };
 [[nodiscard]] std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root);

@@ -45,6 +45,22 @@ rpc::PublishRequest persistent(const std::string& uid = "u1") {
   return out;
 }
 
+TEST(VolumeRequest, WhereThePodHasItMayBeSaid) {
+  auto request = good();
+  EXPECT_EQ(readPublish(request, kRoot)->mount_path, "");
+  EXPECT_EQ(readPublish(request, kRoot)->volume, "kernels");
+  EXPECT_EQ(readPublish(persistent(), kRoot)->volume, "");
+  request.context["csi.gkm.io/mountPath"] = "/home/vllm/.cache/vllm";
+  EXPECT_EQ(readPublish(request, kRoot)->mount_path, "/home/vllm/.cache/vllm");
+  for (const std::string& path : {std::string{}, std::string{"cache"}, std::string{"/a/../b"},
+                                  std::string{"/a/"}, std::string{"/a\n"}, "/" + std::string(2000, 'a')}) {
+    request.context["csi.gkm.io/mountPath"] = path;
+    const auto wish = readPublish(request, kRoot);
+    ASSERT_FALSE(wish) << path;
+    EXPECT_NE(wish.error().message.find("csi.gkm.io/mountPath is not an absolute path"), std::string::npos);
+  }
+}
+
 TEST(VolumeRequest, APersistentVolumeOfACacheIsTaken) {
   const auto wish = readPublish(persistent(), kRoot);
   ASSERT_TRUE(wish) << wish.error().message;
@@ -167,7 +183,7 @@ TEST(VolumeRequest, UnpublishAndStatsHaveTheAncestorsTexts) {
 
 TEST(VolumeRequest, ATargetTellsThePodAndTheVolume) {
   EXPECT_EQ(readTarget("/pods/u1/volumes/kubernetes.io~csi/kernels/mount", kRoot),
-            (TargetOf{"u1", "csi-" + sha256Hex("u1kernels")}));
+            (TargetOf{"u1", "csi-" + sha256Hex("u1kernels"), "kernels"}));
   for (const char* other :
        {"/pods/u1/volumes/kubernetes.io~csi/mount", "/pods/u1/volumes/kubernetes.io~csi/a/b/mount",
         "/pods/u1/mount", "/pods/a/u1/volumes/kubernetes.io~csi/k/mount",

@@ -164,6 +164,7 @@ class Fetch {
       }
       const auto text = edit.read(file, kcache::kMaxPathsText);
       if (!text) { return because(text.error()); }
+      edit.bearsPaths(path);
       const auto changed = kcache::forRoot(how_.mount_path, path, *text);
       if (!changed) { continue; }
       if (Status done = edit.put(path, *changed); !done) { return done; }

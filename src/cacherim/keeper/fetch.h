@@ -1,12 +1,14 @@
 // An image into the store: its layers, each fetched only if the store does not have it, and its tree.
 //
 // Nothing that the store has is given to whom the registry does not give it: the image's manifest is asked
-// for by its digest each time, also where its tree is here (ImageSource::serves()). Several may go on side
-// by side. Of two images of one registry that share a layer one fetches it and the other waits; nobody
-// waits for another registry, which may be slow. The store is touched under its mutex only. Bytes come in,
-// are unpacked, hashed, linked and brought to the disk without it: who has much of that keeps nobody else
-// from the store. Files that name others by absolute paths (kcache/content/paths.h) are put into the tree
-// as they have to be where pods mount it, at Fetching::mount_path.
+// for by its digest each time, also where its tree is here (ImageSource::serves()).
+// Several may go on side by side. Of two images of one registry that share a layer one fetches it and the
+// other waits; nobody waits for another registry, which may be slow. The store is touched under its mutex
+// only. Bytes come in, are unpacked, hashed, linked and brought to the disk without it: who has much of that
+// keeps nobody else from the store.
+// Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
+// at Fetching::mount_path, and the tree's record says which they are: for a pod that mounts it elsewhere the
+// CSI driver puts its own above them (csi/path_layer.h).
 #pragma once
 
 #include <atomic>

@@ -80,14 +80,17 @@ std::unique_ptr<Keeping> Keeper::open() {
 }
 
 void Keeper::run() {
+  kcache::MountPathsPtr paths;
   std::unique_ptr<Keeping> keeping = open();
   for (; keeping == nullptr; keeping = open()) {
     if (auto news = news_.pop(clock_.now().mono + kAgain)) {
       if (auto* wanted = std::get_if<kcache::WantedPtr>(&*news)) { wanted_ = std::move(*wanted); }
+      if (auto* told = std::get_if<kcache::MountPathsPtr>(&*news)) { paths = std::move(*told); }
     }
     if (news_.drained()) { return; }
   }
   keeping->want(wanted_);
+  keeping->mountPaths(std::move(paths));
   const Worker verifying{"verify",
                          [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
   JobQueue queue{
@@ -127,6 +130,8 @@ void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
     const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
     for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
     cancelUnless(is_wanted);
+  } else if (auto* paths = std::get_if<kcache::MountPathsPtr>(&news)) {
+    keeping.mountPaths(std::move(*paths));
   } else if (const auto* ended = std::get_if<FetchEnd>(&news)) {
     queue.ended(ended->job);
     keeping.finished(ended->job, ended->how);

@@ -108,11 +108,13 @@ class Keeper {
   /// From any thread.
   void want(kcache::WantedPtr wanted);
   /// From any thread.
+  void mountPaths(kcache::MountPathsPtr paths) { news_.push(std::move(paths)); }
+  /// From any thread.
   [[nodiscard]] KeeperFigures figures() const GS_EXCLUDES(mutex_);
 
  private:
   struct TurnUsed {};
-  using News = std::variant<kcache::WantedPtr, FetchEnd, TurnUsed>;
+  using News = std::variant<kcache::WantedPtr, FetchEnd, TurnUsed, kcache::MountPathsPtr>;
   /// An image that has begun.
   struct UnderWay {
     KeeperJob job;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mutant.h"
+#include "cacherim/node/mount_paths.h"
 
 namespace gs::cacherim {
 namespace {
@@ -430,9 +431,18 @@ bool Keeping::wants(const KeeperJob& job) const {
 
 void Keeping::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
 
+/// One that could not be written is written with a later turn.
+void Keeping::tellMountPaths(std::string& trouble) {
+  if (mount_paths_ == nullptr) { return; }
+  const Status wrote = writeMountPaths(options_.usage_folder, *mount_paths_, disk_);
+  if (!wrote) { return say(trouble, wrote.error()); }
+  mount_paths_.reset();
+}
+
 kcache::NodeHas Keeping::turn(Now now) {
-  auto uses = readUses();
   std::string trouble;
+  tellMountPaths(trouble);
+  auto uses = readUses();
   if (!uses) { say(trouble, uses.error()); }
   learnComplete();
   learnDamage();

@@ -23,6 +23,7 @@
 #include "cacherim/keeper/shares.h"
 #include "cacherim/node/present.h"
 #include "cacherim/node/usage.h"
+#include "kcache/node/mount_paths.h"
 #include "kcache/node/node.h"
 
 namespace gs::cacherim {
@@ -52,6 +53,8 @@ class Keeping {
   /// What was placed before. Call once, first.
   [[nodiscard]] Status begin();
   void want(kcache::WantedPtr wanted) { wanted_ = std::move(wanted); }
+  /// Where pods mount caches: written for the CSI driver (node/mount_paths.h) with the next turn.
+  void mountPaths(kcache::MountPathsPtr paths) { mount_paths_ = std::move(paths); }
   /// Jobs that are to begin now.
   [[nodiscard]] std::vector<KeeperJob> takeJobs();
   /// False: what it is for is not wanted any more.
@@ -99,6 +102,7 @@ class Keeping {
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
   void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
   void learnComplete();
+  void tellMountPaths(std::string& trouble);
   [[nodiscard]] bool isHere(const kcache::Digest& image) const GS_EXCLUDES(store_.mutex);
   void learnDamage() GS_EXCLUDES(store_.mutex);
   void measure(Now now);
@@ -114,6 +118,7 @@ class Keeping {
   Shares& shares_;
   const Usage usage_;
   const Disk disk_;
+  kcache::MountPathsPtr mount_paths_;     // nullptr: not known, or written
   kcache::WantedPtr wanted_;              // nullptr: not known yet, and nothing is changed
   std::map<model::ObjectKey, Job> jobs_;  // of what is wanted
   std::map<Key, Place> places_;

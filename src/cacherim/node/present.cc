@@ -151,4 +151,16 @@ Result<Fd> completeTree(const std::string& root, const kcache::Digest& image) {
   return out;
 }
 
+Result<std::vector<std::string>> pathsOfTree(const std::string& root, const kcache::Digest& image) {
+  constexpr std::size_t kMostRead = std::size_t{64} << 20;
+  const auto store = openStore(root);
+  const auto trees = store ? openStep(*store, "trees") : because(store.error());
+  const auto tree = trees ? openStep(*trees, std::string{image.hex()}) : because(trees.error());
+  const auto text = tree ? Disk::readAll(tree->get(), "record.json", kMostRead)
+                         : Result<std::string>{because(tree.error())};
+  auto record = text ? parseTree(*text) : Result<TreeRecord>{because(text.error())};
+  if (record) { return std::move(record->paths); }
+  return fail(record.error().code, fmt::format("the tree of {}: {}", image.text(), record.error().message));
+}
+
 }  // namespace gs::cacherim

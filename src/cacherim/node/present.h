@@ -49,4 +49,8 @@ struct Present {
 /// Conflict, on the way is something that is no folder; Unavailable.
 [[nodiscard]] Result<Fd> completeTree(const std::string& root, const kcache::Digest& image);
 
+/// TreeRecord::paths of a complete tree, for who may not open the store. Errors: as completeTree(); Invalid.
+[[nodiscard]] Result<std::vector<std::string>> pathsOfTree(const std::string& root,
+                                                           const kcache::Digest& image);
+
 }  // namespace gs::cacherim

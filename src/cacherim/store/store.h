@@ -63,6 +63,8 @@ struct TreeEdit {
   std::function<Result<std::string>(const StoredFile& file, std::size_t max_bytes)> read;
   /// At most once for each path. No more than one's bytes are in memory.
   std::function<Status(const std::string& path, const std::string& bytes)> put;
+  /// It is one of TreeRecord::paths.
+  std::function<void(const std::string& path)> bearsPaths;
 };
 using TreeExtras = std::function<Status(const TreeEdit& edit)>;
 

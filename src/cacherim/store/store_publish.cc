@@ -108,7 +108,8 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
   const auto read = [this](const StoredFile& file, std::size_t max_bytes) {
     return Disk::readAll(store_->filesFolder(file), file.key(), max_bytes);
   };
-  Status out = extras({tree.files, read, [&](const std::string& path, const std::string& bytes) -> Status {
+  Status out = extras({tree.files, read,
+                       [&](const std::string& path, const std::string& bytes) -> Status {
                          if (!isStorePath(path)) {
                            return fail(Code::Invalid, fmt::format("'{}' cannot be the path of a file", path));
                          }
@@ -119,7 +120,8 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
                          if (!stored) { return because(stored.error()); }
                          put.insert_or_assign(path, *std::move(stored));
                          return {};
-                       }});
+                       },
+                       [&](const std::string& path) { tree.record.paths.push_back(path); }});
   for (const auto& [path, file] : put) { tree.files.insert_or_assign(path, file); }
   return out;
 }

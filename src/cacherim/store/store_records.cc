@@ -126,13 +126,16 @@ std::string printLayer(const LayerRecord& record) {
 std::string printTree(const TreeRecord& record) {
   json::Array layers;
   for (const kcache::Digest& layer : record.layers) { layers.emplace_back(layer.text()); }
+  json::Array paths;
+  for (const std::string& path : record.paths) { paths.emplace_back(path); }
   return json::print(json::Object{{"image", record.image.text()},
                                   {"layers", std::move(layers)},
                                   {"extras", filesValue(record.extras)},
                                   {"bytes", static_cast<std::int64_t>(record.bytes)},
                                   {"files", static_cast<std::int64_t>(record.files)},
                                   {"folders", static_cast<std::int64_t>(record.folders)},
-                                  {"summary", record.summary}});
+                                  {"summary", record.summary},
+                                  {"paths", std::move(paths)}});
 }
 
 Result<LayerRecord> parseLayer(std::string_view text) {
@@ -175,6 +178,10 @@ Result<TreeRecord> parseTree(std::string_view text) {
   out.files = static_cast<std::uint64_t>(*files);
   out.folders = static_cast<std::uint64_t>(folders);
   out.summary = (*value)["summary"].str();
+  for (const json::Value& path : (*value)["paths"].items()) {
+    if (!isStorePath(path.str())) { return badRecord("a record of a tree with a path that may not be"); }
+    out.paths.emplace_back(path.str());
+  }
   return out;
 }
 

@@ -72,7 +72,9 @@ struct TreeRecord {
   std::uint64_t files = 0;
   std::uint64_t folders = 0;
   std::string
-      summary{};  // the image's label that says which GPUs it is for; "": it has none, or nobody knows
+      summary{};  // the image's label that says for which GPUs it is; "": it has none, or nobody knows
+  /// Files whose text names others by absolute paths (kcache/content/paths.h); of an older version's tree none.
+  std::vector<std::string> paths{};
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };
 

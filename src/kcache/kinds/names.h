@@ -34,6 +34,8 @@ inline constexpr const char* kClusterCacheFinalizer = "gkm.io.clustergkmcachenod
 inline constexpr const char* kDriver = model::kCacheDriver;
 inline constexpr const char* kCacheAttribute = model::kCacheAttribute;
 inline constexpr const char* kNamespaceAttribute = model::kCacheNamespaceAttribute;
+/// Where the pod's containers have the volume, for who knows it better than the pod's spec says.
+inline constexpr const char* kMountPathAttribute = "csi.gkm.io/mountPath";
 
 /// A node's name as a label's value: the name itself, but of one of more than 63 bytes its beginning with a
 /// part of its hash. (That of the Node itself, which its kubelet writes, is cut without one.)

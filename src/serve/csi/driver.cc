@@ -36,7 +36,7 @@ CsiDriverProcess::CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Option
     : pages_{flags.pages},
       server_{std::move(server)},
       mounts_{std::move(mounts)},
-      service_{flags.service(), std::move(usage), *mounts_},
+      service_{flags.service(), std::move(usage), *mounts_, &pause_},
       driver_{service_, metrics_, clock_},
       page_{{.failure = [this] { return liveness(); },
              .readiness = [this] { return readiness(); },

@@ -37,9 +37,10 @@ class CsiDriverProcess {
   const std::string pages_;
   rpc::CsiServer::Options server_;
   const std::unique_ptr<csi::LinuxMounts> mounts_;
-  csi::NodeService service_;
   Metrics metrics_;
   const SystemClock clock_;
+  cacherim::RealPause pause_{clock_};
+  csi::NodeService service_;
   csi::Counted driver_;
   const process::HealthPage page_;
 };

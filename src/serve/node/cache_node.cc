@@ -33,6 +33,7 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
       agent_{config.agent, rng.split()},
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},
+      pods_{config.agent.node, [this](auto paths) { keeper_.mountPaths(std::move(paths)); }, rng.split()},
       images_{withSecrets(std::move(config.images), secrets_), gate_, clock, rng.split()},
       counts_{config.keeper.quota},
       pause_{clock},
@@ -103,7 +104,7 @@ void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
 }
 
 kapi::Effects CacheNodeRim::start(Now now) {
-  kapi::Effects out = joined(agent_.start(now), policy_.start(now));
+  kapi::Effects out = joined(joined(agent_.start(now), policy_.start(now)), pods_.start(now));
   passOn();
   return out;
 }
@@ -112,8 +113,11 @@ kapi::Effects CacheNodeRim::handle(const kapi::MachineEvent& event, Now now) {
   if (gkm::PullSecrets::isForIt(event)) { return secret_reads_.handle(event); }
   kapi::Effects out;
   const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
-  if (is_time || gkm::PolicyWatch::isForIt(event)) { out = policy_.handle(event, now); }
-  if (!gkm::PolicyWatch::isForIt(event)) { out = joined(std::move(out), agent_.handle(event, now)); }
+  const bool is_policys = gkm::PolicyWatch::isForIt(event);
+  const bool is_pods = gkm::PodWatch::isForIt(event);
+  if (is_time || is_policys) { out = policy_.handle(event, now); }
+  if (is_time || is_pods) { out = joined(std::move(out), pods_.handle(event, now)); }
+  if (!is_policys && !is_pods) { out = joined(std::move(out), agent_.handle(event, now)); }
   passOn();
   return out;
 }
@@ -127,6 +131,7 @@ std::string CacheNodeRim::readiness() const {
   std::string out = agent_.readiness();
   if (!policy_.isKnown()) { out.front() = '0'; }
   const std::string trouble = gate_.trouble();
+  out += pods_.check();
   return out + (trouble.empty() ? policy_.check() : "trust-policy: " + trouble + "\n");
 }
 

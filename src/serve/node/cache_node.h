@@ -17,6 +17,7 @@
 #include "operator/pull_secrets.h"
 #include "operator/trust/policy_watch.h"
 #include "serve/node/node_counts.h"
+#include "operator/node/pod_watch.h"
 #include "serve/trust/gate.h"
 #include "serve/trust/pull_secret_reader.h"
 #include "serve/trust/registry_images.h"
@@ -63,6 +64,7 @@ class CacheNodeRim {
   PullSecretReader secrets_;
   gkm::NodeAgent agent_;
   gkm::PolicyWatch policy_;
+  gkm::PodWatch pods_;
   RegistryImages images_;
   NodeCounts counts_;
   cacherim::RealPause pause_;

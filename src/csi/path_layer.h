@@ -1,0 +1,34 @@
+// PathLayer: the files of a cache that name others by absolute paths (kcache/content/paths.h), as they have to
+// be where one pod mounts it. The tree itself, which all pods share, has them for one place (gkm-agent's
+// --mount-path); a mount elsewhere gets these few texts above it, and no kernel is copied.
+//
+// Bounded: what does not fit stays as the tree has it, and is told. Reads the tree by its open folder, without
+// following a link. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/socket.h"
+
+namespace gs::csi {
+
+struct PathLayer {
+  std::map<std::string, std::string> files{};  // texts, by path below the root of the cache
+  std::size_t left_out = 0;                    // files that did not fit or could not be read
+
+  /// Of all texts.
+  [[nodiscard]] std::uint64_t bytes() const;
+};
+
+inline constexpr std::uint64_t kMostOfAPathLayer = std::uint64_t{16} << 20;
+
+/// `root`: of the tree. `paths`: of its files that may name others. `mount_path`: absolute and clean, where a
+/// container has the cache.
+[[nodiscard]] PathLayer pathLayerOf(const net::Fd& root, const std::vector<std::string>& paths,
+                                    const std::string& mount_path);
+
+}  // namespace gs::csi

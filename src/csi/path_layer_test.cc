@@ -1,0 +1,168 @@
+// Paths that are right where each pod has a cache.
+#include "csi/path_layer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include "cacherim/node/mount_paths.h"
+#include "cacherim/registry/registry_fixture_test.h"
+#include "csi/node_fixture_test.h"
+
+namespace gs::csi {
+namespace {
+
+constexpr const char* kGroup = "K/__grp__add.json";
+
+std::string groupAt(const std::string& root) {
+  return R"({"child_paths":{"add.ttir":")" + root + R"(/K/add.ttir"}})";
+}
+
+class PathLayerTest : public ::testing::Test {
+ protected:
+  PathLayerTest() {
+    machine_.extract(kVectors, "i1");
+    const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+    write(root, kGroup, groupAt("/cache"));
+    write(root, "K/add.ttir", "x");
+    std::ofstream{root + "/../record.json"}
+        << cacherim::printTree({.image = imageNamed("i1"), .layers = {}, .extras = {}, .paths = {kGroup}});
+    root_ = net::Fd{::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  }
+  static void write(const std::string& root, const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path{root + "/" + path}.parent_path());
+    std::ofstream{root + "/" + path} << text;
+  }
+  /// A driver that can wait.
+  NodeService& service() {
+    if (!service_) {
+      service_.emplace(NodeService::Options{.store = machine_.store(),
+                                            .usage = machine_.usage(),
+                                            .target_root = FakeMounts::kRoot,
+                                            .lock_limit = std::chrono::milliseconds{0}},
+                       *cacherim::Usage::open(machine_.usage(), cacherim::Disk{{}, false}), machine_.mounts,
+                       &pause_);
+    }
+    return *service_;
+  }
+  void tell(const kcache::MountPaths& paths) {
+    static_cast<void>(service());
+    ASSERT_TRUE(cacherim::writeMountPaths(machine_.usage(), paths, cacherim::Disk{{}, false}));
+  }
+  /// The group file's text above the tree; "" there is none.
+  std::string mountedBy(const rpc::PublishRequest& request) {
+    const Status done = service().publish(request);
+    EXPECT_TRUE(done) << done.error().message;
+    const auto& paths = machine_.mounts.top(request.target_path)->paths;
+    const auto file = paths.find(kGroup);
+    return file == paths.end() ? "" : file->second;
+  }
+
+  NodeMachine machine_;
+  net::Fd root_;
+  ManualClock clock_;
+  cacherim::NoPause pause_{clock_};
+  std::optional<NodeService> service_;
+};
+
+TEST_F(PathLayerTest, HasTheFilesThatAreOtherwiseThere) {
+  const PathLayer other = pathLayerOf(root_, {kGroup, "K/add.ttir"}, "/home/vllm");
+  EXPECT_EQ(other.files, (std::map<std::string, std::string>{{kGroup, groupAt("/home/vllm")}}));
+  EXPECT_EQ(other.bytes(), groupAt("/home/vllm").size());
+  EXPECT_EQ(other.left_out, 0U);
+  const PathLayer same = pathLayerOf(root_, {kGroup}, "/cache");
+  EXPECT_TRUE(same.files.empty()) << "the tree's own are right";
+}
+
+TEST_F(PathLayerTest, WhatIsNoFileOrTooLargeStaysAndCounts) {
+  const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+  std::filesystem::create_symlink("/etc/passwd", root + "/K/__grp__link.json");
+  write(root, "K/__grp__large.json", groupAt("/" + std::string(2 << 20, 'a')));
+  const PathLayer layer =
+      pathLayerOf(root_, {"K/__grp__link.json", "K/__grp__large.json", "gone/__grp__a.json", kGroup}, "/x");
+  EXPECT_EQ(layer.left_out, 3U);
+  EXPECT_EQ(layer.files.size(), 1U);
+}
+
+TEST_F(PathLayerTest, NoMoreThanItsLimit) {
+  const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+  std::vector<std::string> paths;
+  for (int i = 0; i < 40; ++i) {
+    paths.push_back("L" + std::to_string(i) + "/__grp__a.json");
+    write(root, paths.back(),
+          R"({"child_paths":{"a":"/cache/L/a"},"x":")" + std::string(900'000, 'x') + "\"}");
+  }
+  const PathLayer layer = pathLayerOf(root_, paths, "/other");
+  EXPECT_LE(layer.bytes(), kMostOfAPathLayer);
+  EXPECT_EQ(layer.left_out + layer.files.size(), 40U);
+  EXPECT_GT(layer.left_out, 10U);
+}
+
+TEST_F(PathLayerTest, EachPodHasPathsOfWhereItHasTheCache) {
+  tell({{"u1", {.volumes = {{"kernels", "/home/vllm/.cache/vllm"}}}},
+        {"u2", {.volumes = {{"kernels", "/cache"}}}}});
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), groupAt("/home/vllm/.cache/vllm"));
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels", true)), "") << "as the tree has it";
+  EXPECT_TRUE(pause_.waits.empty());
+}
+
+TEST_F(PathLayerTest, WhatTheAttributeSaysGoesFirst) {
+  tell({{"u1", {.volumes = {{"kernels", "/home/vllm"}}}}});
+  auto request = machine_.request("u1", "kernels");
+  request.context["csi.gkm.io/mountPath"] = "/other";
+  EXPECT_EQ(mountedBy(request), groupAt("/other"));
+  auto unseen = machine_.request("u9", "kernels");
+  unseen.context["csi.gkm.io/mountPath"] = "/other";
+  EXPECT_EQ(mountedBy(unseen), groupAt("/other"));
+  EXPECT_TRUE(pause_.waits.empty()) << "nobody is waited for";
+}
+
+TEST_F(PathLayerTest, OfAPersistentVolumeTheClaimIsTheCaches) {
+  tell({{"u1", {.volumes = {}, .claims = {{"vectors", "/models"}}}}});
+  auto request = machine_.request("u1", "gkmcache-ml-vectors-0");
+  request.context["csi.storage.k8s.io/ephemeral"] = "false";
+  request.volume_id = "gkmcache/ml/vectors";
+  EXPECT_EQ(mountedBy(request), groupAt("/models"));
+  auto other = machine_.request("u2", "gkmcache-ml-vectors-0");
+  other.context["csi.storage.k8s.io/ephemeral"] = "false";
+  other.volume_id = "gkmcache/ml/vectors";
+  tell({{"u1", {}}, {"u2", {.volumes = {}, .claims = {{"vectors", "/m2"}}}}});
+  EXPECT_EQ(mountedBy(other), groupAt("/m2")) << "the same volume in another pod";
+  EXPECT_EQ(service().uses()->size(), 2U);
+  ASSERT_TRUE(service().unpublish({.volume_id = request.volume_id, .target_path = request.target_path}));
+  EXPECT_EQ(service().uses()->size(), 1U) << "and goes alone";
+  EXPECT_EQ(service().stats({.volume_id = other.volume_id, .volume_path = other.target_path})->bytes.total,
+            10);
+}
+
+TEST_F(PathLayerTest, APodThatTheAgentHasNotSeenYetIsWaitedFor) {
+  tell({});
+  const auto request = machine_.request("u1", "kernels");
+  const Mono began = clock_.now().mono;
+  EXPECT_EQ(mountedBy(request), "") << "it is mounted as the tree is, in the end";
+  EXPECT_EQ(clock_.now().mono - began, std::chrono::seconds{10});
+}
+
+TEST_F(PathLayerTest, WhereNoAgentTellsNobodyIsWaitedFor) {
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
+  EXPECT_TRUE(pause_.waits.empty());
+  std::ofstream{machine_.usage() + "/paths.json"} << "torn";
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");
+  EXPECT_TRUE(pause_.waits.empty());
+}
+
+TEST_F(PathLayerTest, AMountPathIsDataAndNoPathOfTheMachine) {
+  tell({{"u1", {.volumes = {{"kernels", "/a/../../etc"}}}}, {"u2", {.volumes = {{"kernels", "/a\"b"}}}}});
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), groupAt(R"(/a\"b)"));
+}
+
+TEST_F(PathLayerTest, AnImageWithoutSuchFilesWaitsForNobody) {
+  tell({});
+  std::ofstream{cacherim::treeRootBelow(machine_.store(), imageNamed("i1")) + "/../record.json"}
+      << cacherim::printTree({.image = imageNamed("i1"), .layers = {}, .extras = {}});
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
+  EXPECT_TRUE(pause_.waits.empty());
+}
+
+}  // namespace
+}  // namespace gs::csi

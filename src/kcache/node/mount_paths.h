@@ -1,0 +1,24 @@
+// Where the containers of a node's pods mount their caches. A file of a cache that names others by absolute
+// paths is right for one place only (kcache/content/paths.h), and the kubelet does not tell a CSI driver where
+// in its containers a pod has a volume: the agent, which watches the pods of its node, does.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace gs::kcache {
+
+/// Of one pod: the mountPath of the first container that mounts the volume as a whole (without subPath), in
+/// the order of the spec, init containers last.
+struct PodPaths {
+  std::map<std::string, std::string> volumes{};  // by the name of a CSI volume of ours in its spec
+  std::map<std::string, std::string> claims{};   // by the name of a PersistentVolumeClaim
+  friend bool operator==(const PodPaths&, const PodPaths&) = default;
+};
+/// By the uid of the pod. All pods of the node that may have a cache, also those that do not mount theirs as
+/// a whole: who is not in it has not been seen yet.
+using MountPaths = std::map<std::string, PodPaths, std::less<>>;
+using MountPathsPtr = std::shared_ptr<const MountPaths>;
+
+}  // namespace gs::kcache

@@ -1,0 +1,145 @@
+#include "operator/node/pod_watch.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "controller/parts.h"
+#include "kapi/decode.h"
+#include "kapi/fields.h"
+#include "kcache/kinds/names.h"
+
+namespace gs::gkm {
+namespace {
+
+constexpr std::uint8_t kPodsOwner = controller::kPodPathsOwner.first;
+constexpr std::size_t kMostVolumes = 64;         // of one pod
+constexpr std::size_t kMostOfAMountPath = 4096;  // bytes
+
+struct PodObject {
+  model::ObjectKey key;
+  model::Uid uid;
+  model::Revision revision = 0;
+  bool has_caches = false;  // or may have
+  kcache::PodPaths paths;
+  friend bool operator==(const PodObject&, const PodObject&) = default;
+};
+
+/// Volumes that may be caches, by name: with the claim that one is, or "".
+using Volumes = std::map<std::string, std::string, std::less<>>;
+Volumes volumesOf(const json::View& spec) {
+  Volumes out;
+  for (const json::View volume : spec["volumes"].items()) {
+    if (out.size() == kMostVolumes) { break; }
+    const std::string claim = kapi::text(volume["persistentVolumeClaim"]["claimName"]);
+    if (!claim.empty() || kapi::text(volume["csi"]["driver"]) == kcache::kDriver) {
+      out.emplace(kapi::text(volume["name"]), claim);
+    }
+  }
+  return out;
+}
+
+void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths& out) {
+  const auto volume = volumes.find(kapi::text(mount["name"]));
+  const std::string path = kapi::text(mount["mountPath"]);
+  const bool is_whole = kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
+  if (volume == volumes.end() || !is_whole || path.size() > kMostOfAMountPath) { return; }
+  const auto& [name, claim] = *volume;
+  if (claim.empty()) {
+    out.volumes.emplace(name, path);
+  } else {
+    out.claims.emplace(claim, path);
+  }
+}
+
+PodObject decodePodPaths(const json::View& v) {
+  PodObject out;
+  out.key = kapi::objectKey(v);
+  out.uid = kapi::uidField(v);
+  out.revision = kapi::objectRevision(v);
+  const json::View spec = v["spec"];
+  const Volumes volumes = volumesOf(spec);
+  out.has_caches = !volumes.empty();
+  if (!out.has_caches) { return out; }
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::View container : spec[list].items()) {
+      for (const json::View mount : container["volumeMounts"].items()) {
+        addMount(mount, volumes, out.paths);
+      }
+    }
+  }
+  return out;
+}
+
+constexpr kapi::KindInfo kPodPathsInfo{"", "v1", "pods", "Pod", true, kapi::decodedBy<decodePodPaths>};
+constinit const kapi::Kind kPodPaths{kPodPathsInfo};
+
+controller::Reflector::Config podsOf(const model::NodeName& node) {
+  controller::Reflector::Config out{.kind = kPodPaths, .owner = kPodsOwner, .ns = {}};
+  out.optional = true;
+  out.selectors.fields = fmt::format("spec.nodeName={}", node.text);
+  return out;
+}
+
+}  // namespace
+
+PodWatch::PodWatch(const model::NodeName& node, Told told, Rng rng)
+    : told_{std::move(told)}, reflector_{podsOf(node), rng} {}
+
+bool PodWatch::isForIt(const kapi::MachineEvent& event) {
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    return kapi::tokenOwner(outcome->token) == kPodsOwner;
+  }
+  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
+    return kapi::tokenOwner(came->stream) == kPodsOwner;
+  }
+  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
+    return kapi::tokenOwner(ended->stream) == kPodsOwner;
+  }
+  return false;
+}
+
+kapi::Effects PodWatch::start(Now now) { return took(reflector_.start(now)); }
+
+kapi::Effects PodWatch::handle(const kapi::MachineEvent& event, Now now) {
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    return took(reflector_.handle(*outcome, now));
+  }
+  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
+    return took(reflector_.handle(*came, now));
+  }
+  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
+    return took(reflector_.handle(*ended, now));
+  }
+  return took(reflector_.tick(now));
+}
+
+kapi::Effects PodWatch::took(controller::Reflector::Output output) {
+  bool has_changed = output.synced_now;
+  for (const auto& change : output.changes) {
+    const auto pod = change.object.as<PodObject>();
+    const auto known = uids_.find(change.key);
+    if (known != uids_.end() && (pod == nullptr || pod->uid.text != known->second)) {
+      paths_.erase(known->second);
+      uids_.erase(known);
+      has_changed = true;
+    }
+    if (pod == nullptr || !pod->has_caches) { continue; }
+    uids_[change.key] = pod->uid.text;
+    const auto place = paths_.find(pod->uid.text);
+    if (place != paths_.end() && place->second == pod->paths) { continue; }
+    paths_.insert_or_assign(pod->uid.text, pod->paths);
+    has_changed = true;
+  }
+  if (has_changed && reflector_.synced()) { told_(std::make_shared<const kcache::MountPaths>(paths_)); }
+  return std::move(output.effects);
+}
+
+std::string PodWatch::check() const {
+  if (reflector_.trouble().empty()) { return "pods: ok\n"; }
+  return fmt::format("pods: {} (caches have paths for --mount-path, wherever pods mount them)\n",
+                     reflector_.trouble());
+}
+
+}  // namespace gs::gkm

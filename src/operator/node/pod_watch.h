@@ -1,0 +1,42 @@
+// PodWatch: where the pods of this node mount their caches (kcache/node/mount_paths.h), for the CSI driver.
+//
+// A machine, to be run beside another one: give it every event. Kept of a pod is where it mounts volumes of
+// our driver and PersistentVolumeClaims, and nothing of pods that have neither. That pods may not be listed
+// (403) takes nothing away from what is known. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/random.h"
+#include "controller/reflector.h"
+#include "kapi/call.h"
+#include "kcache/node/mount_paths.h"
+#include "model/ids.h"
+
+namespace gs::gkm {
+
+class PodWatch {
+ public:
+  /// All of them, each time that they changed; first when a list was complete. On the machine's thread.
+  using Told = std::function<void(kcache::MountPathsPtr)>;
+  PodWatch(const model::NodeName& node, Told told, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  /// A line for a page of health.
+  [[nodiscard]] std::string check() const;
+  /// The event is an answer to a call of its own, and nobody else's.
+  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
+
+ private:
+  kapi::Effects took(controller::Reflector::Output output);
+
+  const Told told_;
+  controller::Reflector reflector_;
+  std::map<model::ObjectKey, std::string> uids_;  // of pods that are in paths_
+  kcache::MountPaths paths_;
+};
+
+}  // namespace gs::gkm

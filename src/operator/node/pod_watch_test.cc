@@ -1,0 +1,132 @@
+#include "operator/node/pod_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "operator/server_test.h"
+
+namespace gs::gkm {
+namespace {
+
+using json::Array;
+using json::Object;
+
+class PodWatchTest : public ::testing::Test {
+ protected:
+  Server server;
+  std::vector<kcache::MountPaths> told;
+
+  void start() {
+    watch_.emplace(
+        model::NodeName{"n1"}, [this](const kcache::MountPathsPtr& paths) { told.push_back(*paths); },
+        Rng{1});
+    carry(watch_->start(clock_.now()));
+  }
+  void settle() {
+    for (auto& event : server.takeNews()) { carry(watch_->handle(event, clock_.now())); }
+  }
+  void put(const std::string& name, json::Value spec) {
+    server.put(kind_,
+               Object{{"metadata", Object{{"name", name}, {"namespace", "ns"}}}, {"spec", std::move(spec)}});
+    settle();
+  }
+  [[nodiscard]] std::string uidOf(const std::string& name) {
+    return std::string{server.objects.at({"pods", {"ns", name}})["metadata"]["uid"].str()};
+  }
+  static json::Value mount(const char* volume, const char* path, const char* sub = nullptr) {
+    json::Value out = Object{{"name", volume}, {"mountPath", path}};
+    if (sub != nullptr) { out.set("subPath", sub); }
+    return out;
+  }
+  static json::Value specOf(Array volumes, Array mounts) {
+    return Object{{"nodeName", "n1"},
+                  {"volumes", std::move(volumes)},
+                  {"containers", Array{Object{{"name", "c"}, {"volumeMounts", std::move(mounts)}}}}};
+  }
+  static json::Value ours(const char* name) {
+    return Object{{"name", name}, {"csi", Object{{"driver", "csi.gkm.io"}}}};
+  }
+  static json::Value claim(const char* name, const char* of) {
+    return Object{{"name", name}, {"persistentVolumeClaim", Object{{"claimName", of}}}};
+  }
+  static constexpr kapi::KindInfo kPods{"", "v1", "pods", "Pod", true, nullptr};
+  kapi::Kind kind_{kPods};
+  std::optional<PodWatch> watch_;
+  std::string asked_;  // the query of the last list
+
+ private:
+  void carry(kapi::Effects effects) {
+    for (auto& effect : effects) {
+      if (auto* call = std::get_if<kapi::Call>(&effect)) {
+        kind_ = call->kind;
+        asked_ = call->query;
+        kapi::Outcome answer = server.carryOut(*call);
+        answer.token = call->token;
+        EXPECT_TRUE(PodWatch::isForIt(answer));
+        carry(watch_->handle(answer, clock_.now()));
+      } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
+        server.open(*open);
+      }
+    }
+  }
+  ManualClock clock_;
+};
+
+TEST_F(PodWatchTest, TellsWherePodsHaveTheirCaches) {
+  start();
+  EXPECT_EQ(told, std::vector{kcache::MountPaths{}}) << "that there are none is told too";
+  put("plain", specOf({Object{{"name", "tmp"}, {"emptyDir", Object{}}}}, {mount("tmp", "/tmp")}));
+  EXPECT_EQ(told.size(), 1U) << "a pod without a cache is nothing new";
+  put("one", specOf({ours("k"), claim("v", "vector-add")}, {mount("k", "/cache"), mount("v", "/models")}));
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told.back(),
+            (kcache::MountPaths{
+                {uidOf("one"), {.volumes = {{"k", "/cache"}}, .claims = {{"vector-add", "/models"}}}}}));
+  put("one", specOf({ours("k"), claim("v", "vector-add")}, {mount("k", "/cache"), mount("v", "/models")}));
+  EXPECT_EQ(told.size(), 2U) << "the same again";
+  server.remove(kind_, {"ns", "one"});
+  settle();
+  EXPECT_EQ(told.back(), kcache::MountPaths{});
+}
+
+TEST_F(PodWatchTest, OfSeveralMountsTheFirstAsAWholeCounts) {
+  start();
+  json::Value spec = Object{
+      {"volumes", Array{ours("k"), ours("part"), ours("init")}},
+      {"containers",
+       Array{Object{{"name", "a"}, {"volumeMounts", Array{mount("part", "/sub", "x"), mount("k", "/first")}}},
+             Object{{"name", "b"}, {"volumeMounts", Array{mount("k", "/second")}}}}},
+      {"initContainers",
+       Array{Object{{"name", "i"}, {"volumeMounts", Array{mount("k", "/i"), mount("init", "/only")}}}}}};
+  put("many", std::move(spec));
+  EXPECT_EQ(told.back().at(uidOf("many")).volumes,
+            (std::map<std::string, std::string>{{"k", "/first"}, {"init", "/only"}}));
+}
+
+TEST_F(PodWatchTest, APodThatMountsNoneAsAWholeIsSeenAllTheSame) {
+  start();
+  put("part", specOf({ours("k")}, {mount("k", "/sub", "x")}));
+  EXPECT_EQ(told.back(), (kcache::MountPaths{{uidOf("part"), {}}}));
+  put("odd", Object{{"volumes", Array{7, ours("k")}}, {"containers", "none"}});
+  EXPECT_TRUE(told.back().contains(uidOf("odd")));
+}
+
+TEST_F(PodWatchTest, AnotherPodOfTheNameTakesItsPlace) {
+  start();
+  put("one", specOf({ours("k")}, {mount("k", "/a")}));
+  const std::string before = uidOf("one");
+  server.remove(kind_, {"ns", "one"});
+  put("one", specOf({ours("k")}, {mount("k", "/b")}));
+  EXPECT_NE(uidOf("one"), before);
+  EXPECT_EQ(told.back(), (kcache::MountPaths{{uidOf("one"), {.volumes = {{"k", "/b"}}}}}));
+}
+
+TEST_F(PodWatchTest, OnlyPodsOfItsNodeAreAskedFor) {
+  start();
+  EXPECT_NE(asked_.find("fieldSelector=spec.nodeName%3Dn1"), std::string::npos) << asked_;
+  EXPECT_EQ(watch_->check(), "pods: ok\n");
+}
+
+}  // namespace
+}  // namespace gs::gkm
