@@ -80,6 +80,12 @@ void CacheVolumes::touch(const model::ObjectKey& place) {
   if (is_leading_) { desk_.touch(place); }
 }
 
+/// The watch brought something: no more waiting for it.
+void CacheVolumes::heard(const model::ObjectKey& place) {
+  desk_.worked(place);
+  touch(place);
+}
+
 /// Of what nobody speaks nothing is kept.
 void CacheVolumes::drop(const model::ObjectKey& place) {
   const auto it = slots_.find(place);
@@ -132,7 +138,7 @@ void CacheVolumes::claimChanged(const model::Ptr<VolumeClaim>& claim) {
   if (slot.claim == nullptr) { ++claims_; }
   if (slot.claim == nullptr || claim->is_bound) { slot.trouble = {}; }
   slot.claim = claim;
-  touch(claim->key);
+  heard(claim->key);
 }
 
 void CacheVolumes::claimGone(const model::ObjectKey& key, const model::Uid& uid) {
@@ -140,7 +146,7 @@ void CacheVolumes::claimGone(const model::ObjectKey& key, const model::Uid& uid)
   if (it == slots_.end() || it->second.claim == nullptr || it->second.claim->uid != uid) { return; }
   it->second.claim = nullptr;
   --claims_;
-  touch(key);
+  heard(key);
   drop(key);
 }
 
@@ -151,7 +157,7 @@ void CacheVolumes::volumeChanged(const model::Ptr<Volume>& volume) {
   known = volume;
   const auto place = kcache::parseVolumeHandle(volume->handle)->claim();  // its name says its handle
   slots_[place].volumes.insert_or_assign(volume->key.name, volume);
-  touch(place);
+  heard(place);
 }
 
 void CacheVolumes::volumeGone(const std::string& name, const model::Uid& uid) {
@@ -160,7 +166,7 @@ void CacheVolumes::volumeGone(const std::string& name, const model::Uid& uid) {
   const auto place = kcache::parseVolumeHandle(it->second->handle)->claim();
   volumes_.erase(it);
   slots_.at(place).volumes.erase(name);
-  touch(place);
+  heard(place);
   drop(place);
 }
 
@@ -218,16 +224,11 @@ bool CacheVolumes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& 
                                 {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
                                 1});
   if (is_stale) { return true; }
-  if (!is_applied) {
-    failed(place, act, outcome, now, out);
-  } else if (const auto claim = outcome.object.as<VolumeClaim>(); claim && act == VolumeAct::CreateClaim) {
-    desk_.worked(place);
-    claimChanged(claim);
-  } else if (const auto volume = outcome.object.as<Volume>(); volume && act == VolumeAct::CreateVolume) {
-    desk_.worked(place);
-    volumeChanged(volume);
+  if (is_applied) {
+    // The watch says what became of it: an answer may show what is gone by now.
+    desk_.failed(place, now.mono, kGap);
   } else {
-    desk_.failed(place, now.mono, kGap);  // the watch says what became of it
+    failed(place, act, outcome, now, out);
   }
   return true;
 }

@@ -65,6 +65,7 @@ class CacheVolumes {
 
   [[nodiscard]] static VolumeSlot shown(const model::ObjectKey& place, const Slot& slot);
   void touch(const model::ObjectKey& place);
+  void heard(const model::ObjectKey& place);
   void drop(const model::ObjectKey& place);
   void setCache(const model::ObjectKey& cache, const std::string& ns, const model::Ptr<kcache::Cache>& value);
   void look(const model::ObjectKey& place, const Slot& slot, const SizeOf& size_of, kapi::Effects& out);

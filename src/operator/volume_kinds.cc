@@ -48,6 +48,8 @@ Volume decodeVolume(const View& v) {
   Volume out;
   decodeOurs(v, out);
   out.claim = model::Uid{v["spec"]["claimRef"]["uid"].str()};
+  const auto phase = v["status"]["phase"].str();
+  out.is_released = phase == "Released" || phase == "Failed";
   const View csi = v["spec"]["csi"];
   const bool is_ours = csi["driver"].str() == kcache::kDriver && csi["volumeHandle"].str() == out.handle &&
                        kcache::parseVolumeHandle(out.handle) &&

@@ -39,10 +39,11 @@ struct Volume {
   model::Uid uid;
   model::Revision revision = 0;
   bool is_deleting = false;
-  bool is_bound = false;  // its claim is there, as the control plane sees it
-  std::string handle;     // "" it is not ours
-  model::Uid cache;       // the cache's uid
-  model::Uid claim;       // the one claim that it is for
+  bool is_bound = false;     // its claim is there, as the control plane sees it
+  bool is_released = false;  // it was, and is gone
+  std::string handle;        // "" it is not ours
+  model::Uid cache;          // the cache's uid
+  model::Uid claim;          // the one claim that it is for
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 

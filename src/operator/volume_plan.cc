@@ -30,7 +30,7 @@ bool isLeftOver(const Volume& volume, const VolumeSlot& slot, const kcache::Cach
                 const std::string& handle) {
   if (volume.is_deleting || volume.is_bound) { return false; }
   if (!isOf(volume, cache, handle)) { return true; }
-  return slot.claim != nullptr && slot.claim->uid != volume.claim;
+  return slot.claim == nullptr ? volume.is_released : slot.claim->uid != volume.claim;
 }
 
 }  // namespace

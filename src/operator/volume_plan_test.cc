@@ -93,6 +93,14 @@ TEST(VolumePlan, AClaimThatWasDeletedByHandComesAgainWithAVolumeOfItsOwn) {
   EXPECT_EQ(planOf(slot).act, VolumeAct::CreateVolume);
 }
 
+TEST(VolumePlan, AVolumeWhoseClaimIsGoneGoesWhoeverHasTheNameNow) {
+  const VolumeClaim before = claimOf(kOwnCache, "c1");
+  Volume volume = volumeOf(before);
+  volume.is_released = true;
+  const VolumeSlot slot{.ns = "ns", .own = &kOwnCache, .volumes = {&volume}};
+  EXPECT_EQ(planOf(slot).act, VolumeAct::DeleteVolume);
+}
+
 TEST(VolumePlan, AVolumeThatSomebodyDeletesTakesItsClaimAlong) {
   const VolumeClaim claim = claimOf(kOwnCache, "c1");
   Volume volume = volumeOf(claim);
