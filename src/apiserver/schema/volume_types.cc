@@ -15,14 +15,14 @@ PvcStatus v1.PersistentVolumeClaimStatus phase:string accessModes:[string] capac
 PersistentVolumeClaim v1.PersistentVolumeClaim kind:string apiVersion:string metadata:ObjectMeta spec:PvcSpec
   status:PvcStatus
 SecretReference v1.SecretReference name:string namespace:string
-CsiVolume v1.CSIPersistentVolumeSource driver:!string volumeHandle:!string readOnly:bool fsType:string
+CsiPersistentVolume v1.CSIPersistentVolumeSource driver:!string volumeHandle:!string readOnly:bool fsType:string
   volumeAttributes:{string} controllerPublishSecretRef:*SecretReference nodeStageSecretRef:*SecretReference
   nodePublishSecretRef:*SecretReference controllerExpandSecretRef:*SecretReference
   nodeExpandSecretRef:*SecretReference
 PvSpec v1.PersistentVolumeSpec capacity:{quantity} gcePersistentDisk:*any awsElasticBlockStore:*any
   hostPath:*any glusterfs:*any nfs:*any rbd:*any iscsi:*any cinder:*any cephfs:*any fc:*any flocker:*any
   flexVolume:*any azureFile:*any vsphereVolume:*any quobyte:*any azureDisk:*any photonPersistentDisk:*any
-  portworxVolume:*any scaleIO:*any local:*any storageos:*any csi:*CsiVolume accessModes:[string]
+  portworxVolume:*any scaleIO:*any local:*any storageos:*any csi:*CsiPersistentVolume accessModes:[string]
   claimRef:*ObjectReference persistentVolumeReclaimPolicy:string storageClassName:string
   mountOptions:[string] volumeMode:*string nodeAffinity:*any volumeAttributesClassName:*string
 PvStatus v1.PersistentVolumeStatus phase:string message:string reason:string lastPhaseTransitionTime:*time
