@@ -53,7 +53,7 @@ class RimByHand final : public CacheRim {
 /// Two nodes, and the kinds of charts/gkm. (Tests run in the repository's root.)
 class CachesTest : public testing::Test {
  protected:
-  explicit CachesTest(std::uint64_t seed = 1) : world{{.seed = seed}} {
+  explicit CachesTest(std::uint64_t seed = 1) : world{{.seed = seed, .controllers = true}} {
     const auto documents = yaml::toJson(readFile("charts/gkm/crds/crds.yaml", 1 << 20).value_or(""));
     for (const auto& one : *documents) { crd(json::parse(one).value()); }
     crd(csiDriverCrd());
