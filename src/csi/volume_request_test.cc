@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "must provide a TargetPath to NodePublishVolume"},
         BadPublish{"NoCapability", [](Request& r) { r.has_capability = false; },
                    "must provide a VolumeCapability to NodePublishVolume"},
-        BadPublish{"LongVolume", [](Request& r) { r.volume_id = std::string(300, 'a'); }, "volume_id"},
+        BadPublish{"LongVolume", [](Request& r) { r.volume_id = std::string(600, 'a'); }, "volume_id"},
         BadPublish{"BytesInVolume", [](Request& r) { r.volume_id = "a\nb"; }, "volume_id"},
         BadPublish{"Block", [](Request& r) { r.is_block = true; }, "block device"},
         BadPublish{"MountFlags", [](Request& r) { r.mount_flags = {"suid"}; }, "mount_flags"},

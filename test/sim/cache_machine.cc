@@ -368,9 +368,11 @@ void CacheMachine::damage(int which) {
   damaged_.insert(inodeOf(path));
 }
 
-std::string CacheMachine::damaged() const {
+std::string CacheMachine::damaged(const std::set<std::string>& images) const {
+  const fs::path trees = folder_ + "/store/trees";
   for (const fs::path& path : files()) {
-    if (damaged_.contains(inodeOf(path))) {
+    const bool counts = images.contains(path.lexically_relative(trees).begin()->string());
+    if (counts && damaged_.contains(inodeOf(path))) {
       return fmt::format("{} has a damaged {} yet", node_, path.string());
     }
   }

@@ -85,8 +85,8 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] std::vector<Mounted> mounted() const;
   /// Links to images below the names of caches: namespace/name and digest.
   [[nodiscard]] std::vector<std::pair<model::ObjectKey, std::string>> placed() const;
-  /// "" or a tree that has damaged files yet.
-  [[nodiscard]] std::string damaged() const;
+  /// "" or one of these images (digits of their digests) whose tree has damaged files yet.
+  [[nodiscard]] std::string damaged(const std::set<std::string>& images) const;
   /// "" or what is wrong with what pods have mounted.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// "" or what is left, once nothing is wanted and no pod is there. Trees that nobody uses go by their age,

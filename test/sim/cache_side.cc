@@ -442,8 +442,14 @@ std::string CacheSide::settled() {
   if (end_ == End::Settles) {
     if (std::string wrong = wrongCounts(); !wrong.empty()) { return wrong; }
     if (std::string wrong = waitingPod(); !wrong.empty()) { return wrong; }
+    // What pods have that no cache names any more nobody fetches again.
+    std::set<std::string> named;
+    for (const auto& key : cachesThere()) {
+      const std::string digest = kcache::decodeCache(*cacheObject(key)).digest;
+      named.insert(digest.substr(digest.find(':') + 1));
+    }
     for (const auto& [node, machine] : machines()) {
-      if (std::string wrong = machine->damaged(); !wrong.empty()) { return wrong; }
+      if (std::string wrong = machine->damaged(named); !wrong.empty()) { return wrong; }
     }
     for (const auto& key : cachesThere()) {
       (void)world_.request("DELETE", pathOf(key) + '/' + key.name, Object{});

@@ -330,7 +330,12 @@ void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
   }
   for (const auto& [key, place] : places_) { in_use.insert(key.second); }
   for (const auto& [cache, present] : presents_) { in_use.insert(present.image); }
-  for (const auto& [cache, image] : wanted_->images) { in_use.insert(*image.image.digest); }
+  for (const auto& [cache, image] : wanted_->images) {
+    // Who is refused an image, or cannot get it, does not keep what others had of it on the node.
+    const auto job = jobs_.find(cache);
+    const bool has_failed = job != jobs_.end() && job->second.is_over && !job->second.how;
+    if (!has_failed) { in_use.insert(*image.image.digest); }
+  }
   const auto swept = store_.store.sweep(in_use, options_.sweep, now.wall);
   if (!swept) { return say(trouble, swept.error()); }
   for (const Digest& image : swept->trees) {
@@ -361,8 +366,10 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
     mine.cause = place.show_error.empty() ? "" : "new pods cannot be told of it: " + place.show_error;
     if (const auto damage = damaged_.find(key.second); damage != damaged_.end()) {
       mine.what = HasImage::What::Failed;
-      mine.cause = fmt::format("a file of it is damaged on this node's disk ({}): it is fetched again",
-                               damage->second);
+      mine.cause = fmt::format("a file of it is damaged on this node's disk ({}): {}", damage->second,
+                               wanted_ != nullptr && isWanted(key)
+                                   ? "it is fetched again"
+                                   : "no cache names it any more; start the pods that have it anew");
     }
     mine.unload_error = place.unload_error;
     if (const Tree* tree = treeOf(key.second)) {

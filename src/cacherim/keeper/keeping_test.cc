@@ -158,6 +158,17 @@ TEST_F(KeepingTest, WhatTheNodeHasIsGivenOnlyByTheRegistryThatACacheNames) {
   EXPECT_EQ(of(has, kTwo, first_).what, HasImage::What::Here);
 }
 
+TEST_F(KeepingTest, WhoMayNotHaveAnImageDoesNotKeepItOnTheNode) {
+  want({{kOne, first_}});
+  settle();
+  have({"registry.internal/trusted/x"});
+  want({{kTwo, at("registry.internal/trusted/x", first_)}});
+  settle();
+  clock_.advance(std::chrono::hours{2});
+  settle();
+  EXPECT_FALSE(hasTree(first_));
+}
+
 TEST_F(KeepingTest, ByTheNameOfAnotherRepositoryACacheIsGivenItsImageAnew) {
   want({{kOne, first_}});
   settle();

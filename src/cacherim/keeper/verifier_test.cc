@@ -118,6 +118,22 @@ TEST_F(VerifierTest, WhatIsDamagedIsSaidAndComesAgain) {
   EXPECT_TRUE(shared_->store.verify(*image_.digest));
 }
 
+TEST_F(VerifierTest, OfAnImageThatIsWantedNoMorePodsHaveTheDamageAndItIsSaid) {
+  want({{kOne, image_}});
+  settle();
+  use(image_, "v1");
+  want({{kOne, first_}});
+  settle();
+  damage(image_, "K/a.cubin");
+  verify();
+  const auto has = settle();
+  EXPECT_EQ(
+      of(has, kOne, image_).cause,
+      "a file of it is damaged on this node's disk (K/a.cubin): no cache names it any more; start the pods "
+      "that have it anew");
+  EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
+}
+
 TEST_F(VerifierTest, EachTreeThatHasADamagedFileGetsTheGoodOne) {
   const std::map<std::string, std::string> base{{"K/base", std::string(50'000, 'x')}};
   const auto a = images_.make({base, {{"A/a", "a"}}});

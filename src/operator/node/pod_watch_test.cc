@@ -83,7 +83,8 @@ TEST_F(PodWatchTest, TellsWherePodsHaveTheirCaches) {
   EXPECT_EQ(told.back(),
             (kcache::MountPaths{
                 {uidOf("one"), {.volumes = {{"k", "/cache"}}, .claims = {{"vector-add", "/models"}}}}}));
-  put("one", specOf({ours("k"), claim("v", "vector-add")}, {mount("k", "/cache"), mount("v", "/models")}));
+  server.touch({"pods", {"ns", "one"}});
+  settle();
   EXPECT_EQ(told.size(), 2U) << "the same again";
   server.remove(kind_, {"ns", "one"});
   settle();
