@@ -84,15 +84,13 @@ int run(const process::Program& program, Flags& f) {
   const SystemClock clock;
   gkm::PullSecrets reads;
   serve::PullSecretReader secrets{
-      service.leaseNamespace(), [&](const model::ObjectKey& secret, serve::PullSecretReader::Done done) {
-        return service.host().act(
-            [&reads, secret, done = std::move(done)](Now) { return reads.read(secret, done); });
+      service.leaseNamespace(), [&](const auto& secret, const auto& done) {
+        return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
       }};
   const auto webhook = webhookOf(f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
   if (webhook) {
-    beside.emplace(webhook->machine(), webhook->policy(), reads,
-                   [&webhook] { return webhook->policyTrouble(); });
+    beside.emplace(webhook->machine(), webhook->policy(), reads, [&] { return webhook->policyTrouble(); });
   }
   serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);
