@@ -7,12 +7,12 @@
 // work.
 //
 // A tree is mounted by its open folder, so that no link that somebody puts in the store meanwhile is
-// followed. Both kinds are overlays whose source says whose they are (overlaySource()). Writable: its
-// upper layer is a tmpfs of its own with a limit, mounted at a scratch folder only until the overlay has
-// it. Files that have to be otherwise where this pod mounts the tree (path_layer.h) lie in the same tmpfs, as
-// a lower layer above the tree. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it. The memory is the
-// pod's own: the kernel counts it for who writes. Read-only: one without an upper layer, which the kernel
-// makes of two lower ones; the second is empty.
+// followed. Both kinds are overlays whose source says whose they are (overlaySource()). Writable: its upper
+// layer is a tmpfs of its own with a limit, mounted at a scratch folder only until the overlay has it. Files
+// that have to be otherwise where this pod mounts the tree (path_layer.h) lie in the same tmpfs, as a lower
+// layer above the tree. So when the overlay goes, by unmount or reboot, what the pod wrote goes with it. The
+// memory is the pod's own: the kernel counts it for who writes. Read-only: one without an upper layer, which
+// the kernel makes of two lower ones; the second is empty.
 #pragma once
 
 #include <cstdint>

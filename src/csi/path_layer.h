@@ -1,9 +1,9 @@
-// PathLayer: the files of a cache that name others by absolute paths (kcache/content/paths.h), as they have to
-// be where one pod mounts it. The tree itself, which all pods share, has them for one place (gkm-agent's
+// PathLayer: the files of a cache that name others by absolute paths (kcache/content/paths.h), as they have
+// to be where one pod mounts it. The tree itself, which all pods share, has them for one place (gkm-agent's
 // --mount-path); a mount elsewhere gets these few texts above it, and no kernel is copied.
 //
-// Bounded: what does not fit stays as the tree has it, and is told. Reads the tree by its open folder, without
-// following a link. Any thread.
+// Bounded: what does not fit stays as the tree has it, and is told. Reads the tree by its open folder,
+// without following a link. Any thread.
 #pragma once
 
 #include <cstdint>

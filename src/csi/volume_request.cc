@@ -124,8 +124,8 @@ Result<cacherim::CacheName> cacheOf(const Context& context) {
   return out;
 }
 
-/// Of a PersistentVolume: anybody who may make one writes handle and attributes, so the two have to agree, and
-/// the pod has to be of the namespace that the handle names.
+/// Of a PersistentVolume: anybody who may make one writes handle and attributes, so the two have to agree,
+/// and the pod has to be of the namespace that the handle names.
 Status checkHandle(const rpc::PublishRequest& request, const cacherim::CacheName& cache) {
   const auto volume = kcache::parseVolumeHandle(request.volume_id);
   const bool is_ephemeral = valueOf(request.context, kEphemeralKey) == "true";

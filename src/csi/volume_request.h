@@ -43,8 +43,8 @@ struct VolumeWish {
   [[nodiscard]] std::string cacheText() const;
 };
 
-/// By which the mount of a volume at a target is told from others: the volume's id, or, of a PersistentVolume,
-/// what the id of a volume in the pod's spec would be.
+/// By which the mount of a volume at a target is told from others: the volume's id, or, of a
+/// PersistentVolume, what the id of a volume in the pod's spec would be.
 [[nodiscard]] std::string idOf(const std::string& volume_id, const std::string& target,
                                const std::string& target_root);
 

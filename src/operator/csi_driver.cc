@@ -53,11 +53,10 @@ kapi::Call deletion(const CsiDriverObject& of) {
   call.verb = kapi::Verb::Delete;
   call.kind = kCsiDriver;
   call.key = kKey;
-  call.body = json::Object{
-      {"apiVersion", "v1"},
-      {"kind", "DeleteOptions"},
-      {"preconditions",
-       json::Object{{"uid", of.uid.text}, {"resourceVersion", std::to_string(of.revision)}}}};
+  call.body = json::Object{{"apiVersion", "v1"},
+                           {"kind", "DeleteOptions"},
+                           {"preconditions", json::Object{{"uid", of.uid.text},
+                                                          {"resourceVersion", std::to_string(of.revision)}}}};
   return call;
 }
 

@@ -1,5 +1,5 @@
-// CsiDriver: sees to it that the cluster knows the CSI driver csi.gkm.io, as it is: volumes in pods' specs and
-// PersistentVolumes, nothing to attach, told which pod mounts, and no change of ownership of files.
+// CsiDriver: sees to it that the cluster knows the CSI driver csi.gkm.io, as it is: volumes in pods' specs
+// and PersistentVolumes, nothing to attach, told which pod mounts, and no change of ownership of files.
 //
 // Read at the start of a term and every kLook after that, so that one that was deleted comes back. What may
 // be changed is changed. One of an older version, for volumes in pods' specs alone, is deleted and made anew.

@@ -505,10 +505,11 @@ TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
   const Server::Key key{"csidrivers", {"", "csi.gkm.io"}};
   ASSERT_TRUE(server.objects.contains(key));
   const json::Value spec = server.objects.at(key)["spec"];
-  EXPECT_EQ(spec, json::Value(json::Object{{"attachRequired", false},
-                                           {"podInfoOnMount", true},
-                                           {"fsGroupPolicy", "None"},
-                                           {"volumeLifecycleModes", json::Array{"Ephemeral", "Persistent"}}}));
+  EXPECT_EQ(spec,
+            json::Value(json::Object{{"attachRequired", false},
+                                     {"podInfoOnMount", true},
+                                     {"fsGroupPolicy", "None"},
+                                     {"volumeLifecycleModes", json::Array{"Ephemeral", "Persistent"}}}));
   server.remove(kCsiDriver, key.second);
   pass(2min);
   EXPECT_TRUE(server.objects.contains(key));

@@ -146,7 +146,6 @@ kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim, st
                                              {"name", claim.key.name},
                                              {"uid", claim.uid.text}}},
                          {"csi", Object{{"driver", kcache::kDriver},
-                                        {"readOnly", true},
                                         {"volumeHandle", claim.handle},
                                         {"volumeAttributes", attributesOf(cache.key)}}}});
 }

@@ -149,7 +149,8 @@ TEST(VolumeKinds, AVolumeIsForThatClaimAndReadOnly) {
   EXPECT_EQ(spec["capacity"]["storage"].str(), "5Mi");
   EXPECT_EQ(json::print(spec["csi"]["volumeAttributes"]),
             json::print(json::Object{{"csi.gkm.io/GKMCache", cache.key.name}}));
-  EXPECT_TRUE(spec["csi"]["readOnly"].boolOr(false));
+  EXPECT_TRUE(spec["csi"]["readOnly"].isNull())
+      << "each pod writes for itself, as by a volume of its own spec";
   const auto volume = kapi::decodeObject(kVolume, call.body).as<Volume>();
   ASSERT_NE(volume, nullptr);
   EXPECT_EQ(volume->handle, claim->handle);

@@ -200,8 +200,8 @@ void CacheSide::carryOut(const Step& s) {
   }
 }
 
-/// Without a webhook that would ask: it names an image that others have from a registry of theirs. It is never
-/// resolved, so that nobody may mount it.
+/// Without a webhook that would ask: it names an image that others have from a registry of theirs. It is
+/// never resolved, so that nobody may mount it.
 void CacheSide::oddComes(int which, int image) {
   const model::ObjectKey key = oddKeyOf(which);
   if (cacheObject(key) != nullptr) { return; }

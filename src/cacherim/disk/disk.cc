@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "base/hash.h"
@@ -62,6 +64,15 @@ int copyBytes(int from, int to) {
 int asErrno(int returned) { return returned == 0 ? 0 : errno; }
 
 }  // namespace
+
+Result<FileSystem> fileSystemOf(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::path at = folder;
+  while (!std::filesystem::exists(at, error) && at.has_relative_path()) { at = at.parent_path(); }
+  struct statvfs about {};
+  if (::statvfs(at.c_str(), &about) != 0) { return diskError("statvfs", at.string(), errno); }
+  return FileSystem{std::uint64_t{about.f_blocks} * about.f_frsize, about.f_files};
+}
 
 int writeBytes(int fd, std::string_view bytes) {
   while (!bytes.empty()) {

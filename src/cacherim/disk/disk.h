@@ -30,6 +30,13 @@ using net::Fd;
 /// All of these bytes. 0, or errno.
 [[nodiscard]] int writeBytes(int fd, std::string_view bytes);
 
+struct FileSystem {
+  std::uint64_t bytes = 0;
+  std::uint64_t inodes = 0;  // that it can have; 0: it makes them as they are needed, as btrfs does
+};
+/// The file system that a folder is in, or will be. Error Unavailable.
+[[nodiscard]] Result<FileSystem> fileSystemOf(const std::string& folder);
+
 class Disk {
  public:
   /// 0, or the errno to fail with. `call` as the system names it.
@@ -58,7 +65,8 @@ class Disk {
   [[nodiscard]] static Result<std::string> readAll(int at, const std::string& name, std::size_t max_bytes);
   /// Of a file that is open.
   [[nodiscard]] static Result<Entry> lookAt(int fd, const std::string& name);
-  /// Its next bytes, as many as there is room for; 0 at its end. Error Unavailable: the disk does not give them.
+  /// Its next bytes, as many as there is room for; 0 at its end. Error Unavailable: the disk does not give
+  /// them.
   [[nodiscard]] static Result<std::size_t> readSome(int fd, const std::string& name, std::string& into);
   /// The folder of `path` below an open one, and the last part of it.
   struct Below {

@@ -1,6 +1,6 @@
-// JobQueue: which image is fetched now. At most `workers` have a turn at a time; a turn is over after kTurn or
-// kTurnBytes when somebody waits for it (Keeper sees to that), and the image rests until its next one. So the
-// slowest registry, or the largest image, holds others up for one turn and not for hours.
+// JobQueue: which image is fetched now. At most `workers` have a turn at a time; a turn is over after kTurn
+// or kTurnBytes when somebody waits for it (Keeper sees to that), and the image rests until its next one. So
+// the slowest registry, or the largest image, holds others up for one turn and not for hours.
 //
 // Namespaces take turns, and one has at most half of them at a time (one at the least), so that many caches
 // of one user keep nobody else waiting for long. Images that have failed before have at most half too, of all
@@ -9,10 +9,10 @@
 // An image whose files are here already needs no turn: only its registry is asked.
 //
 // What has begun has a thread and a connection, with a turn or without, so there are at most `most_begun`. A
-// namespace begins another one while these, and its own counted twice, are fewer: so the more it has, the more
-// places are left to others. Where there are more namespaces than places, one of whoever has most gives up its
-// place for a namespace that has none, once it has had kMostTurns, and fails: it is tried again later.
-// One thread.
+// namespace begins another one while these, and its own counted twice, are fewer: so the more it has, the
+// more places are left to others. Where there are more namespaces than places, one of whoever has most gives
+// up its place for a namespace that has none, once it has had kMostTurns, and fails: it is tried again
+// later. One thread.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through
-// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), and some that fetch images, of
-// which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a registry
-// that closes it meanwhile is asked for the rest.
+// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), and some that fetch images,
+// of which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a
+// registry that closes it meanwhile is asked for the rest.
 //
 // The store is opened by that thread, and again every kAgain while it cannot be (another agent has it, the
 // disk says no); until then, trouble is told. Uses of caches by pods are looked at every Options::look.

@@ -1,6 +1,6 @@
-// Verifier: reads what is in the store again, tree by tree, and notes files whose bytes are not what they should
-// be (Store::noteDamage()). Disks forget, and so do people who write into a store: a kernel that is not the
-// image's must not be there unseen, nor for good.
+// Verifier: reads what is in the store again, tree by tree, and notes files whose bytes are not what they
+// should be (Store::noteDamage()). Disks forget, and so do people who write into a store: a kernel that is
+// not the image's must not be there unseen, nor for good.
 //
 // Each file is read once in a pass, however many trees have it (by its inode). After the last tree the first
 // follows. step() reads some bytes; how often it is called is the caller's business. The store's turn is

@@ -73,7 +73,8 @@ struct TreeRecord {
   std::uint64_t folders = 0;
   std::string
       summary{};  // the image's label that says for which GPUs it is; "": it has none, or nobody knows
-  /// Files whose text names others by absolute paths (kcache/content/paths.h); of an older version's tree none.
+  /// Files whose text names others by absolute paths (kcache/content/paths.h); of an older version's tree
+  /// none.
   std::vector<std::string> paths{};
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };

@@ -1,6 +1,6 @@
 // Where the containers of a node's pods mount their caches. A file of a cache that names others by absolute
-// paths is right for one place only (kcache/content/paths.h), and the kubelet does not tell a CSI driver where
-// in its containers a pod has a volume: the agent, which watches the pods of its node, does.
+// paths is right for one place only (kcache/content/paths.h), and the kubelet does not tell a CSI driver
+// where in its containers a pod has a volume: the agent, which watches the pods of its node, does.
 #pragma once
 
 #include <map>

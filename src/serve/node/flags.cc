@@ -1,15 +1,11 @@
 #include "serve/node/flags.h"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
-
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
 
 #include "base/clean_path.h"
 #include "base/dns_name.h"
+#include "cacherim/disk/disk.h"
 #include "kapi/quantity.h"
 #include "mcv/create.h"
 #include "noderim/all_gpus.h"
@@ -27,25 +23,6 @@ Result<std::uint64_t> sizeOf(const char* flag, const std::string& text) {
   return static_cast<std::uint64_t>(*size);
 }
 
-struct OfFileSystem {
-  std::uint64_t bytes = 0;
-  std::uint64_t inodes = 0;  // 0: it makes them as they are needed, as btrfs does
-};
-
-/// The file system that a folder is in, or will be.
-Result<OfFileSystem> fileSystemOf(std::filesystem::path folder) {
-  std::error_code error;
-  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) {
-    folder = folder.parent_path();
-  }
-  struct statvfs about {};
-  if (::statvfs(folder.c_str(), &about) != 0) {
-    return fail(Code::Unavailable, fmt::format("cannot see how large the file system of {} is: {}",
-                                               folder.string(), std::strerror(errno)));
-  }
-  return OfFileSystem{std::uint64_t{about.f_blocks} * about.f_frsize, about.f_files};
-}
-
 /// A number, or a part of `all`.
 Result<std::uint64_t> quotaOf(const char* flag, const std::string& text, std::uint64_t all) {
   if (!text.ends_with('%')) { return sizeOf(flag, text); }
@@ -58,10 +35,14 @@ Result<std::uint64_t> quotaOf(const char* flag, const std::string& text, std::ui
 }
 
 Result<cacherim::Room> quotasOf(const CacheNodeFlags& flags) {
-  OfFileSystem all;
+  cacherim::FileSystem all;
   if (flags.quota.ends_with('%') || flags.inodes.ends_with('%')) {
-    const auto seen = fileSystemOf(flags.store);
-    if (!seen) { return fail(seen.error().code, "--cache-quota, --cache-inodes: " + seen.error().message); }
+    const auto seen = cacherim::fileSystemOf(flags.store);
+    if (!seen) {
+      return fail(seen.error().code,
+                  fmt::format("--cache-quota, --cache-inodes: cannot see how large the file system is: {}",
+                              seen.error().message));
+    }
     all = *seen;
   }
   const auto bytes = quotaOf("--cache-quota", flags.quota, all.bytes);

@@ -9,6 +9,7 @@
 
 #include "base/base64.h"
 #include "base/system_clock.h"
+#include "cacherim/registry/registry_fixture_test.h"
 #include "net/http_client.h"
 #include "operator/admission/digest_mark.h"
 #include "operator/admission/review_test.h"
@@ -22,8 +23,7 @@ using gkm::CacheText;
 using gkm::ReviewText;
 using gkm::Strings;
 
-const std::string kDigest = gkm::kFirstDigest;
-const std::string kPinned = "quay.io/gkm/a@" + kDigest;  // nobody is asked for what it is
+const std::string kDigest = kcache::Digest::of(cacherim::kManifest).text();
 constexpr const char* kSigning = "a key that is long enough";
 constexpr const char* kMutatePath = "/mutate-gkm-io-v1alpha1-gkmcache";
 constexpr const char* kValidatePath = "/validate-gkm-io-v1alpha1-gkmcache";
@@ -40,12 +40,14 @@ class CacheWebhookTest : public ::testing::Test {
   }
   void serve(ImageResolver::Verify verify) {
     webhook_ = std::make_unique<CacheWebhook>(
-        CacheWebhook::Config{.flags = flags_,
-                             .ns = "gkm-system",
-                             .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
-                             .resolver = {.images = {.environment = [](const char*) { return std::nullopt; }},
-                                          .limits = limits_},
-                             .verify = std::move(verify)},
+        CacheWebhook::Config{
+            .flags = flags_,
+            .ns = "gkm-system",
+            .health = [](const net::Request&) { return net::textResponse(200, "fine"); },
+            .resolver = {.images = {.environment = [](const char*) { return std::nullopt; },
+                                    .registry = {.plain_http = {registry_.name()}, .direct = true}},
+                         .limits = limits_},
+            .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
     asked_ = webhook_->machine().start(clock_.now());
     thereIsNoPolicy();
@@ -102,6 +104,12 @@ class CacheWebhookTest : public ::testing::Test {
 
   SystemClock clock_;
   Metrics metrics_;
+  /// It has the one image that is asked for.
+  cacherim::FakeRegistry registry_{[](cacherim::Peer& peer, const net::Request&, int) {
+    peer.write(cacherim::http(200, {}, cacherim::kManifest));
+    return true;
+  }};
+  const std::string pinned_ = registry_.image().name() + "@" + kDigest;
   CacheWebhookFlags flags_;
   Turns::Limits limits_;
   std::unique_ptr<CacheWebhook> webhook_;
@@ -111,14 +119,14 @@ class CacheWebhookTest : public ::testing::Test {
 
 TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
   serve({});
-  const ReviewText made{.object = {kPinned}};
+  const ReviewText made{.object = {pinned_}};
   const json::Value answer = review(kMutatePath, made);
   ASSERT_TRUE(answer["allowed"].boolOr(false));
   const CacheText cache = gkm::patched(made.object, *decodeBase64(answer["patch"].str()));
-  EXPECT_EQ(cache.annotations->at("gkm.io/mutationSig"), gkm::digestMark(kSigning, "ns", kPinned, kDigest));
+  EXPECT_EQ(cache.annotations->at("gkm.io/mutationSig"), gkm::digestMark(kSigning, "ns", pinned_, kDigest));
   EXPECT_TRUE(review(kValidatePath, {.object = cache})["allowed"].boolOr(false));
   EXPECT_FALSE(
-      review(kValidatePath, {.object = {kPinned, Strings{{"gkm.io/resolvedDigest", kDigest}}}})["allowed"]
+      review(kValidatePath, {.object = {pinned_, Strings{{"gkm.io/resolvedDigest", kDigest}}}})["allowed"]
           .boolOr(true));
   EXPECT_EQ(counted(kMutatePath, "patched"), 1);
   EXPECT_EQ(counted(kValidatePath, "allowed"), 1);
@@ -129,10 +137,10 @@ TEST_F(CacheWebhookTest, MarksDigestsAndCountsReviews) {
 TEST_F(CacheWebhookTest, NothingUnverifiedIsForTheWholeCluster) {
   serve({});
   const json::Value answer =
-      review("/mutate-gkm-io-v1alpha1-clustergkmcache", {.object = {kPinned}, .ns = ""});
+      review("/mutate-gkm-io-v1alpha1-clustergkmcache", {.object = {pinned_}, .ns = ""});
   EXPECT_FALSE(answer["allowed"].boolOr(true));
   EXPECT_TRUE(answer["status"]["message"].str().starts_with(
-      "image signature verification failed for '" + kPinned + "': nothing unsigned is mounted cluster-wide"));
+      "image signature verification failed for '" + pinned_ + "': nothing unsigned is mounted cluster-wide"));
 }
 
 // As Helm makes them.
@@ -147,7 +155,7 @@ TEST_F(CacheWebhookTest, FiveAtOnceOfOneNamespaceAreAllAnswered) {
   std::vector<std::future<json::Value>> five;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     five.push_back(std::async(std::launch::async, [this, name] {
-      return review(kMutatePath, {.object = {kPinned, {}, "", name}});
+      return review(kMutatePath, {.object = {pinned_, {}, "", name}});
     }));
   }
   for (auto& one : five) { EXPECT_EQ(one.wait_for(50ms), std::future_status::timeout); }
@@ -184,14 +192,14 @@ TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
   std::vector<std::future<json::Value>> hang;
   for (const char* name : {"first", "second"}) {
     hang.push_back(std::async(std::launch::async, [this, name] {
-      return review(kMutatePath, {.object = {kPinned, {}, "", name}, .ns = "slow"});
+      return review(kMutatePath, {.object = {pinned_, {}, "", name}, .ns = "slow"});
     }));
   }
   for (auto& one : came) { one.get_future().wait(); }
-  const json::Value busy = review(kMutatePath, {.object = {kPinned}, .ns = "slow"});
+  const json::Value busy = review(kMutatePath, {.object = {pinned_}, .ns = "slow"});
   EXPECT_NE(busy["status"]["message"].str().find("try again"), std::string::npos);
-  EXPECT_TRUE(review(kMutatePath, {.object = {kPinned}})["allowed"].boolOr(false));
-  const CacheText same{kPinned, Strings{{"gkm.io/resolvedDigest", kDigest}}};
+  EXPECT_TRUE(review(kMutatePath, {.object = {pinned_}})["allowed"].boolOr(false));
+  const CacheText same{pinned_, Strings{{"gkm.io/resolvedDigest", kDigest}}};
   EXPECT_TRUE(review(kValidatePath, {"UPDATE", same, same, "slow"})["allowed"].boolOr(false));
   go.set_value();
   for (auto& one : hang) { EXPECT_TRUE(one.get()["allowed"].boolOr(false)); }
@@ -199,7 +207,7 @@ TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
 
 TEST_F(CacheWebhookTest, OfTheLargestBodiesItReadsWhatIsAReview) {
   serve({});
-  CacheText large{kPinned};
+  CacheText large{pinned_};
   large.annotations = Strings{{"note", std::string(kMostReview - 4'096, 'x')}};
   EXPECT_TRUE(review(kMutatePath, {.object = large})["allowed"].boolOr(false));
   EXPECT_EQ(post(kMutatePath, std::string(kMostReview, '[')).status, 400);
@@ -211,11 +219,11 @@ TEST_F(CacheWebhookTest, TheKeyOfTheSecretIsUsedOnceItIsKnown) {
   flags_.signing_key = "";
   serve({});
   EXPECT_FALSE(webhook_->machine().isReady());
-  const std::string early{review(kMutatePath, {.object = {kPinned}})["status"]["message"].str()};
+  const std::string early{review(kMutatePath, {.object = {pinned_}})["status"]["message"].str()};
   EXPECT_NE(early.find("does not know its signing key yet"), std::string::npos) << early;
   secretIs("gkm-webhook-key", {{"MUTATION_SIGNING_KEY", kSigning}});
   EXPECT_NE(webhook_->machine().checks().find("signing key: ok"), std::string::npos);
-  EXPECT_TRUE(review(kMutatePath, {.object = {kPinned}})["allowed"].boolOr(false));
+  EXPECT_TRUE(review(kMutatePath, {.object = {pinned_}})["allowed"].boolOr(false));
 }
 
 TEST(CacheWebhookFlagsTest, ReadWhatTheManifestsSay) {
