@@ -42,12 +42,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (gs::gkm::kyvernoVouches(in, image) && in.find(digest.text()) == std::string_view::npos) {
     __builtin_trap();
   }
-  const gs::gkm::WebhookHandler handler{
-      {.resolve = [&](const auto&, const gs::kcache::Reference& of) -> gs::Result<gs::gkm::Resolved> {
-         return gs::gkm::Resolved{of.digest.value_or(digest)};
-       },
-       .signing_key = [] { return "a key"; },
-       .honours_kyverno = true}};
+  const gs::gkm::WebhookHandler handler{{.resolve = [&](const auto&, const gs::kcache::Reference& of,
+                                                        const auto&) -> gs::Result<gs::gkm::Resolved> {
+                                           return gs::gkm::Resolved{of.digest.value_or(digest)};
+                                         },
+                                         .signing_key = [] { return "a key"; },
+                                         .honours_kyverno = true}};
   for (const std::string kind : {"gkmcache", "clustergkmcache"}) {
     const std::string mutate = "/mutate-gkm-io-v1alpha1-" + kind;
     const std::string validate = "/validate-gkm-io-v1alpha1-" + kind;
