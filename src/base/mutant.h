@@ -61,7 +61,6 @@ enum class Bug {
   KeepsItsWorker,       // an image is fetched to its end in one turn
   KeepsDamage,          // a file that is damaged stays when the same comes again
   ForgetsDamage,        // what is found damaged is not noted
-  OnePathForAll,        // files that name others by paths are the same wherever a pod mounts them
   AsksNoRegistry,       // an image that the node has is given to whoever names its digest
 };
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/clean_path.h"
@@ -174,8 +175,16 @@ Result<std::string> lowerOf(const MountedTree& tree, const std::string& scratch)
   return folder + ':' + byFd(tree.root);
 }
 
-/// With folders: as many for each as there may be.
-std::uint64_t filesOf(const PathLayer& layer) { return 4 * layer.files.size(); }
+/// With their folders, and the one that they lie in.
+std::uint64_t filesOf(const PathLayer& layer) {
+  std::set<std::filesystem::path> folders;
+  for (const auto& [path, text] : layer.files) {
+    for (auto at = std::filesystem::path{path}.parent_path(); !at.empty(); at = at.parent_path()) {
+      folders.insert(at);
+    }
+  }
+  return 1 + layer.files.size() + folders.size();
+}
 
 /// Room for the texts beside what a pod may write: each takes whole pages, and its folders.
 std::uint64_t roomFor(const PathLayer& layer) {

@@ -146,6 +146,14 @@ TEST_F(LinuxMountsTest, FilesOfAMountsOwnLieAboveTheTree) {
     EXPECT_EQ(write(target("u1") + "/key/beside"), 0);
     EXPECT_EQ(mounts->list()->size(), 2U);
     EXPECT_TRUE(fs::is_empty(folder_.path("scratch")));
+    PathLayer deep;  // more folders than files, and none of them shared
+    for (int i = 0; i < 300; ++i) {
+      deep.files["a" + std::to_string(i) + "/b/c/d/e/f/g/__grp__x.json"] = "x";
+    }
+    ASSERT_TRUE(mounts->unmount(target("u2")));
+    const Status many = mounts->mountReadOnly(tree(fd, deep), target("u2"));
+    ASSERT_TRUE(many) << many.error().message;
+    EXPECT_EQ(readFile(target("u2") + "/a299/b/c/d/e/f/g/__grp__x.json"), "x");
     ASSERT_TRUE(mounts->unmount(target("u1")));
     ASSERT_TRUE(mounts->unmount(target("u2")));
   });

@@ -121,7 +121,7 @@ PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, con
   }
   if (paths->empty()) { return {}; }
   const std::string at = wish.mount_path.empty() ? mountPathOf(wish) : wish.mount_path;
-  if (at.empty() || GS_MUTANT(OnePathForAll)) { return {}; }
+  if (at.empty()) { return {}; }
   PathLayer out = pathLayerOf(tree, *paths, at);
   if (out.left_out > 0) {
     log::warn("files keep paths of another place: too many, or they cannot be read",

@@ -48,8 +48,8 @@ class Fetch {
  private:
   bool isHere() {
     const MutexLock lock{how_.store.mutex};
-    const Store& store = how_.store.store;
-    return store.hasTree(*reference_.digest) && !store.damagedTrees().contains(*reference_.digest);
+    return how_.store.store.hasTree(*reference_.digest) &&
+           !how_.store.store.damagedTrees().contains(*reference_.digest);
   }
 
   /// What is too much need not come: as its label says, or as was seen before. (A label that says too much

@@ -56,6 +56,8 @@ TEST_F(KeepingTest, PathsAreThoseOfWherePodsMountIt) {
   want({{kOne, image}});
   settle();
   EXPECT_EQ(mountedText(image, "K/__grp__add.json"), R"({"child_paths":{"add.ttir":"/cache/K/add.ttir"}})");
+  EXPECT_EQ(*pathsOfTree(root(), *image.digest), std::vector<std::string>{"K/__grp__add.json"})
+      << "so that a mount elsewhere can have its own";
 }
 
 TEST_F(KeepingTest, FilesThatNameOthersAreFewBytes) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPathsFile = "paths.json";
 constexpr const char* kPathsBeside = ".paths.json.new";
-constexpr std::size_t kMostOfPaths = std::size_t{16} << 20;
+constexpr std::size_t kMostOfPaths = std::size_t{64} << 20;
 
 Result<Fd> usesFolder(const std::string& folder) {
   Fd out{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kPodsOwner = controller::kPodPathsOwner.first;
 constexpr std::size_t kMostVolumes = 64;         // of one pod
-constexpr std::size_t kMostOfAMountPath = 4096;  // bytes
+constexpr std::size_t kMostOfAMountPath = 1024;  // bytes, as the driver takes
 
 struct PodObject {
   model::ObjectKey key;
@@ -44,7 +45,9 @@ void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths&
   const auto volume = volumes.find(kapi::text(mount["name"]));
   const std::string path = kapi::text(mount["mountPath"]);
   const bool is_whole = kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
-  if (volume == volumes.end() || !is_whole || path.size() > kMostOfAMountPath) { return; }
+  // What is told of all pods has to fit one file (cacherim/node/mount_paths.h).
+  const bool is_plain = std::none_of(path.begin(), path.end(), [](unsigned char c) { return c < ' '; });
+  if (volume == volumes.end() || !is_whole || !is_plain || path.size() > kMostOfAMountPath) { return; }
   const auto& [name, claim] = *volume;
   if (claim.empty()) {
     out.volumes.emplace(name, path);

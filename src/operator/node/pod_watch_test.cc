@@ -109,6 +109,9 @@ TEST_F(PodWatchTest, APodThatMountsNoneAsAWholeIsSeenAllTheSame) {
   start();
   put("part", specOf({ours("k")}, {mount("k", "/sub", "x")}));
   EXPECT_EQ(told.back(), (kcache::MountPaths{{uidOf("part"), {}}}));
+  put("long", specOf({ours("k"), ours("l")},
+                     {mount("k", ("/" + std::string(2000, 'a')).c_str()), mount("l", "/a\nb")}));
+  EXPECT_EQ(told.back().at(uidOf("long")), kcache::PodPaths{});
   put("odd", Object{{"volumes", Array{7, ours("k")}}, {"containers", "none"}});
   EXPECT_TRUE(told.back().contains(uidOf("odd")));
 }

@@ -211,7 +211,7 @@ kubectl create namespace caches-1 >/dev/null
 newest | kubectl apply -f - >/dev/null
 eventually "a namespace that is not there" NoNamespace field clustergkmcache/vector-add-everywhere '.status.conditions[0].reason'
 kubectl create namespace caches-2 >/dev/null
-eventually "claims" "caches-1/vector-add=Bound caches-1/vector-add-everywhere=Bound caches-2/vector-add-everywhere=Bound" claims
+eventually "claims" "caches-1/vector-add-everywhere=Bound caches-1/vector-add=Bound caches-2/vector-add-everywhere=Bound" claims
 eventually "whether claims are ready" "True Bound" remark clustergkmcache/vector-add-everywhere ClaimsReady
 expect "fields that mean nothing" "True NotNeeded" "$(remark gkmcache/vector-add FieldsUnused -n caches-1)"
 at=${EPOCHREALTIME/./}
@@ -224,6 +224,7 @@ for pod in "caches-1 one /cache" "caches-1 two /home/vllm/.cache/vllm" "caches-2
   read -r namespace name path <<<"$pod"
   expect "the files of $name" "$(tr ' ' '\n' <<<"$KEYS" | sort)" "$(in_pod "$namespace" "$name" "ls $path" | sort)"
   expect "the kernel of $name" one "$(in_pod "$namespace" "$name" "cat $path/$KERNEL/add_kernel.hsaco")"
+  expect "the group file of $name" "{\"child_paths\":{\"add_kernel.hsaco\":\"$path/$KERNEL/add_kernel.hsaco\"}}" "$(in_pod "$namespace" "$name" "cat $path/$KERNEL/__grp__add_kernel.json" | tr -d ' ')"
 done
 kubectl -n caches-1 create -f - >/dev/null <<<"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: mine}, spec: {accessModes: [ReadOnlyMany], storageClassName: '', resources: {requests: {storage: 1Mi}}}}"
 kubectl create -f - >/dev/null <<<"{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: mine, namespace: caches-1}, spec: {image: '$IMAGE:v1', pvc: true}}"
