@@ -445,8 +445,8 @@ std::string CacheSide::settled() {
     // What pods have that no cache names any more nobody fetches again.
     std::set<std::string> named;
     for (const auto& key : cachesThere()) {
-      const std::string digest = kcache::decodeCache(*cacheObject(key)).digest;
-      named.insert(digest.substr(digest.find(':') + 1));
+      const auto cache = kcache::decodeCache(*cacheObject(key));
+      if (!cache.is_deleting) { named.insert(cache.digest.substr(cache.digest.find(':') + 1)); }
     }
     for (const auto& [node, machine] : machines()) {
       if (std::string wrong = machine->damaged(named); !wrong.empty()) { return wrong; }

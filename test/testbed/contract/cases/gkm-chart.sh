@@ -87,7 +87,7 @@ expect "mounts both ways" "gkm-csi-node/pods" \
 expect "the CSI driver's store" "true" "$(container_of_kind DaemonSet gkm-csi-node '.volumeMounts[] | select(.name == "store").readOnly')"
 expect "who has a token of the CSI driver's account" "false" "$(value 'select(.kind == "DaemonSet" and .metadata.name == "gkm-csi-node").spec.template.spec.automountServiceAccountToken')"
 expect "who has rights" "gkm-agent gkm-operator" "$(value 'select(.kind == "ClusterRoleBinding" or .kind == "RoleBinding").subjects[].name' | tr ' ' '\n' | sort -u | xargs)"
-expect "objects to which there are rights by name" "gkm-mutating-webhook-configuration gkm-trust-policy gkm-validating-webhook-configuration gkm-webhook-key webhook-server-cert" \
+expect "objects to which there are rights by name" "csi.gkm.io gkm-mutating-webhook-configuration gkm-trust-policy gkm-validating-webhook-configuration gkm-webhook-key webhook-server-cert" \
   "$(value '.rules[]?.resourceNames[]?' | tr ' ' '\n' | grep . | sort -u | xargs)"
 expect "rights to Secrets with cert-manager" "gkm-webhook-key" "$(value '.rules[]? | select(.resources // [] | index("secrets")).resourceNames[]?' --set webhook.certs.mode=cert-manager)"
 
