@@ -41,7 +41,10 @@ std::string nameOfOnce(const EventNote& n) {
 }  // namespace
 
 EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
-    : controller_{std::move(controller)}, instance_{shortName(instance, kMostOfInstance)}, rng_{rng} {}
+    : controller_{std::move(controller)},
+      instance_{instance.size() <= kMostOfInstance ? std::move(instance)
+                                                   : shortName(instance, kMostOfInstance)},
+      rng_{rng} {}
 
 void EventRecorder::forgetOld(Mono now) {
   while (!order_.empty() && (order_.size() > kMaxTracked || now - order_.front().first > kSeriesWindow)) {

@@ -44,7 +44,7 @@ struct RegistryImages::Source final : cacherim::ImageSource {
 Result<cacherim::Credentials> RegistryImages::Options::credentials(const model::ObjectKey& cache,
                                                                    const std::vector<std::string>& secrets,
                                                                    Duration budget) const {
-  const auto common = cacherim::readAuthFiles(authfile, environment);
+  auto common = cacherim::readAuthFiles(authfile, environment);
   if (!common || secrets.empty() || !own) { return common; }
   auto out = own(cache, secrets, budget);
   if (out) { out->add(*common); }
