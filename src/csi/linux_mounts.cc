@@ -177,6 +177,7 @@ Result<std::string> lowerOf(const MountedTree& tree, const std::string& scratch)
 
 /// With their folders, and the one that they lie in.
 std::uint64_t filesOf(const PathLayer& layer) {
+  if (layer.files.empty()) { return 0; }
   std::set<std::filesystem::path> folders;
   for (const auto& [path, text] : layer.files) {
     for (auto at = std::filesystem::path{path}.parent_path(); !at.empty(); at = at.parent_path()) {
@@ -188,8 +189,8 @@ std::uint64_t filesOf(const PathLayer& layer) {
 
 /// Room for the texts beside what a pod may write: each takes whole pages, and its folders.
 std::uint64_t roomFor(const PathLayer& layer) {
-  constexpr std::uint64_t kPage = 64 << 10;  // the largest that there is
-  return layer.files.size() * kPage + layer.bytes();
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return layer.files.size() * page + layer.bytes();
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 
 using cacherim::Disk;
 
+constexpr std::uint64_t kLook = 4096;  // bytes that a look at a file counts as
+
 Result<std::string> textAt(const net::Fd& root, const std::string& path) {
   const auto place = Disk::below(root.get(), path);
   if (!place) { return tl::unexpected(place.error()); }
@@ -28,15 +30,21 @@ PathLayer pathLayerOf(const net::Fd& root, const std::vector<std::string>& paths
                       const std::string& mount_path) {
   PathLayer out;
   std::uint64_t bytes = 0;
-  for (const std::string& path : paths) {
-    const auto text = textAt(root, path);
-    auto changed = text ? kcache::forRoot(mount_path, path, *text) : std::nullopt;
+  std::uint64_t read = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (read >= kMostReadForAPathLayer || out.files.size() >= kMostFilesOfAPathLayer) {
+      out.left_out += paths.size() - i;
+      break;
+    }
+    const auto text = textAt(root, paths[i]);
+    read += kLook + (text ? text->size() : 0);
+    auto changed = text ? kcache::forRoot(mount_path, paths[i], *text) : std::nullopt;
     const bool fits = text && bytes + (changed ? changed->size() : 0) <= kMostOfAPathLayer;
     if (!fits) {
       ++out.left_out;
     } else if (changed) {
       bytes += changed->size();
-      out.files.emplace(path, *std::move(changed));
+      out.files.emplace(paths[i], *std::move(changed));
     }
   }
   return out;

@@ -24,7 +24,12 @@ struct PathLayer {
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
-inline constexpr std::uint64_t kMostOfAPathLayer = std::uint64_t{16} << 20;
+// Whoever packs an image chooses how many such files it has, and the driver's memory pays for a mount's: each
+// takes a page at the least. What Triton and vLLM write has some hundred files of some kilobytes.
+inline constexpr std::uint64_t kMostOfAPathLayer = std::uint64_t{4} << 20;  // bytes
+inline constexpr std::size_t kMostFilesOfAPathLayer = 1024;
+inline constexpr std::uint64_t kMostReadForAPathLayer = std::uint64_t{16}
+                                                        << 20;  // bytes of texts of the tree
 
 /// `root`: of the tree. `paths`: of its files that may name others. `mount_path`: absolute and clean, where a
 /// container has the cache.

@@ -83,18 +83,28 @@ TEST_F(PathLayerTest, WhatIsNoFileOrTooLargeStaysAndCounts) {
   EXPECT_EQ(layer.files.size(), 1U);
 }
 
-TEST_F(PathLayerTest, NoMoreThanItsLimit) {
+// Both are free for who packs an image, since equal files are stored once.
+TEST_F(PathLayerTest, NoMoreThanItsLimitsIsReadOrWritten) {
   const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
-  std::vector<std::string> paths;
+  std::vector<std::string> large;
   for (int i = 0; i < 40; ++i) {
-    paths.push_back("L" + std::to_string(i) + "/__grp__a.json");
-    write(root, paths.back(),
+    large.push_back("L" + std::to_string(i) + "/__grp__a.json");
+    write(root, large.back(),
           R"({"child_paths":{"a":"/cache/L/a"},"x":")" + std::string(900'000, 'x') + "\"}");
   }
-  const PathLayer layer = pathLayerOf(root_, paths, "/other");
-  EXPECT_LE(layer.bytes(), kMostOfAPathLayer);
-  EXPECT_EQ(layer.left_out + layer.files.size(), 40U);
-  EXPECT_GT(layer.left_out, 10U);
+  const PathLayer of_large = pathLayerOf(root_, large, "/other");
+  EXPECT_LE(of_large.bytes(), kMostOfAPathLayer);
+  EXPECT_EQ(of_large.left_out + of_large.files.size(), 40U);
+  std::vector<std::string> small;
+  for (int i = 0; i < 3000; ++i) {
+    small.push_back("S/__grp__" + std::to_string(i) + ".json");
+    write(root, small.back(), groupAt("/cache"));
+  }
+  const PathLayer of_small = pathLayerOf(root_, small, "/other");
+  EXPECT_EQ(of_small.files.size(), kMostFilesOfAPathLayer);
+  EXPECT_EQ(of_small.left_out, 3000 - kMostFilesOfAPathLayer);
+  const std::vector<std::string> same(100'000, "K/add.ttir");  // nothing in it is to be changed
+  EXPECT_GT(pathLayerOf(root_, same, "/other").left_out, 90'000U) << "reading has a limit too";
 }
 
 TEST_F(PathLayerTest, EachPodHasPathsOfWhereItHasTheCache) {

@@ -177,6 +177,7 @@ void Keeper::giveTurns(JobQueue& queue) {
 
 void Keeper::giveTurn(UnderWay& to) {
   to.has_turn = true;
+  to.is_used = false;
   to.turn_began = clock_.now().mono;
   to.turn_bytes = to.job.progress->bytes;
   changed_.notifyAll();
@@ -190,9 +191,9 @@ void Keeper::endEarly(UnderWay& one) {
 
 bool Keeper::mayGoOn(const KeeperJob& job) {
   const MutexLock lock{mutex_};
-  const UnderWay& mine = under_way_.at(job.cache);
+  UnderWay& mine = under_way_.at(job.cache);
   const bool is_used = job.progress->bytes - mine.turn_bytes >= JobQueue::kTurnBytes;
-  if (mine.has_turn && is_used) { news_.tryPush(TurnUsed{}); }
+  if (mine.has_turn && is_used && !std::exchange(mine.is_used, true)) { news_.tryPush(TurnUsed{}); }
   if (mine.has_turn || mine.is_over) { return !mine.is_over; }
   const Mono rests = clock_.now().mono;
   while (!mine.has_turn && !mine.is_over && !is_stopping_) { changed_.wait(mutex_); }

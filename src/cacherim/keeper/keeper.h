@@ -121,6 +121,7 @@ class Keeper {
     ImageSource* source = nullptr;  // once it is asked
     bool has_turn = false;
     bool is_over = false;  // it is to end
+    bool is_used = false;  // its turn, and the thread that keeps was told
     Mono turn_began{};
     std::int64_t turn_bytes = 0;  // what had come when its turn began
   };

@@ -380,6 +380,8 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
         job != jobs_.end() && *job->second.job.image.image.digest == key.second) {
       mine.attempt = job->second.job.image.attempt;
     }
+    // The one that is asked for, though another cache's job has done it: else the next would not be.
+    if (wanted_ != nullptr && isWanted(key)) { mine.attempt = wanted_->images.at(key.first).attempt; }
   }
   for (const auto& [cache, job] : jobs_) {
     const Key key{cache, *job.job.image.image.digest};

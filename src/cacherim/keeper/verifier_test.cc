@@ -150,6 +150,24 @@ TEST_F(VerifierTest, EachTreeThatHasADamagedFileGetsTheGoodOne) {
   EXPECT_EQ(damagedTrees(), 0U);
 }
 
+// One of two caches of an image brings it whole again; the other is told of its next attempt all the same.
+TEST_F(VerifierTest, WhoeverMendedItTheAttemptThatIsAskedForIsTold) {
+  want({{kOne, image_}, {kTwo, image_}});
+  settle();
+  damage(image_, "K/a.cubin");
+  verify();
+  turn();
+  auto has = again({{kOne, image_}, {kTwo, image_}});
+  for (const auto& cache : {kOne, kTwo}) {
+    EXPECT_EQ(of(has, cache, image_).what, HasImage::What::Here);
+    EXPECT_EQ(of(has, cache, image_).attempt, 1);
+  }
+  attempt_ = 2;
+  want({{kOne, image_}, {kTwo, image_}});
+  has = settle();
+  EXPECT_EQ(of(has, kTwo, image_).attempt, 2) << "without a job";
+}
+
 TEST_F(VerifierTest, FreshLayersDoNotKeepADamagedFile) {
   const std::string bytes(50'000, 'x');
   const auto a = images_.make({{{"K/base", bytes}}});

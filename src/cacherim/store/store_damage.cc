@@ -63,6 +63,7 @@ Status Store::mend(const NewTree& tree, const Draft& draft) {
   if (Status out = disk_.rename(draft.folder(), "record.json", there->get(), "record.json"); !out) {
     return out;
   }
+  if (old) { tree_folders_ += tree.record.folders - old->folders; }  // one of an older version has none
   note(tree.record.extras);  // the caller drops what the new one counted
   if (old) { static_cast<void>(forget(old->extras)); }
   damaged_trees_.erase(image);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
@@ -41,9 +42,16 @@ Volumes volumesOf(const json::View& spec) {
   return out;
 }
 
+/// As the kubelet mounts it: a path may be written with '/' at its end, twice, or without the first.
+std::string cleanPath(const std::string& written) {
+  std::string out = std::filesystem::path{'/' + written}.lexically_normal().string();
+  while (out.size() > 1 && out.back() == '/') { out.pop_back(); }
+  return out.starts_with("//") ? out.substr(1) : out;
+}
+
 void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths& out) {
   const auto volume = volumes.find(kapi::text(mount["name"]));
-  const std::string path = kapi::text(mount["mountPath"]);
+  const std::string path = cleanPath(kapi::text(mount["mountPath"]));
   const bool is_whole = kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
   // What is told of all pods has to fit one file (cacherim/node/mount_paths.h).
   const bool is_plain = std::none_of(path.begin(), path.end(), [](unsigned char c) { return c < ' '; });

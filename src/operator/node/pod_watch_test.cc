@@ -105,6 +105,16 @@ TEST_F(PodWatchTest, OfSeveralMountsTheFirstAsAWholeCounts) {
             (std::map<std::string, std::string>{{"k", "/first"}, {"init", "/only"}}));
 }
 
+TEST_F(PodWatchTest, APathIsToldAsTheKubeletMountsIt) {
+  start();
+  put("odd",
+      specOf({ours("a"), ours("b"), ours("c"), ours("d")},
+             {mount("a", "/home/vllm/"), mount("b", "//x//y"), mount("c", "z"), mount("d", "/p/./q/../r")}));
+  EXPECT_EQ(
+      told.back().at(uidOf("odd")).volumes,
+      (std::map<std::string, std::string>{{"a", "/home/vllm"}, {"b", "/x/y"}, {"c", "/z"}, {"d", "/p/r"}}));
+}
+
 TEST_F(PodWatchTest, APodThatMountsNoneAsAWholeIsSeenAllTheSame) {
   start();
   put("part", specOf({ours("k")}, {mount("k", "/sub", "x")}));
