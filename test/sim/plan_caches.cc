@@ -40,9 +40,7 @@ class CacheScenes {
       add(1'000 + below(kWhenPodsCome), Op::OddPodComes, below(kCachePodSlots), below(kNodes),
           below(kOddCaches));
     }
-    for (int i = below(4); i > 0; --i) {
-      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64));
-    }
+    if (rng_.chance(70)) { add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64)); }
   }
 
  private:
