@@ -196,8 +196,8 @@ TEST(VllmLayouts, AFolderOfModelsAloneIsARootUnlessItSaysThatItIsATorchCompileCa
         filesOf(tree), [&](const std::string& path) -> Result<std::string> { return tree.at(path); }, folder);
     return cache ? cache->below : cache.error().message;
   };
-  EXPECT_EQ(below({{model, ""}}, "/root/.cache/vllm"), "");
-  EXPECT_EQ(below({{model, ""}}, "/root/.cache/vllm/torch_compile_cache"), "torch_compile_cache/");
+  EXPECT_EQ(below({{model, ""}}, "/home/me/.cache/vllm"), "");
+  EXPECT_EQ(below({{model, ""}}, "/home/me/.cache/vllm/torch_compile_cache"), "torch_compile_cache/");
   Tree newer{{model, ""}};  // 0.20 and newer
   addKernel(newer, "torch_aot_compile/" + kModelHash + "/inductor_cache/triton/0/");
   EXPECT_EQ(below(newer, "/copied"), "torch_compile_cache/");

@@ -31,7 +31,7 @@ TEST(WrongLevel, IsRefusedWithTheFolderThatWasMeant) {
     std::string named;
   };
   const Row table[] = {
-      {"~/.triton", "/root/.triton", under("cache/", rocmSample()), "name '/root/.triton/cache'"},
+      {"~/.triton", "/home/me/.triton", under("cache/", rocmSample()), "name '/home/me/.triton/cache'"},
       {"its home", "/root/x", under("y/cache/", rocmSample()), "name '/root/x/y/cache'"},
       {"two of them", "/x",
        [] {
@@ -40,14 +40,15 @@ TEST(WrongLevel, IsRefusedWithTheFolderThatWasMeant) {
          return out;
        }(),
        "name one of '/x/a', '/x/b/c'"},
-      {"one key's folder", "/root/.triton/cache/" + kRocmKey,
+      {"one key's folder", "/home/me/.triton/cache/" + kRocmKey,
        Tree{{"add_kernel.json", rocmSample().at(kRocmKey + "/add_kernel.json")}, {"add_kernel.ttir", ""}},
-       "name '/root/.triton/cache'"},
-      {"~/.cache", "/root/.cache", both, "name '/root/.cache/vllm'"},
-      {"~/.cache of Triton's form", "/root/.cache", under("vllm/", kernels), "name '/root/.cache/vllm'"},
+       "name '/home/me/.triton/cache'"},
+      {"~/.cache", "/home/me/.cache", both, "name '/home/me/.cache/vllm'"},
+      {"~/.cache of Triton's form", "/home/me/.cache", under("vllm/", kernels),
+       "name '/home/me/.cache/vllm'"},
       {"whole models", "/c", {{"vllm/torch_aot_compile/h/rank_0_0/model", ""}}, "name '/c/vllm'"},
-      {"one hash", "/root/.cache/vllm/torch_compile_cache/abc1234567",
-       under("rank_0_0/triton_cache/", rocmSample()), "name '/root/.cache/vllm'"},
+      {"one hash", "/home/me/.cache/vllm/torch_compile_cache/abc1234567",
+       under("rank_0_0/triton_cache/", rocmSample()), "name '/home/me/.cache/vllm'"},
       {"a cache_dir of one's own",
        "/data/compiled/run1",
        {{"rank_0_0/backbone/artifact_shape_None_subgraph_0", ""}},
@@ -77,7 +78,7 @@ TEST(WrongLevel, IsRefusedWithTheFolderThatWasMeant) {
 TEST(WrongLevel, KernelsBesideThoseAtTheRightOneAreNoted) {
   Tree tree = rocmSample();
   tree.merge(under("old/copy/", rocmSample()));
-  const auto cache = detectAt("/root/.triton/cache", tree);
+  const auto cache = detectAt("/home/me/.triton/cache", tree);
   ASSERT_TRUE(cache) << cache.error().message;
   EXPECT_EQ(cache->notes,
             std::vector<std::string>{"the kernels in old/copy lie too deep: Triton looks in <root>/<key>"});
