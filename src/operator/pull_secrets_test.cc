@@ -34,7 +34,7 @@ TEST(PullSecrets, GivesTypeAndDataOfTheSecret) {
       R"({"type":"t","data":{"k":"dg=="}})");
 }
 
-TEST(PullSecrets, SaysWhatToDoAboutOneThatCannotBeRead) {
+TEST(PullSecrets, SaysHowToMendOneThatCannotBeRead) {
   EXPECT_EQ(answered(404, R"({"kind": "Status", "reason": "NotFound", "code": 404})"),
             "error: Secret team-a/s (spec.imagePullSecrets) is not there");
   EXPECT_EQ(answered(403, R"({"kind": "Status", "reason": "Forbidden", "code": 403})"),
