@@ -170,6 +170,11 @@ class Engine {
   void applyPod(const controller::Change& change, Mono now);
   void applyNode(const controller::Change& change, Mono now);
   void applyStatus(const controller::Change& change, Mono now);
+  [[nodiscard]] bool isThere(const model::NodeName& name) const;
+  [[nodiscard]] bool isOfItsNode(const model::GpuNodeStatus& status) const;
+  void settleStatus(const model::NodeName& name, Mono now);
+  void takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mono now);
+  void dropStatus(const model::NodeName& name, Mono now);
   void applyClaim(const controller::Change& change);
   void applyLease(const controller::Change& change, Mono now);
   [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod, const sched::Holdings& said) const;
@@ -221,6 +226,8 @@ class Engine {
   Uuids uuids_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone: all that was known to be theirs drains, or has drained
+  /// Statuses that count for nothing: their owner is not the Node of that name that is known.
+  std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> aside_;
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;

@@ -207,6 +207,43 @@ TEST_F(EngineTest, SoDoesWhatIsInUseOnANodeThatComesAfterItsStatus) {
   EXPECT_EQ(b->device(1)->use(), DeviceUse::Draining);
 }
 
+TEST_F(EngineTest, TheStatusOfANodeThatWentSaysNothingOfTheOneThatTookItsName) {
+  auto status = testing::makeStatus("node-a", 4);
+  status.node_uid = model::Uid{"uid-node-a"};
+  status.revision = 2;
+  statusComes(status);
+  ASSERT_TRUE(node().has_status);
+  engine.apply({kapi::kNode, {"", "node-a"}, model::Uid{"uid-node-a"}, {}, 5}, now);
+  auto other = testing::makeNode("node-a");
+  other.uid = model::Uid{"another"};
+  engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), 6}, now);
+  EXPECT_FALSE(node().has_status) << "its deletion is not heard of yet";
+  status.revision = 7;
+  statusComes(status);  // what a list shows that is older than the deletion
+  EXPECT_FALSE(node().has_status);
+  status.node_uid = other.uid;
+  status.revision = 8;
+  statusComes(status);
+  EXPECT_TRUE(node().has_status);
+}
+
+TEST_F(EngineTest, AStatusThatIsHeardOfBeforeItsNodeCountsFromThen) {
+  auto status = testing::makeStatus("node-a", 2);
+  status.node_uid = model::Uid{"another"};
+  status.revision = 2;
+  statusComes(status);
+  EXPECT_FALSE(node().has_status) << "the Node that is known is on its way out";
+  auto other = testing::makeNode("node-a");
+  other.uid = model::Uid{"another"};
+  engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), 6}, now);
+  ASSERT_TRUE(node().has_status);
+  EXPECT_EQ(node().whole, 2);
+  engine.apply({kapi::kNode, {"", "node-a"}, other.uid, {}, 7}, now);
+  engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, status.uid, {}, 8}, now);
+  engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), 9}, now);
+  EXPECT_FALSE(node().has_status) << "and one that went does not come again";
+}
+
 TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
   Engine fresh;
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();

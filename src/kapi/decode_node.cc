@@ -110,6 +110,9 @@ model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   model::GpuNodeStatus out;
   out.node = model::NodeName{objectKey(v).name};
   out.uid = uidField(v);
+  for (const View owner : v["metadata"]["ownerReferences"].items()) {
+    if (owner["kind"].str() == "Node") { out.node_uid = model::Uid{owner["uid"].str()}; }
+  }
   out.revision = objectRevision(v);
   for (const View device : v["status"]["devices"].items()) {
     if (auto d = deviceOf(device); d.id >= 0) { out.devices.push_back(std::move(d)); }

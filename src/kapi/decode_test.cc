@@ -46,7 +46,8 @@ TEST(DecodeNode, CapacityStandsInForAbsentAllocatable) {
 }
 
 TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
-  const auto s = decodeGpuNodeStatus(parsed(R"({"metadata":{"name":"node-a","resourceVersion":"3"},
+  const auto s = decodeGpuNodeStatus(parsed(R"({"metadata":{"name":"node-a","resourceVersion":"3",
+     "ownerReferences":[{"kind":"Pod","uid":"u-pod"},{"kind":"Node","uid":"u-node"}]},
     "spec":{"nodeName":"other"},"status":{"observedTime":"2025-06-15T15:06:40Z","devices":[
     {"id":1,"uuid":"GPU-1","model":"A100","memoryMiB":81920,"health":"Healthy","island":"0",
     "bandwidthGBps":600,
@@ -55,6 +56,7 @@ TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
     {"id":0,"health":"Unhealthy","healthReason":"XID 79"},{"id":0,"uuid":"twice"},{"id":2,"health":"Sick"},
     {"id":-1},{"id":1024},{"id":"x"},{}]}})"));
   EXPECT_EQ(s.node, model::NodeName{"node-a"});
+  EXPECT_EQ(s.node_uid, model::Uid{"u-node"});
   EXPECT_EQ(s.observed_time, "2025-06-15T15:06:40Z");
   ASSERT_EQ(s.devices.size(), 3U);
   EXPECT_EQ(s.devices[0].health, model::Health::Unhealthy);

@@ -76,6 +76,7 @@ enum class Enforcement : std::uint8_t {
 struct GpuNodeStatus {
   NodeName node;
   Uid uid;
+  Uid node_uid;  // of the Node that owns it; "" where no owner is named
   Revision revision = 0;
   std::vector<Device> devices;  // sorted by id
   std::string

@@ -447,16 +447,18 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
   }
 }
 
-/// GPUs in whose place another one is now. Should one come back, the containers that had it do not have it
-/// again.
+/// GPUs in whose place another one is now, or that its machine does not have now. Should one come back, the
+/// containers that had it do not have it again.
 void Judge::noteTakenOut(const std::map<Device, Gpu>& before) {
   for (const auto& [device, gpu] : before) {
-    const auto now = gpus_.find(device);
-    if (now == gpus_.end() || now->second.uuid == gpu.uuid) { continue; }
-    const bool is_there = std::any_of(gpus_.begin(), gpus_.end(), [&, &was = gpu](const auto& entry) {
-      return entry.first.node == now->first.node && entry.second.uuid == was.uuid;
+    const auto is_it = [&was = gpu](const auto& other) { return other.uuid == was.uuid; };
+    const bool is_listed = std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) {
+      return entry.first.node == device.node && is_it(entry.second);
     });
-    if (!is_there) { taken_out_[gpu.uuid] = now_; }
+    if (is_listed) { continue; }
+    const auto there = machines_.devicesOf(device.node);
+    const bool is_out = gpus_.contains(device) || std::none_of(there.begin(), there.end(), is_it);
+    if (is_out) { taken_out_[gpu.uuid] = now_; }
   }
 }
 

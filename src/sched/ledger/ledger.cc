@@ -249,7 +249,7 @@ void Ledger::removeStatus(const model::NodeName& name) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
   if (n == nullptr || !n->has_status) { return; }
-  upsertStatus(model::GpuNodeStatus{name, {}, 0, {}, {}, {}});
+  upsertStatus(model::GpuNodeStatus{name, {}, {}, 0, {}, {}, {}});
   n->has_status = false;
   factsChanged(i);
   forgetIfNothing(i);
