@@ -88,7 +88,7 @@ class Fetch {
     if (!record) { return std::nullopt; }  // damaged: it comes again
     const MutexLock lock{how_.store.mutex};
     draft.reset();
-    if (how_.store.store.areDamaged(record->files)) { return std::nullopt; }
+    if (!how_.store.store.isWhole(record->files)) { return std::nullopt; }
     return std::optional{*std::move(record)};
   }
 

@@ -135,7 +135,10 @@ Status Store::dropFile(const std::string& key) {
 
 /// One record less names these.
 Status Store::forget(const StoredFiles& files, StoredFiles::const_iterator end) {
-  for (auto it = files.begin(); it != end; ++it) { --files_.at(it->second.key()).records; }
+  for (auto it = files.begin(); it != end; ++it) {
+    const auto known = files_.find(it->second.key());
+    if (known != files_.end() && known->second.records > 0) { --known->second.records; }
+  }
   for (auto it = files.begin(); it != end; ++it) {
     if (Status out = dropFile(it->second.key()); !out) { return out; }
   }
@@ -204,10 +207,15 @@ Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
 Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
   const kcache::Digest& image = tree.record.image;
   const auto drop = [&] { dropKept(tree.record.extras, tree.record.extras.end()); };
-  if (hasTree(image)) {  // somebody was faster, or it is damaged
-    const Status mended = damaged_trees_.contains(image) ? mend(tree, draft) : Status{};
+  if (hasTree(image)) {  // somebody was faster, or it was damaged
+    const Status ended = tree.is_mended ? endMend(tree, draft) : Status{};
     drop();
-    return mended ? touch(image, now) : mended;
+    return ended ? touch(image, now) : ended;
+  }
+  if (tree.is_mended) {  // and then taken away, with what was put into it
+    drop();
+    static_cast<void>(disk_.removeAll(at_.trees.get(), std::string{image.hex()}));
+    return fail(Code::Unavailable, image.text() + " was taken away while it was mended");
   }
   Status out = disk_.rename(at_.tmp.get(), draft.name_, at_.trees.get(), std::string{image.hex()});
   if (!out) {
@@ -215,7 +223,7 @@ Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
     return out;
   }
   draft.name_.clear();
-  trees_.emplace(image, now);
+  trees_.emplace(image, KnownTree{now, tree.record.folders});
   tree_folders_ += tree.record.folders;
   counters_.links += tree.links;
   counters_.bytes_copied += tree.bytes_copied;
@@ -245,7 +253,9 @@ Result<TreeRecord> Store::readTree(const kcache::Digest& image) const {
   if (!folder) { return because(folder.error()); }
   const auto text = Disk::readAll(folder->get(), "record.json", kMostOfARecord);
   if (!text) { return because(text.error()); }
-  return parseTree(*text);
+  auto out = parseTree(*text);
+  if (out && out->image != image) { return fail(Code::Invalid, "the record is that of another image"); }
+  return out;
 }
 
 Status Store::touch(const kcache::Digest& image, Wall now) {
@@ -256,7 +266,7 @@ Status Store::touch(const kcache::Digest& image, Wall now) {
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
   if (!folder) { return because(folder.error()); }
   Status out = disk_.setTime(folder->get(), "record.json", now);
-  if (out) { it->second = now; }
+  if (out) { it->second.used = now; }
   return out;
 }
 

@@ -13,7 +13,9 @@
 // without a byte being copied. A full disk is an error; the store stays whole, and later calls work.
 // What a crash left is put in order by open(). For that, a layer's record is written when its files are on
 // the disk under their names, and a tree gets its name when all that is in it is on the disk. Nobody waits
-// until a record or a tree's name is there, too: one that a power failure takes is made again.
+// until a record or a tree's name is there, too: one that a power failure takes is made again. Records carry
+// a hash of their own text. A tree whose record or layers are not as they were stays, for pods may have it
+// mounted, and counts as damaged.
 // Nothing here knows tar, registries or Kubernetes. Names from outside are checked (isStorePath, CacheName);
 // no path is followed through a symbolic link.
 //
@@ -55,6 +57,7 @@ struct NewTree {
   StoredFiles files;  // that it will have
   std::uint64_t links = 0;
   std::uint64_t bytes_copied = 0;
+  bool is_mended = false;  // its files are those of the tree that was there (Draft::mend())
 };
 /// For who says which files of a tree have other bytes there than in any layer.
 struct TreeEdit {
@@ -108,8 +111,13 @@ class Draft {
   [[nodiscard]] Status build(NewTree& tree, Wall now) const;
   /// What was written so far to the store's file system is on the disk.
   [[nodiscard]] Status sync() const;
+  /// Puts the files of a tree that was built into the damaged one that is there, where they are others.
+  [[nodiscard]] Status mend(NewTree& tree) const;
+  /// Keys of those that the store should have and the disk does not.
+  [[nodiscard]] std::set<std::string> lost(const StoredFiles& files) const;
 
  private:
+  [[nodiscard]] Status mendFile(int from, int to, const std::string& path) const;
   [[nodiscard]] Status link(NewTree& tree, int folder, const std::string& name, const StoredFile& file) const;
   [[nodiscard]] Status linkAll(NewTree& tree, int root) const;
   friend class Store;
@@ -185,8 +193,8 @@ class Store {
 
   /// Twice is fine: what is there stays.
   [[nodiscard]] Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now);
-  /// Its last step: under its name. Draft::sync() first. Whatever comes of it, the extras are seen to. One
-  /// that is there already and is damaged gets its files.
+  /// Its last step: under its name. Draft::sync() first, and Draft::mend() if one is there that is damaged.
+  /// Whatever comes of it, the extras are seen to.
   [[nodiscard]] Status finishTree(const NewTree& tree, Draft& draft, Wall now);
   [[nodiscard]] bool hasTree(const kcache::Digest& image) const { return trees_.contains(image); }
   /// What to mount, read-only: treeRootBelow().
@@ -205,8 +213,10 @@ class Store {
   /// At `path` of it is a file with this inode, whose bytes are not the file's.
   void noteDamage(const kcache::Digest& image, const std::string& path, const StoredFile& file,
                   std::uint64_t inode);
-  /// Some of these would be damaged.
-  [[nodiscard]] bool areDamaged(const StoredFiles& files) const;
+  /// The disk does not have these, by their keys.
+  void noteLost(const std::set<std::string>& keys);
+  /// The store has all of these, and none is known to be damaged.
+  [[nodiscard]] bool isWhole(const StoredFiles& files) const;
   /// The trees that are damaged, each with the path of a file of it that is.
   [[nodiscard]] const std::map<kcache::Digest, std::string>& damagedTrees() const { return damaged_trees_; }
 
@@ -244,6 +254,11 @@ class Store {
     std::uint64_t size = 0;
     std::uint64_t records = 0;  // of layers and trees that name it
   };
+  struct KnownTree {
+    Wall used{};
+    std::uint64_t folders = 0;
+    bool counts = true;  // its extras do, in Known::records
+  };
 
   Store(std::string root, Disk disk, Folders folders);
   static Result<Folders> openFolders(const std::string& root, const Disk& disk);
@@ -255,6 +270,7 @@ class Store {
   [[nodiscard]] Status scanFiles();
   [[nodiscard]] Status dropUnneeded();
   [[nodiscard]] Status repairPlaces();
+  [[nodiscard]] Status repairTree(const kcache::Digest& image, Wall changed);
   [[nodiscard]] bool hasAll(const StoredFiles& files) const;
 
   // store.cc
@@ -269,7 +285,8 @@ class Store {
   [[nodiscard]] Status dropFile(const std::string& key);
 
   // store_damage.cc
-  [[nodiscard]] Status mend(const NewTree& tree, const Draft& draft);
+  [[nodiscard]] bool areDamaged(const StoredFiles& files) const;
+  [[nodiscard]] Status endMend(const NewTree& tree, const Draft& draft);
 
   // store_places.cc
   [[nodiscard]] Result<std::string> firstDifference(int old_tree, const kcache::Digest& image) const;
@@ -278,8 +295,8 @@ class Store {
   [[nodiscard]] Status unplaceAll(const kcache::Digest& image);
 
   // store_sweep.cc
-  [[nodiscard]] std::optional<std::map<kcache::Digest, int>> neededLayers() const;
-  [[nodiscard]] Status dropTree(const TreeRecord& record, Swept& swept);
+  [[nodiscard]] std::optional<std::map<kcache::Digest, int>> neededLayers();
+  [[nodiscard]] Status dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept);
   [[nodiscard]] Status dropLayer(const kcache::Digest& layer, Swept& swept);
 
   std::string root_;
@@ -288,7 +305,7 @@ class Store {
   std::uint64_t next_ = 1;                 // name below tmp/
   std::map<std::string, Known> files_;     // by key
   std::map<kcache::Digest, Wall> layers_;  // when they were published
-  std::map<kcache::Digest, Wall> trees_;   // when they were last used
+  std::map<kcache::Digest, KnownTree> trees_;
   std::uint64_t bytes_ = 0;
   std::uint64_t tree_folders_ = 0;                       // of all trees
   std::set<std::string> damaged_files_;                  // by key

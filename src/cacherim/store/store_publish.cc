@@ -6,41 +6,12 @@
 #include <utility>
 
 #include "cacherim/store/store.h"
+#include "cacherim/store/tree_folders.h"
 
 namespace gs::cacherim {
 namespace {
 
 constexpr const char* kBeingWritten = "new";  // no key is that
-
-/// A pod's user, whoever that is, may make files beside those of the tree: in the pod's own layer above it
-/// (nobody on this machine gets here, see trees/).
-constexpr mode_t kAnybodys = 0777;
-
-Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name) {
-  if (auto there = Disk::openFolder(at, name)) { return there; }
-  Status made = disk.makeFolder(at, name);
-  if (made) { made = disk.setMode(at, name, kAnybodys); }
-  if (!made) { return because(made.error()); }
-  return Disk::openFolder(at, name);
-}
-
-/// The folder of `path` below `root`, made where it is missing, and the last part of it.
-struct FolderOf {
-  Fd folder;
-  std::string name;
-};
-Result<FolderOf> folderOf(const Disk& disk, int root, const std::string& path) {
-  auto folder = Disk::openFolder(root, ".");
-  if (!folder) { return because(folder.error()); }
-  FolderOf out{std::move(*folder), path};
-  for (auto slash = out.name.find('/'); slash != std::string::npos; slash = out.name.find('/')) {
-    auto next = treeFolder(disk, out.folder.get(), out.name.substr(0, slash));
-    if (!next) { return because(next.error()); }
-    out.folder = std::move(*next);
-    out.name.erase(0, slash + 1);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -142,16 +113,16 @@ Status Draft::link(NewTree& tree, int folder, const std::string& name, const Sto
 Status Draft::linkAll(NewTree& tree, int root) const {
   for (const LayerRecord& layer : tree.layers) {
     for (const std::string& folder : layer.folders) {
-      const auto made = folderOf(store_->disk_, root, folder + "/.");
+      const auto made = makeBelow(store_->disk_, root, folder + "/.");
       if (!made) { return because(made.error()); }
     }
   }
-  FolderOf at;
+  Disk::Below at;
   std::string last = "/";  // the folder that `at` is
   for (const auto& [path, file] : tree.files) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     if (folder != last) {
-      auto parent = folderOf(store_->disk_, root, path);
+      auto parent = makeBelow(store_->disk_, root, path);
       if (!parent) { return because(parent.error()); }
       at = *std::move(parent);
       last = folder;
@@ -199,6 +170,15 @@ Status keepAll(const Draft& draft, const StoredFiles& files, StoredFiles::const_
   return out;
 }
 
+Status mendDamaged(NewTree& tree, const Draft& draft, const StoreTurn& turn) {
+  bool is_damaged = false;
+  static_cast<void>(turn([&](Store& store) {
+    is_damaged = store.damagedTrees().contains(tree.record.image);
+    return Status{};
+  }));
+  return is_damaged ? draft.mend(tree) : Status{};
+}
+
 }  // namespace
 
 Status publishLayer(const Draft& draft, const LayerRecord& record, Wall now, const StoreTurn& turn) {
@@ -227,14 +207,26 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   if (!made) { return made; }
   auto tree = draft->plan(plan);
   if (!tree) { return because(tree.error()); }
-  if (Status put = beside->putExtras(*tree, extras); !put) { return put; }
+  const StoredFiles of_layers = tree->files;
   StoredFiles::const_iterator kept;
-  Status out = keepAll(*beside, tree->record.extras, kept, turn);
+  Status out = beside->putExtras(*tree, extras);
+  if (out) {
+    out = keepAll(*beside, tree->record.extras, kept, turn);
+  } else {
+    kept = tree->record.extras.begin();
+  }
   if (out) { out = draft->build(*tree, now); }
   if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
+  if (out) { out = mendDamaged(*tree, *draft, turn); }
+  std::set<std::string> lost;
+  if (!out && out.error().code == Code::NotFound) {
+    lost = draft->lost(of_layers);
+    lost.merge(draft->lost(tree->record.extras));
+  }
   return turn([&](Store& store) {
     if (out) { return store.finishTree(*tree, *draft, now); }
     store.dropKept(tree->record.extras, kept);
+    store.noteLost(lost);
     return out;
   });
 }

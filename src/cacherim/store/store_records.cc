@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/dns_name.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "json/value.h"
 
@@ -59,6 +60,29 @@ bool readFiles(const json::Value& value, std::map<std::string, StoredFile>& out)
     out.emplace(path, std::move(*read));
   }
   return value.isObject();
+}
+
+constexpr std::string_view kSum = R"(,"sum":")";
+constexpr std::string_view kSumEnd = R"("})";
+constexpr std::size_t kSumDigits = 64;
+
+/// The text's last member is the hash of all before it.
+std::string withSum(std::string text) {
+  text.pop_back();  // '}'
+  Sha256 hash;
+  hash.update(text);
+  return text.append(kSum).append(hash.hex()).append(kSumEnd);
+}
+
+/// One of an older version has no sum.
+bool isAsWritten(std::string_view text) {
+  constexpr std::size_t kTail = kSum.size() + kSumDigits + kSumEnd.size();
+  if (text.size() < kTail) { return true; }
+  const std::string_view tail = text.substr(text.size() - kTail);
+  if (!tail.starts_with(kSum)) { return true; }
+  Sha256 hash;
+  hash.update(text.substr(0, text.size() - kTail));
+  return tail.substr(kSum.size()) == hash.hex() + std::string{kSumEnd};
 }
 
 }  // namespace
@@ -120,7 +144,7 @@ std::string printLayer(const LayerRecord& record) {
     json::appendString(out, path);
     fmt::format_to(std::back_inserter(out), R"(:["{}",{},{}])", file.hex, file.executable, file.size);
   }
-  return out + "}}";
+  return withSum(out + "}}");
 }
 
 std::string printTree(const TreeRecord& record) {
@@ -128,17 +152,18 @@ std::string printTree(const TreeRecord& record) {
   for (const kcache::Digest& layer : record.layers) { layers.emplace_back(layer.text()); }
   json::Array paths;
   for (const std::string& path : record.paths) { paths.emplace_back(path); }
-  return json::print(json::Object{{"image", record.image.text()},
-                                  {"layers", std::move(layers)},
-                                  {"extras", filesValue(record.extras)},
-                                  {"bytes", static_cast<std::int64_t>(record.bytes)},
-                                  {"files", static_cast<std::int64_t>(record.files)},
-                                  {"folders", static_cast<std::int64_t>(record.folders)},
-                                  {"summary", record.summary},
-                                  {"paths", std::move(paths)}});
+  return withSum(json::print(json::Object{{"image", record.image.text()},
+                                          {"layers", std::move(layers)},
+                                          {"extras", filesValue(record.extras)},
+                                          {"bytes", static_cast<std::int64_t>(record.bytes)},
+                                          {"files", static_cast<std::int64_t>(record.files)},
+                                          {"folders", static_cast<std::int64_t>(record.folders)},
+                                          {"summary", record.summary},
+                                          {"paths", std::move(paths)}}));
 }
 
 Result<LayerRecord> parseLayer(std::string_view text) {
+  if (!isAsWritten(text)) { return badRecord("a record of a layer is not as it was written"); }
   const auto value = json::parse(text);
   if (!value) { return badRecord("a record of a layer is no JSON"); }
   auto layer = kcache::Digest::parse((*value)["layer"].str());
@@ -155,6 +180,7 @@ Result<LayerRecord> parseLayer(std::string_view text) {
 }
 
 Result<TreeRecord> parseTree(std::string_view text) {
+  if (!isAsWritten(text)) { return badRecord("a record of a tree is not as it was written"); }
   const auto value = json::parse(text);
   if (!value) { return badRecord("a record of a tree is no JSON"); }
   auto image = kcache::Digest::parse((*value)["image"].str());

@@ -84,9 +84,10 @@ constexpr const char* kLayerRecord = "record.json";             // in a draft, u
 /// It could not be read again.
 [[nodiscard]] tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes);
 
+/// JSON, with a hash of its own text as the last member.
 [[nodiscard]] std::string printLayer(const LayerRecord& record);
 [[nodiscard]] std::string printTree(const TreeRecord& record);
-/// Error Invalid: not what the print functions write.
+/// Error Invalid: not what the print functions wrote. Of an older version, without the hash, it may be.
 [[nodiscard]] Result<LayerRecord> parseLayer(std::string_view text);
 [[nodiscard]] Result<TreeRecord> parseTree(std::string_view text);
 

@@ -96,26 +96,44 @@ Status Store::repairTrees() {
   const auto entries = Disk::list(at_.trees.get());
   if (!entries) { return because(entries.error()); }
   for (const Disk::Entry& one : *entries) {
-    const auto digest = digestOfHex(one.name);
-    if (digest) { trees_.emplace(*digest, one.changed); }
-    const auto record = digest ? tree(*digest) : fail(Code::Invalid, "no digest");
-    const bool whole = record && hasAll(record->extras) && record->image == *digest &&
-                       std::all_of(record->layers.begin(), record->layers.end(),
-                                   [&](const kcache::Digest& layer) { return hasLayer(layer); });
-    if (whole) {
-      note(record->extras);
-      const auto folder = Disk::openFolder(at_.trees.get(), one.name);
-      if (!folder) { return because(folder.error()); }
-      const auto marker = Disk::look(folder->get(), "record.json");
-      if (!marker) { return because(marker.error()); }
-      trees_.insert_or_assign(*digest, marker->changed);
-      tree_folders_ += record->folders;
-      continue;
+    const auto digest = one.isFolder() ? digestOfHex(one.name) : std::nullopt;
+    Status out;
+    if (digest) {
+      out = repairTree(*digest, one.changed);
+    } else {
+      log::warn("what lies among the store's trees and is none is taken away", {{"name", one.name}});
+      out = disk_.removeAll(at_.trees.get(), one.name);
     }
-    if (mayBeRead(record)) { return because(record.error()); }
-    if (digest) { trees_.erase(*digest); }
-    log::warn("a tree in the store is not whole: it will be made again", {{"tree", one.name}});
-    if (Status out = disk_.removeAll(at_.trees.get(), one.name); !out) { return out; }
+    if (!out) { return out; }
+  }
+  return {};
+}
+
+/// One that is not as it was stays: pods may have it mounted. It is damaged, and so it is made whole, or goes
+/// once nobody needs it.
+Status Store::repairTree(const kcache::Digest& image, Wall changed) {
+  const auto record = readTree(image);
+  if (mayBeRead(record)) { return because(record.error()); }
+  KnownTree& known = trees_[image] = {changed, record ? record->folders : 0, false};
+  tree_folders_ += known.folders;
+  if (!record) {
+    noteDamage(image, "its record: " + record.error().message);
+    return {};
+  }
+  const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
+  if (!folder) { return because(folder.error()); }
+  const auto marker = Disk::look(folder->get(), "record.json");
+  if (!marker) { return because(marker.error()); }
+  known.used = marker->changed;
+  const auto lost = std::find_if_not(record->layers.begin(), record->layers.end(),
+                                     [&](const kcache::Digest& layer) { return hasLayer(layer); });
+  if (lost != record->layers.end()) {
+    noteDamage(image, "its layer " + lost->text());
+  } else if (!hasAll(record->extras)) {
+    noteDamage(image, "a file of its own");
+  } else {
+    note(record->extras);
+    known.counts = true;
   }
   return {};
 }

@@ -8,64 +8,71 @@
 namespace gs::cacherim {
 namespace {
 
-/// By time, oldest first.
-std::vector<std::pair<Wall, kcache::Digest>> byAge(const std::map<kcache::Digest, Wall>& all,
-                                                   const std::set<kcache::Digest>& but) {
+/// By time, oldest first. `when` of one that all has.
+template <class All, class When>
+std::vector<std::pair<Wall, kcache::Digest>> byAge(const All& all, const std::set<kcache::Digest>& but,
+                                                   const When& when) {
   std::vector<std::pair<Wall, kcache::Digest>> out;
-  for (const auto& [digest, time] : all) {
-    if (!but.contains(digest)) { out.emplace_back(time, digest); }
+  for (const auto& [digest, one] : all) {
+    if (!but.contains(digest)) { out.emplace_back(when(one), digest); }
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-/// One whose record cannot be read stays, and keeps no other from going.
+/// The disk does not give its record now: it stays, and keeps no other from going.
 template <class Record>
-bool isReadable(const Result<Record>& record, const kcache::Digest& which) {
-  if (!record) {
+bool mustWait(const Result<Record>& record, const kcache::Digest& which) {
+  const bool out = !record && record.error().code == Code::Unavailable;
+  if (out) {
     log::warn("the store cannot read what it has, and leaves it",
               {{"digest", which.text()}, {"why", record.error().message}});
   }
-  return record.has_value();
+  return out;
 }
 
 }  // namespace
 
-/// First nobody finds it, then it is not complete, then it is gone.
-Status Store::dropTree(const TreeRecord& record, Swept& swept) {
-  const kcache::Digest& image = record.image;
+/// First nobody finds it, then it is not complete, then it is gone. What a spoilt record named counts until the
+/// store is opened again.
+Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept) {
   if (Status out = unplaceAll(image); !out) { return out; }
   const std::string aside = newName();
-  if (Status out = disk_.rename(at_.trees.get(), std::string{image.hex()}, at_.tmp.get(), aside); !out) {
-    return out;
-  }
+  const Status moved = disk_.rename(at_.trees.get(), std::string{image.hex()}, at_.tmp.get(), aside);
+  if (!moved && moved.error().code != Code::NotFound) { return moved; }
+  const KnownTree known = trees_.at(image);
   trees_.erase(image);
-  tree_folders_ -= record.folders;
+  tree_folders_ -= known.folders;
   damaged_trees_.erase(image);
   swept.trees.push_back(image);
   if (Status safe = disk_.syncFolder(at_.trees.get()); !safe) { return safe; }
   const Status removed = disk_.removeAll(at_.tmp.get(), aside);  // else it goes when the store is opened
-  const Status forgot = forget(record.extras);
+  const Status forgot = record && known.counts ? forget(record->extras) : Status{};
   return removed ? forgot : removed;
 }
 
 Status Store::dropLayer(const kcache::Digest& layer, Swept& swept) {
   const auto record = this->layer(layer);
-  if (!isReadable(record, layer)) { return {}; }
+  if (mustWait(record, layer)) { return {}; }
   if (Status out = disk_.remove(at_.layers.get(), std::string{layer.hex()} + ".json"); !out) { return out; }
   layers_.erase(layer);
   swept.layers.push_back(layer);
   // Before its files go: a record that a power failure brings back must not find others under their names.
   if (Status safe = disk_.syncFolder(at_.layers.get()); !safe) { return safe; }
-  return forget(record->files);
+  return record ? forget(record->files) : Status{};  // as of a tree
 }
 
-/// Layers that trees need, and how often; nullopt: not all trees say it.
-std::optional<std::map<kcache::Digest, int>> Store::neededLayers() const {
+/// Layers that trees need, and how often; nullopt: not all trees say it now. One that cannot say it any more
+/// is damaged, and its layers come again with it.
+std::optional<std::map<kcache::Digest, int>> Store::neededLayers() {
   std::map<kcache::Digest, int> out;
-  for (const auto& [image, used] : trees_) {
+  for (const auto& [image, known] : trees_) {
     const auto record = tree(image);
-    if (!isReadable(record, image)) { return std::nullopt; }
+    if (mustWait(record, image)) { return std::nullopt; }
+    if (!record) {
+      noteDamage(image, "its record: " + record.error().message);
+      continue;
+    }
     for (const kcache::Digest& layer : record->layers) { ++out[layer]; }
   }
   return out;
@@ -80,19 +87,19 @@ Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTe
   };
   // A tree that goes takes those layers with it that no other has.
   auto needed = neededLayers();
-  for (const auto& [published, layer] : byAge(layers_, in_use)) {
+  for (const auto& [published, layer] : byAge(layers_, in_use, [](Wall at) { return at; })) {
     const bool waits = published + terms.layer_grace > now && !isOver();
     if (!needed || (*needed)[layer] > 0 || waits) { continue; }
     if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
   }
-  for (const auto& [used, image] : byAge(trees_, in_use)) {
+  for (const auto& [used, image] : byAge(trees_, in_use, [](const KnownTree& one) { return one.used; })) {
     const bool old = terms.most_age > Duration::zero() && used + terms.most_age < now;
     const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
     if (!old && !is_damaged && !isOver()) { continue; }
     const auto record = tree(image);
-    if (!record) { continue; }
-    if (Status dropped = dropTree(*record, out); !dropped) { return because(dropped.error()); }
-    if (!needed) { continue; }
+    if (mustWait(record, image)) { continue; }
+    if (Status dropped = dropTree(image, record, out); !dropped) { return because(dropped.error()); }
+    if (!needed || !record) { continue; }
     for (const kcache::Digest& layer : record->layers) {
       if (--(*needed)[layer] > 0 || in_use.contains(layer)) { continue; }
       if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }

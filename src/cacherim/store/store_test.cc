@@ -373,8 +373,21 @@ TEST_F(SweepTest, ARecordThatCannotBeReadKeepsNoOtherFromGoing) {
   std::ofstream{root() + "/trees/" + std::string{digest("i1").hex()} + "/record.json"} << "nonsense";
   const auto out = store.sweep({}, {.most_age = 1s}, now_ + 1000h);
   ASSERT_TRUE(out) << out.error().message;
-  EXPECT_EQ(out->trees, std::vector{digest("i2")});
-  EXPECT_TRUE(out->layers.empty());  // i1 may need each of them
+  EXPECT_EQ(out->trees, (std::vector{digest("i1"), digest("i2")}));
+  EXPECT_EQ(out->layers.size(), 3U);
+  EXPECT_EQ(store.inodes(), 0U);
+  EXPECT_EQ(store.bytes(), 0U);
+}
+
+TEST_F(SweepTest, OneThatIsInUseAndWhoseRecordIsSpoiltStaysAndIsDamaged) {
+  Store& store = filled();
+  std::ofstream{root() + "/trees/" + std::string{digest("i1").hex()} + "/record.json"} << "nonsense";
+  std::ofstream{root() + "/layers/" + std::string{digest("c").hex()} + ".json"} << "nonsense";
+  ASSERT_TRUE(store.sweep({digest("i1")}, {.most_age = 1s}, now_ + 1000h));
+  EXPECT_TRUE(store.hasTree(digest("i1")));
+  EXPECT_FALSE(store.hasTree(digest("i2")));
+  EXPECT_TRUE(store.damagedTrees().contains(digest("i1")));
+  EXPECT_FALSE(store.hasLayer(digest("c")));
 }
 
 /// As few descriptors as make some of the calls fail.
