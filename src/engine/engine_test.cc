@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include "base/random.h"
 #include "engine/engine_hand_test.h"
 
 namespace gs::engine {
@@ -238,10 +239,35 @@ TEST_F(EngineTest, AStatusThatIsHeardOfBeforeItsNodeCountsFromThen) {
   engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), 6}, now);
   ASSERT_TRUE(node().has_status);
   EXPECT_EQ(node().whole, 2);
+  EXPECT_FALSE(node().device(0)->twice);
   engine.apply({kapi::kNode, {"", "node-a"}, other.uid, {}, 7}, now);
   engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, status.uid, {}, 8}, now);
   engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), 9}, now);
   EXPECT_FALSE(node().has_status) << "and one that went does not come again";
+}
+
+// Whichever of the two is heard of first, and how often the Node is another one.
+TEST_F(EngineTest, GpusOfANodeThatIsAnotherOneStandOnce) {
+  Rng rng{7};
+  for (model::Revision revision = 10; revision < 2'000; ++revision) {
+    const model::Uid uid{std::to_string(rng.below(3))};
+    auto status = testing::makeStatus("node-a", 1 + static_cast<int>(rng.below(4)));
+    status.node_uid = uid;
+    status.revision = revision;
+    auto other = testing::makeNode("node-a");
+    other.uid = uid;
+    switch (rng.below(4)) {
+      case 0: statusComes(status); break;
+      case 1: engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, status.uid, {}, revision}, now); break;
+      case 2: engine.apply({kapi::kNode, {"", "node-a"}, {}, shared(other), revision}, now); break;
+      default: engine.apply({kapi::kNode, {"", "node-a"}, uid, {}, revision}, now);
+    }
+    const sched::NodeState* node = engine.ledger().find(model::NodeName{"node-a"});
+    for (int id = 0; node != nullptr && id < 4; ++id) {
+      const auto* device = node->device(id);
+      ASSERT_TRUE(device == nullptr || !device->twice) << revision << ' ' << id;
+    }
+  }
 }
 
 TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {

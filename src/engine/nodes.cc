@@ -10,17 +10,13 @@ namespace gs::engine {
 void Engine::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   const bool was_there = isThere(name);
-  const auto node = change.object.as<model::Node>();
-  if (node != nullptr) {
+  if (const auto node = change.object.as<model::Node>()) {
     ledger_.upsertNode(*node);
+    if (!was_there) { uuids_.changed(name, nullptr, cache_.status(name)); }
     settleStatus(name, now);
-  }
-  const model::GpuNodeStatus* status = cache_.status(name);
-  if (node != nullptr) {
-    if (!was_there) { uuids_.changed(name, nullptr, status); }
     awaited_.stamped(node->created);
   } else {
-    if (was_there) { uuids_.changed(name, status, nullptr); }
+    if (was_there) { uuids_.changed(name, cache_.status(name), nullptr); }
     looks_.forget(name);
     ledger_.removeNode(name);
   }
@@ -28,6 +24,7 @@ void Engine::applyNode(const controller::Change& change, Mono now) {
   awaited_.nodeChanged(name, now);
   reclaim_.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.
+  const model::GpuNodeStatus* status = cache_.status(name);
   if (!was_there && synced_ && status != nullptr) { reclaimUnknown(*status, now); }
 }
 
