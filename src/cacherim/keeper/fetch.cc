@@ -18,6 +18,8 @@ namespace {
 
 using kcache::Digest;
 
+constexpr Duration kAskedEvery = std::chrono::milliseconds{200};  // who waits for another's layer
+
 /// One image on its way.
 class Fetch {
  public:
@@ -27,6 +29,10 @@ class Fetch {
   Status run() {
     // The bytes are shared, the right to them is not: the registry that this cache names has to give them.
     if (isHere()) { return GS_MUTANT(AsksNoRegistry) ? Status{} : source_.serves(reference_); }
+    if (how_.is_here) {  // it would be fetched without a turn
+      return fail(Code::Unavailable,
+                  reference_.text() + " was here, and is not any more: it is fetched later");
+    }
     auto image = openImage(source_, reference_, how_.architecture);
     if (!image) { return because(image.error()); }
     if (Status good = checkLayers(*image, how_.limits); !good) { return good; }
@@ -64,8 +70,12 @@ class Fetch {
 
   Status takeLayer(const kcache::Descriptor& layer) {
     const Mono asked = how_.clock.now().mono;
-    const LayerClaims::Alone alone{how_.claims, reference_.registry, layer.digest};
+    const auto goesOn = [&] { return !how_.goes_on || how_.goes_on(); };
+    const LayerClaims::Alone alone{how_.claims, reference_.registry, layer.digest, [&] {
+                                     return goesOn() && how_.clock.now().mono - asked < how_.longest_wait;
+                                   }};
     progress_.waited = progress_.waited.load() + (how_.clock.now().mono - asked);
+    if (!goesOn()) { return fail(Code::Conflict, reference_.text() + ": it is to end"); }
     auto known = knownLayer(layer.digest);
     if (!known) { return because(known.error()); }
     Status out = *known ? followLayer(**known) : fetchLayer(layer);
@@ -200,13 +210,17 @@ LayerClaims::Needed::~Needed() {
   for (const Digest& layer : layers_) { claims_.needed_.erase(claims_.needed_.find(layer)); }
 }
 
-LayerClaims::Alone::Alone(LayerClaims& claims, const std::string& registry, const Digest& layer)
+LayerClaims::Alone::Alone(LayerClaims& claims, const std::string& registry, const Digest& layer,
+                          const std::function<bool()>& may_wait)
     : claims_{claims}, layer_{registry, layer} {
   const MutexLock lock{claims_.mutex_};
-  while (!claims_.busy_.insert(layer_).second) { claims_.freed_.wait(claims_.mutex_); }
+  while (!(is_alone_ = claims_.busy_.insert(layer_).second) && may_wait()) {
+    claims_.freed_.waitUntil(claims_.mutex_, std::chrono::steady_clock::now() + kAskedEvery);
+  }
 }
 
 LayerClaims::Alone::~Alone() {
+  if (!is_alone_) { return; }
   const MutexLock lock{claims_.mutex_};
   claims_.busy_.erase(layer_);
   claims_.freed_.notifyAll();

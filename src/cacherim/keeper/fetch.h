@@ -3,7 +3,8 @@
 // Nothing that the store has is given to whom the registry does not give it: the image's manifest is asked
 // for by its digest each time, also where its tree is here (ImageSource::serves()).
 // Several may go on side by side. Of two images of one registry that share a layer one fetches it and the
-// other waits; nobody waits for another registry, which may be slow. The store is touched under its mutex
+// other waits, for a while (Fetching::longest_wait), then it fetches the layer too: the first may rest, or its
+// part of the registry be slow. Nobody waits for another registry. The store is touched under its mutex
 // only. Bytes come in, are unpacked, hashed, linked and brought to the disk without it: who has much of that
 // keeps nobody else from the store.
 // Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
@@ -62,10 +63,12 @@ class LayerClaims {
     LayerClaims& claims_;
     const std::set<kcache::Digest> layers_;
   };
-  /// Alone on one layer of a registry, until this goes. Waits for whoever is on it.
+  /// Alone on one layer of a registry, until this goes. Waits for whoever is on it, as long as `may_wait`
+  /// says so, which is asked several times a second; then it is not alone.
   class Alone {
    public:
-    Alone(LayerClaims& claims, const std::string& registry, const kcache::Digest& layer);
+    Alone(LayerClaims& claims, const std::string& registry, const kcache::Digest& layer,
+          const std::function<bool()>& may_wait);
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
     ~Alone();
@@ -73,6 +76,7 @@ class LayerClaims {
    private:
     LayerClaims& claims_;
     const std::pair<std::string, kcache::Digest> layer_;
+    bool is_alone_ = false;
   };
   [[nodiscard]] std::set<kcache::Digest> needed();
 
@@ -92,15 +96,21 @@ struct Fetching {
   kcache::LayerLimits limits{};
   /// Bytes of all files of an image that may be changed for `mount_path`.
   std::uint64_t most_paths_text = std::uint64_t{64} << 20;
+  bool is_here = false;  // the store has its tree: nothing is fetched
+  /// For another fetch, that has the same layer under way.
+  Duration longest_wait = std::chrono::seconds{10};
   /// Before so many bytes are taken in; may wait. False: it is to end.
   std::function<bool(std::size_t bytes)> pace{};
+  /// False: it is to end. Does not wait. Called at any time by the thread that fetches.
+  std::function<bool()> goes_on{};
   FetchTotals* totals = nullptr;     // nullptr: nobody counts
   Shares::Coming* coming = nullptr;  // what the image has to fit in; nullptr: there is no limit
   Room needed{};                     // of that, at least
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
-/// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share.
+/// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share, or was here and
+/// went.
 [[nodiscard]] Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
                                 FetchProgress& progress);
 

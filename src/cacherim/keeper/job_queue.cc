@@ -1,6 +1,7 @@
 #include "cacherim/keeper/job_queue.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/mutant.h"
@@ -63,7 +64,8 @@ std::optional<JobQueue::Next> JobQueue::next() {
 
 JobQueue::Next JobQueue::go(Waits one) {
   if (!one.has_begun) {
-    begun_.emplace(one.job.cache, Begun{.number = ++numbers_, .is_again = isAgain(one.job)});
+    begun_.emplace(one.job.cache,
+                   Begun{.number = ++numbers_, .is_again = isAgain(one.job), .progress = one.job.progress});
     ++counts_[one.job.cache.ns].begun;
   }
   if (one.has_begun || !one.job.is_here) { giveTurn(one.job); }
@@ -95,9 +97,9 @@ std::optional<JobQueue::Next> JobQueue::makeRoom() {
   const bool comes =
       std::any_of(begun_.begin(), begun_.end(), [](const auto& one) { return one.second.gives_up; });
   if (!is_needed || comes) { return std::nullopt; }
-  auto who = begun_.end();  // of who has most, the one that has been at it for longest
+  auto who = begun_.end();  // of who has most the slowest; of those the one that has been at it for longest
   const auto weight = [&](const auto& one) {
-    return std::pair{countsOf(one.first.ns).begun, -one.second.number};
+    return std::tuple{countsOf(one.first.ns).begun, -one.second.bytesPerTurn(), -one.second.number};
   };
   for (auto it = begun_.begin(); it != begun_.end(); ++it) {
     const bool may = it->second.rests >= kMostTurns;

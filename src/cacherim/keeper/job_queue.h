@@ -12,7 +12,8 @@
 // namespace begins another one while these, and its own counted twice, are fewer: so the more it has, the
 // more places are left to others. Where there are more namespaces than places, one of whoever has most gives
 // up its place for a namespace that has none, once it has had kMostTurns, and fails: it is tried again
-// later. One thread.
+// later. It is the one that got the fewest bytes in its turns: a large image of a fast registry stays. One
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -83,6 +84,8 @@ class JobQueue {
     bool has_turn = false;
     bool gives_up = false;
     int rests = 0;
+    std::shared_ptr<const FetchProgress> progress{};
+    [[nodiscard]] std::int64_t bytesPerTurn() const { return progress->bytes.load() / (rests + 1); }
   };
   struct Counts {
     int begun = 0;

@@ -153,6 +153,26 @@ TEST(JobQueue, WhoHasBeenAtItForLongMakesRoomForWhoHasNothing) {
   EXPECT_EQ(nextOf(queue), "begin d/1");
 }
 
+// A dripping registry makes room before a large image of a fast one, whoever began first.
+TEST(JobQueue, TheSlowestMakesRoom) {
+  JobQueue queue{{.workers = 2, .most_begun = 2}};
+  const KeeperJob fast = jobOf("fast", "1");
+  const KeeperJob slow = jobOf("slow", "1");
+  queue.push(fast);
+  queue.push(slow);
+  EXPECT_EQ(allOf(queue), (Steps{"begin fast/1", "begin slow/1"}));
+  fast.progress->bytes = std::int64_t{7} << 30;
+  slow.progress->bytes = 7 << 20;
+  queue.push(jobOf("new", "1"));
+  for (int i = 0; i < JobQueue::kMostTurns; ++i) {
+    queue.rest(fast.cache);
+    queue.rest(slow.cache);
+    EXPECT_EQ(nextOf(queue).substr(0, 5), "go on");
+    EXPECT_EQ(nextOf(queue).substr(0, 5), "go on");
+  }
+  EXPECT_EQ(allOf(queue), Steps{"give up slow/1"});
+}
+
 /// Whatever comes, goes and rests: the limits hold, and everything that is wanted ends. A small image of a
 /// namespace of its own has its turn after one of each other namespace.
 RC_GTEST_PROP(JobQueueProperty, NobodyIsHeldUp, ()) {

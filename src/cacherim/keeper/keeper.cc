@@ -201,6 +201,11 @@ bool Keeper::mayGoOn(const KeeperJob& job) {
   return !mine.is_over && !is_stopping_;
 }
 
+bool Keeper::goesOn(const KeeperJob& job) {
+  const MutexLock lock{mutex_};
+  return !is_stopping_ && !under_way_.at(job.cache).is_over;
+}
+
 void Keeper::tell(kcache::NodeHas has) {
   if (told_ != nullptr && *told_ == has) { return; }
   told_ = std::make_shared<const kcache::NodeHas>(std::move(has));
@@ -264,6 +269,7 @@ Status Keeper::fetch(const KeeperJob& job) {
                .architecture = options_.architecture,
                .mount_path = options_.mount_path,
                .limits = options_.limits,
+               .is_here = job.is_here,
                .pace =
                    [&](std::size_t bytes) {
                      if (!mayGoOn(job)) { return false; }
@@ -274,6 +280,7 @@ Status Keeper::fetch(const KeeperJob& job) {
                      }
                      return true;
                    },
+               .goes_on = [&] { return goesOn(job); },
                .totals = &totals_,
                .coming = job.coming.get(),
                .needed = job.needed};

@@ -141,6 +141,8 @@ class Keeper {
   void giveTurns(JobQueue& queue) GS_EXCLUDES(mutex_);
   void giveTurn(UnderWay& to) GS_REQUIRES(mutex_);
   void endEarly(UnderWay& one) GS_REQUIRES(mutex_);
+  /// False: it is to end.
+  [[nodiscard]] bool goesOn(const KeeperJob& job) GS_EXCLUDES(mutex_);
   /// Waits for a turn. False: it is to end.
   [[nodiscard]] bool mayGoOn(const KeeperJob& job) GS_EXCLUDES(mutex_);
   /// False: it is to end.

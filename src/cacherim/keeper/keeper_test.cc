@@ -333,6 +333,59 @@ TEST(Fetch, NobodyWaitsForALayerThatAnotherRegistryGives) {
   EXPECT_TRUE(store.store.verify(*image.digest));
 }
 
+/// An image whose only layer is under way for as long as another fetch of it goes on, of the same registry.
+class FetchBesideAnother : public ::testing::Test {
+ protected:
+  /// How the other one ends.
+  Status other(const std::function<void(Fetching& how)>& change) {
+    Status out;
+    int in_it = 0;
+    images_.fate = [&](const kcache::Digest&) -> Status {
+      if (++in_it != 2) { return {}; }  // 1: the config, 2: the layer
+      Fetching how = how_;
+      change(how);
+      FetchProgress progress;
+      const auto source = images_.source();
+      out = fetchImage(how, *source, image_, progress);
+      return {};
+    };
+    FetchProgress progress;
+    const auto source = images_.source();
+    EXPECT_TRUE(fetchImage(how_, *source, image_, progress));
+    return out;
+  }
+
+  const TempFolder folder_;
+  SharedStore store_{*Store::open(folder_.path("store"), Disk{{}, false})};
+  LayerClaims claims_;
+  const ManualClock clock_;
+  ImagesOnPaper images_;
+  const kcache::Reference image_ = images_.make({{{"K/a", "a"}}});
+  Fetching how_{.store = store_, .claims = claims_, .clock = clock_};
+};
+
+TEST_F(FetchBesideAnother, WaitsForAWhileAndFetchesTheLayerThen) {
+  EXPECT_TRUE(other([](Fetching& how) { how.longest_wait = Duration::zero(); }));
+  const MutexLock lock{store_.mutex};
+  EXPECT_TRUE(store_.store.verify(*image_.digest));
+}
+
+TEST_F(FetchBesideAnother, EndsAtOnceWhenItIsTo) {
+  const Status out = other([](Fetching& how) { how.goes_on = [] { return false; }; });
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code, Code::Conflict);
+}
+
+TEST_F(FetchBesideAnother, OneThatWasHereAndWentComesWithATurnOnly) {
+  how_.is_here = true;
+  FetchProgress progress;
+  const auto source = images_.source();
+  const Status out = fetchImage(how_, *source, image_, progress);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code, Code::Unavailable);
+  EXPECT_EQ(images_.bytes(), 0);
+}
+
 TEST(FetchRate, WaitingForAnotherFetchOfALayerIsCountedApart) {
   const TempFolder folder;
   auto opened = Store::open(folder.path("store"), Disk{{}, false});

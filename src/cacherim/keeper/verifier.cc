@@ -9,9 +9,12 @@ std::uint64_t Verifier::step(std::uint64_t bytes) {
   std::uint64_t read = 0;
   if (std::exchange(is_over_, false)) { return 0; }
   while (read < bytes) {
-    if (!tree_ && !nextTree()) {
-      is_over_ = read > 0;
-      return read;
+    if (!tree_) {
+      if (!nextTree()) {
+        is_over_ = read > 0;
+        return read;
+      }
+      read += kEntry * tree_->files.size();
     }
     if (tree_->next == tree_->files.end()) {
       tree_.reset();

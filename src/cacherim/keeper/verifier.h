@@ -23,7 +23,8 @@ class Verifier {
  public:
   explicit Verifier(SharedStore& store) : store_{store} {}
 
-  /// Reads no more than about so many bytes; a look at a file counts as kLook of them. How many it read; 0,
+  /// Reads no more than about so many bytes; a look at a file counts as kLook of them, and what a tree's records
+  /// say of it as kEntry. How many it read; 0,
   /// once after each pass: it is over.
   std::uint64_t step(std::uint64_t bytes);
   /// Of all steps.
@@ -31,6 +32,7 @@ class Verifier {
 
  private:
   static constexpr std::uint64_t kLook = 4096;
+  static constexpr std::uint64_t kEntry = 256;
   static constexpr std::size_t kPiece = std::size_t{128} << 10;
   struct Tree {
     kcache::Digest image;
