@@ -25,6 +25,7 @@ using csi::FakeMounts;
 constexpr const char* kVolume = "kernels";
 constexpr const char* kInMemory = "/dev/shm";  // as POSIX systems have it; else where temporary files are
 constexpr std::size_t kMostOfAFile = 4096;
+constexpr const char* kDamaged = "!";                                        // no file of an image begins so
 constexpr cacherim::JobQueue::Terms kTerms{.workers = 2, .most_begun = 16};  // as Keeper::Options
 constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{1} << 20;            // all that there is
 
@@ -191,7 +192,7 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
       carryOut(due);
     }
     if (!agent_.is_dead) { giveTurns(now); }
-    if (!agent_.is_dead && !damaged_.empty()) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
+    if (!agent_.is_dead && was_damaged_) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
     if (!agent_.is_dead) { has = keeping_->turn(now); }
   } else {
     has.is_known = false;
@@ -354,26 +355,55 @@ std::vector<fs::path> CacheMachine::files() const {
   return out;
 }
 
-std::uint64_t CacheMachine::inodeOf(const std::string& path) {
-  struct stat is {};
-  return ::stat(path.c_str(), &is) == 0 ? is.st_ino : 0;
-}
-
-void CacheMachine::damage(int which) {
-  const auto all = files();
+void CacheMachine::damage(int which, Damage how) {
+  const std::string folder = how == Damage::LayerRecord ? "/store/layers"
+                             : how == Damage::Content   ? "/store/files"
+                                                        : "/store/trees";
+  std::vector<fs::path> all = files();
+  if (folder != "/store/trees" || how == Damage::TreeRecord) {
+    all.clear();
+    for (const auto& one : fs::recursive_directory_iterator{folder_ + folder}) {
+      const bool is_record = one.path().filename() == "record.json";
+      if (one.is_regular_file() && is_record == (how == Damage::TreeRecord)) { all.push_back(one.path()); }
+    }
+    std::sort(all.begin(), all.end());
+  }
   if (all.empty()) { return; }
+  was_damaged_ = true;
   const fs::path& path = all[static_cast<std::size_t>(which) % all.size()];
-  fs::permissions(path, fs::perms::owner_write, fs::perm_options::add);
-  std::fstream{path, std::ios::in | std::ios::out | std::ios::binary} << '!';
-  damaged_.insert(inodeOf(path));
+  switch (how) {
+    case Damage::Bytes:
+    case Damage::TreeRecord:
+    case Damage::LayerRecord:
+      fs::permissions(path, fs::perms::owner_write, fs::perm_options::add);
+      std::fstream{path, std::ios::in | std::ios::out | std::ios::binary} << kDamaged;
+      return;
+    case Damage::Gone:
+      gone_.insert(path);
+      fs::remove(path);
+      return;
+    case Damage::FolderGone:
+      if (path.parent_path().filename() == "root") { return; }
+      for (const fs::path& one : all) {
+        if (one.parent_path() == path.parent_path()) { gone_.insert(one); }
+      }
+      fs::remove_all(path.parent_path());
+      return;
+    case Damage::Content: fs::remove(path); return;
+  }
 }
 
 std::string CacheMachine::damaged(const std::set<std::string>& images) const {
-  const fs::path trees = folder_ + "/store/trees";
-  for (const fs::path& path : files()) {
-    const bool counts = images.contains(path.lexically_relative(trees).begin()->string());
-    if (counts && damaged_.contains(inodeOf(path))) {
-      return fmt::format("{} has a damaged {} yet", node_, path.string());
+  for (const auto& tree : fs::directory_iterator{folder_ + "/store/trees"}) {
+    const auto image =
+        kcache::Digest::parse(std::string{kcache::Digest::kPrefix} + tree.path().filename().string());
+    const auto* files =
+        image && images.contains(std::string{image->hex()}) ? CacheRegistry::filesOf(*image) : nullptr;
+    if (files == nullptr) { continue; }
+    for (const auto& [path, text] : *files) {
+      const std::string at = tree.path() / "root" / path;
+      const auto has = readFile(at, kMostOfAFile);
+      if (!has || *has != text) { return fmt::format("{} has a damaged {} yet", node_, at); }
     }
   }
   return "";
@@ -384,15 +414,15 @@ std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) const {
   if (files == nullptr) { return "is of no image that there is"; }
   for (const auto& [path, text] : *files) {
     const auto has = readFile(mount.tree + '/' + path, kMostOfAFile);
+    if (!has && gone_.contains(mount.tree + '/' + path)) { continue; }
     if (!has) { return fmt::format("has no {} any more, or not yet", path); }
-    if (*has != text && !damaged_.contains(inodeOf(mount.tree + '/' + path))) {
-      return fmt::format("has another {}", path);
-    }
+    if (*has != text && !has->starts_with(kDamaged)) { return fmt::format("has another {}", path); }
   }
   return "";
 }
 
 void CacheMachine::look(const char* after) {
+  std::erase_if(gone_, [](const fs::path& path) { return fs::exists(path); });
   for (const auto& mount : mounts_.mounts) {
     if (!problem_.empty()) { return; }
     if (const std::string wrong = wrongWith(mount); !wrong.empty()) {

@@ -70,8 +70,11 @@ class CacheMachine final : public sandbox::CacheRim {
   void crashDriver();
   void reboot();
   void emptyRun();
-  /// Other bytes in a file of a tree, one of those that there are.
-  void damage(int which);
+  enum class Damage : std::uint8_t { Bytes, Gone, FolderGone, TreeRecord, LayerRecord, Content };
+  static constexpr int kDamages = 6;
+  /// To a file of the store, one of those that there are: of a tree, its folder, the record of a tree or a
+  /// layer, or a content that trees are made of.
+  void damage(int which, Damage how);
   void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
   void calmDown();
 
@@ -126,7 +129,6 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] rpc::PublishRequest requestOf(const Pod& pod);
   void look(const char* after);
   [[nodiscard]] std::vector<std::filesystem::path> files() const;
-  [[nodiscard]] static std::uint64_t inodeOf(const std::string& path);
   [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount) const;
 
   sandbox::World& world_;
@@ -147,7 +149,8 @@ class CacheMachine final : public sandbox::CacheRim {
   std::optional<cacherim::JobQueue> queue_;
   std::map<model::ObjectKey, Job> jobs_;  // that have begun
   std::optional<cacherim::Verifier> verifier_;
-  std::set<std::uint64_t> damaged_;  // inodes of files that were
+  bool was_damaged_ = false;
+  std::set<std::filesystem::path> gone_;  // files of trees that were taken away, and have not come again
 
   Process driver_;
   std::unique_ptr<csi::NodeService> service_;

@@ -194,7 +194,9 @@ void CacheSide::carryOut(const Step& s) {
     case Op::OddCacheComes: return oddComes(s.x, s.y);
     case Op::OddPodComes: return podMounts(fmt::format("o{}", s.x), nodeName(s.y), oddKeyOf(s.z), false);
     case Op::FileDamaged:
-      if (Machine* machine = machineOf(nodeName(s.x))) { machine->damage(s.y); }
+      if (Machine* machine = machineOf(nodeName(s.x))) {
+        machine->damage(s.y, static_cast<CacheMachine::Damage>(s.z));
+      }
       return;
     default: return;
   }

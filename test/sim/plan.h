@@ -121,7 +121,7 @@ enum class Op : std::uint8_t {
   CacheBreak,     // x node or, from kNodes on, replica, y how: its watches end
   OddCacheComes,  // x odd cache (kOddCaches), y image: of a registry that drips, or does not have it
   OddPodComes,    // x slot, y node, z odd cache: a pod that mounts it
-  FileDamaged,    // x node, y which file: other bytes are on its disk
+  FileDamaged,    // x node, y which file, z how (CacheMachine::Damage)
 };
 
 [[nodiscard]] inline bool isAboutCaches(Op op) { return op >= Op::CacheComes; }

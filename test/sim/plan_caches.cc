@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "test/sim/cache_machine.h"
 #include "test/sim/cache_registry.h"
 #include "test/sim/plan.h"
 
@@ -40,7 +41,10 @@ class CacheScenes {
       add(1'000 + below(kWhenPodsCome), Op::OddPodComes, below(kCachePodSlots), below(kNodes),
           below(kOddCaches));
     }
-    if (rng_.chance(70)) { add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64)); }
+    for (int i = below(4); i > 0; --i) {
+      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64),
+          below(CacheMachine::kDamages));
+    }
   }
 
  private:
@@ -131,7 +135,15 @@ std::string cacheText(const Step& s) {
       return fmt::format("odd cache {} comes with image {} of a registry that {}", s.x, s.y,
                          s.x < kOddCaches / 2 ? "does not have it" : "drips");
     case Op::OddPodComes: return fmt::format("pod o{} comes on node {} with odd cache {}", s.x, s.y, s.z);
-    case Op::FileDamaged: return fmt::format("file {} of a cache is damaged on node {}", s.y, s.x);
+    case Op::FileDamaged: {
+      constexpr const char* kWhat[] = {"has other bytes",
+                                       "is gone",
+                                       "is gone with its folder",
+                                       "(a tree's record) has other bytes",
+                                       "(a layer's record) has other bytes",
+                                       "(a content) is gone"};
+      return fmt::format("file {} of the store of node {} {}", s.y, s.x, kWhat[s.z]);
+    }
     default: return "";
   }
 }
