@@ -215,7 +215,7 @@ LayerClaims::Alone::Alone(LayerClaims& claims, const std::string& registry, cons
     : claims_{claims}, layer_{registry, layer} {
   const MutexLock lock{claims_.mutex_};
   while (!(is_alone_ = claims_.busy_.insert(layer_).second) && may_wait()) {
-    claims_.freed_.waitUntil(claims_.mutex_, std::chrono::steady_clock::now() + kAskedEvery);
+    claims_.freed_.waitFor(claims_.mutex_, kAskedEvery);
   }
 }
 

@@ -3,10 +3,10 @@
 // Nothing that the store has is given to whom the registry does not give it: the image's manifest is asked
 // for by its digest each time, also where its tree is here (ImageSource::serves()).
 // Several may go on side by side. Of two images of one registry that share a layer one fetches it and the
-// other waits, for a while (Fetching::longest_wait), then it fetches the layer too: the first may rest, or its
-// part of the registry be slow. Nobody waits for another registry. The store is touched under its mutex
-// only. Bytes come in, are unpacked, hashed, linked and brought to the disk without it: who has much of that
-// keeps nobody else from the store.
+// other waits, for a while (Fetching::longest_wait). Then it fetches the layer too: the first may rest, or
+// its registry be slow. Nobody waits for another registry. The store is touched under its mutex only. Bytes
+// come in, are unpacked, hashed, linked and brought to the disk without it: who has much of that keeps nobody
+// else from the store.
 // Files that name others by absolute paths (kcache/content/paths.h) are put into the tree as they have to be
 // at Fetching::mount_path, and the tree's record says which they are: for a pod that mounts it elsewhere the
 // CSI driver puts its own above them (csi/path_layer.h).
@@ -109,8 +109,8 @@ struct Fetching {
 };
 
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
-/// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share, or was here and
-/// went.
+/// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share, or was here
+/// and went.
 [[nodiscard]] Status fetchImage(Fetching& how, ImageSource& source, const kcache::Reference& image,
                                 FetchProgress& progress);
 

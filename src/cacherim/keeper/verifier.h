@@ -23,9 +23,8 @@ class Verifier {
  public:
   explicit Verifier(SharedStore& store) : store_{store} {}
 
-  /// Reads no more than about so many bytes; a look at a file counts as kLook of them, and what a tree's records
-  /// say of it as kEntry. How many it read; 0,
-  /// once after each pass: it is over.
+  /// Reads no more than about so many bytes; a look at a file counts as kLook of them, and what the records
+  /// say of it as kEntry. How many it read; 0, once after each pass: it is over.
   std::uint64_t step(std::uint64_t bytes);
   /// Of all steps.
   [[nodiscard]] std::uint64_t verified() const { return verified_; }
