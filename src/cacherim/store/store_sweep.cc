@@ -33,8 +33,8 @@ bool mustWait(const Result<Record>& record, const kcache::Digest& which) {
 
 }  // namespace
 
-/// First nobody finds it, then it is not complete, then it is gone. What a spoilt record named counts until the
-/// store is opened again.
+/// First nobody finds it, then it is not complete, then it is gone. What a spoilt record named counts until
+/// the store is opened again.
 Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept) {
   if (Status out = unplaceAll(image); !out) { return out; }
   const std::string aside = newName();
