@@ -118,6 +118,8 @@ node_says node-a "one: {$(entry $B Running '' pod-3)}" one
 eventually "state of one" "Running 1 1 0 0 1 0" shown gkmcache/one
 
 step "an error is that cache's, with its cause, and goes when the node has it; what repeats becomes a series"
+# Put right within a minute, meanwhile.
+kubectl patch csidriver csi.gkm.io --type=merge -p '{"spec": {"fsGroupPolicy": "File"}}' >/dev/null
 cache GKMCache two $A | create
 breaks() { node_says node-b "two: {$(entry $A Error 'An error occurred trying to extract the Kernel Cache: no space left')}" two; }
 breaks
@@ -169,7 +171,6 @@ eventually "what is left of node-b's object" "" gone gkmcachenode/node-b
 eventually "what is left of node-a's" "" gone clustergkmcachenode/node-a
 
 step "the CSIDriver comes back as it has to be"
-kubectl patch csidriver csi.gkm.io --type=merge -p '{"spec": {"fsGroupPolicy": "File"}}' >/dev/null
 eventually "its fsGroupPolicy" None field csidriver/csi.gkm.io .spec.fsGroupPolicy
 # As an older version made it; looked at in the end, for the operator takes up to a minute.
 kubectl delete csidriver csi.gkm.io >/dev/null
