@@ -84,9 +84,11 @@ int run(const process::Program& program, Flags& f) {
   const SystemClock clock;
   gkm::PullSecrets reads;
   serve::PullSecretReader secrets{
-      service.leaseNamespace(), [&](const auto& secret, const auto& done) {
+      service.leaseNamespace(),
+      [&](const auto& secret, const auto& done) {
         return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
-      }};
+      },
+      clock};
   const auto webhook = webhookOf(f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
   if (webhook) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostOfAConfig = std::size_t{4} << 20;
 constexpr std::size_t kMostEntries = 10'000;
+constexpr std::size_t kMaxKey = 512;  // no name of a repository is as long
 constexpr std::string_view kDocker = "docker.io";
 constexpr std::string_view kDataKey = ".dockerconfigjson";
 constexpr std::string_view kOldDataKey = ".dockercfg";
@@ -127,6 +128,8 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
+bool Credentials::isLonger(const Entry& a, const Entry& b) { return a.first.size() > b.first.size(); }
+
 Result<Credentials> Credentials::parseDockerConfig(std::string_view text) {
   const auto parsed = json::parse(text, kMostOfAConfig);
   // The parser's own error may show a piece of the text.
@@ -151,8 +154,11 @@ Result<Credentials> Credentials::parseDockerConfig(std::string_view text) {
                               "name:password; write it again with `docker login`",
                               printable(keyHost(normal))));
     }
-    if (*credential != Credential{} && !normal.empty()) { out.add(key, *credential); }
+    if (*credential != Credential{} && !normal.empty() && normal.size() <= kMaxKey) {
+      out.entries_.emplace_back(normal, *credential);
+    }
   }
+  std::stable_sort(out.entries_.begin(), out.entries_.end(), isLonger);
   return out;
 }
 
@@ -180,14 +186,16 @@ Result<Credentials> Credentials::parsePullSecret(std::string_view text) {
 
 void Credentials::add(std::string key, Credential credential) {
   key = normalKey(key);
-  const auto isLonger = [](const auto& entry, std::size_t size) { return entry.first.size() >= size; };
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), key.size(), isLonger);
-  entries_.emplace(at, std::move(key), std::move(credential));
+  Entry entry{std::move(key), std::move(credential)};
+  const auto at = std::upper_bound(entries_.begin(), entries_.end(), entry, isLonger);
+  entries_.insert(at, std::move(entry));
 }
 
 void Credentials::add(const Credentials& other) {
   helpers_ = helpers_ || other.helpers_;
-  for (const auto& [key, credential] : other.entries_) { add(key, credential); }
+  const auto here = static_cast<std::ptrdiff_t>(entries_.size());
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+  std::inplace_merge(entries_.begin(), entries_.begin() + here, entries_.end(), isLonger);
 }
 
 std::vector<Credential> Credentials::of(const std::string& registry, const std::string& repository) const {

@@ -28,7 +28,8 @@ struct Credential {
 
 class Credentials {
  public:
-  /// {"auths":{"quay.io":{...}}}, or the older text without "auths". Entries that hold nothing are left out.
+  /// {"auths":{"quay.io":{...}}}, or the older text without "auths". Left out are entries that hold nothing,
+  /// and keys longer than any name of a repository.
   /// Error Invalid: no JSON, or the entry of the registry that it names cannot be read.
   [[nodiscard]] static Result<Credentials> parseDockerConfig(std::string_view text);
   /// A Secret object of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg, as JSON.
@@ -49,7 +50,10 @@ class Credentials {
   [[nodiscard]] bool helpers() const { return helpers_; }
 
  private:
-  std::vector<std::pair<std::string, Credential>> entries_;  // longest key first; equal: as they came
+  using Entry = std::pair<std::string, Credential>;  // by normal key
+  [[nodiscard]] static bool isLonger(const Entry& a, const Entry& b);
+
+  std::vector<Entry> entries_;  // longest key first; equal: as they came
   bool helpers_ = false;
 };
 

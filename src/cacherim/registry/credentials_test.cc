@@ -165,5 +165,24 @@ TEST(PullSecret, OneThatIsNoneIsNamed) {
   EXPECT_FALSE(Credentials::parsePullSecret("no json"));
 }
 
+TEST(Credentials, ThoseOfAnotherFileGoBehindWhatIsHereWithTheSameKey) {
+  Credentials all;
+  all.add("quay.io/a", named("a"));
+  all.add("quay.io", named("mine"));
+  Credentials other;
+  other.add("quay.io", named("theirs"));
+  other.add("quay.io/a/b", named("b"));
+  other.add("quay.io/a", named("their a"));
+  all.add(other);
+  EXPECT_EQ(names(all, "quay.io", "a/b"), (Names{"b", "a", "their a", "mine", "theirs"}));
+}
+
+// Keys longer than any name of a repository fit none, and are compared with none.
+TEST(Credentials, AKeyLongerThanAnyNameFitsNone) {
+  Credentials all =
+      readConfig(R"({"auths":{"*)" + std::string(600, '*') + R"(.io":{"username":"me","password":"p"}}})");
+  EXPECT_TRUE(all.empty());
+}
+
 }  // namespace
 }  // namespace gs::cacherim

@@ -262,7 +262,10 @@ Status Registry::blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, 
   const bool is_mirror = hosts_.origin(pull.repository.registry).value_or(nullptr) != &host;
   const net::TakePiece take = [&](const net::Answer& head, std::string_view piece) {
     bytes_downloaded_ += piece.size();
-    return pull.take(head, piece);
+    const Mono came = context_.clock.now().mono;
+    const bool goes_on = pull.take(head, piece);  // who takes it may rest, for its turn
+    retry.extend(context_.clock.now().mono - came);
+    return goes_on;
   };
   RegistryAsk ask_for{
       .target = host.targetOf(pull.repository.repository, "blobs/" + pull.blob.digest.text()) +

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,9 +46,10 @@ class RegistryHosts {
 /// What says that an image is its subject. Of each media type, digest, size, artifact type, and, of its
 /// annotations, what its statement means (kcache/trust/bundle.h) only.
 struct Referrers {
-  /// Those that say that they are attestations last.
+  /// Those that say that they are attestations last. An artifact of which two things are said stands twice.
   std::vector<kcache::Descriptor> found{};
-  bool is_cut = false;  // there are more than were taken or read
+  bool is_cut = false;            // there are more than were taken
+  std::optional<Error> broken{};  // why there may be more than could be read
 };
 
 class Registry final : public ImageSource {
@@ -67,10 +69,12 @@ class Registry final : public ImageSource {
   /// What says that `subject` is its subject (signatures, say), of one artifact type or, "", of all: by the
   /// referrers API, else by the tag that stands in for it. An answer of the API that is no list (of a
   /// registry before 1.1, or of a page that stands in front of it) leads to the tag at once, after half of
-  /// the time at most. Taken are 256, and as many more that say that they are attestations, of 8 MiB of
-  /// lists.
+  /// the time at most. What was read before an error counts (Referrers::broken). Taken are 256, and as many
+  /// more that say that they are attestations, of 8 MiB of lists.
   [[nodiscard]] Result<Referrers> referrers(const kcache::Reference& repository,
                                             const kcache::Digest& subject, const std::string& artifact_type);
+  /// By when all that is asked here ends: RegistryOptions::until, or a part of that time.
+  [[nodiscard]] TimeLimit& time() { return context_.time; }
   /// Bytes of blobs that came over the network.
   [[nodiscard]] std::uint64_t bytesDownloaded() const { return bytes_downloaded_; }
 
@@ -83,7 +87,7 @@ class Registry final : public ImageSource {
   Result<FetchedManifest> manifestFrom(RegistryHost& host, const kcache::Reference& reference,
                                        RegistryRetry& retry, bool is_last);
   Status blobFrom(RegistryHost& host, Pull& pull, RegistryRetry& retry, bool is_last);
-  /// Error NotFound: it has no such list.
+  /// Adds to `out`. Error NotFound: it has no such list.
   Status listReferrers(RegistryHost& host, const RegistryAsk& first, RegistryRetry& retry,
                        const std::string& artifact_type, bool is_last, Referrers& out);
   /// The same, by the tag.

@@ -108,6 +108,23 @@ TEST_F(RegistryAuth, EachCredentialThatFitsIsTried) {
   EXPECT_EQ(fake.requests().size(), 4U);  // nobody, other, me; then me at once
 }
 
+// A Secret of a namespace must not make the node guess passwords.
+TEST_F(RegistryAuth, NoMoreThan16CredentialsAreTried) {
+  FakeRegistry fake{[](Peer& peer, const net::Request&, int) {
+    peer.write(http(401, {{"WWW-Authenticate", "Basic realm=x"}}, ""));
+    return true;
+  }};
+  plain(fake);
+  for (int i = 0; i < 100; ++i) {
+    options_.credentials.add(fake.name(), {.username = "me" + std::to_string(i), .password = "x"});
+  }
+  const auto out = registry().manifest(fake.image());
+  ASSERT_FALSE(out);
+  EXPECT_EQ(fake.requests().size(), 17U);
+  EXPECT_NE(out.error().message.find("100 credentials fit, and the first 16 were tried"), std::string::npos)
+      << out.error().message;
+}
+
 TEST_F(RegistryAuth, AnIdentityTokenIsPosted) {
   FakeRegistry fake{withTokens([](const std::string&) { return true; })};
   plain(fake).credentials.add(fake.name(), {.username = "<token>", .identity_token = "re/fresh"});

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostRedirects = 5;
 constexpr Duration kTokenMargin = std::chrono::seconds{5};
+constexpr std::size_t kMostTried = 16;  // credentials of a request: a Secret must not guess passwords
 constexpr std::size_t kMostOfATokenAnswer = std::size_t{1} << 20;
 
 net::HttpClient::Options clientOptions(const RegistryOptions& options) {
@@ -206,7 +207,10 @@ Reply RegistryHost::judge(const RegistryAsk& ask, Followed followed) const {
   }
   const std::string code = errorCode(answer.body);
   const std::string status = fmt::format("status {}{}{}", answer.status, code.empty() ? "" : " ", code);
-  const bool odd = followed.elsewhere && answer.status / 100 != 2 && answer.status != 416 && !ask.any_end;
+  // Where it sent us to; a link to a blob may have been too old, but what is not there is not there.
+  const bool is_told = answer.status / 100 == 2 || answer.status == 416 || ask.any_end ||
+                       (answer.status == 404 && ask.take == nullptr);
+  const bool odd = followed.elsewhere && !is_told;
   if (mayHelpLater(answer.status) || odd) { return refuse(Code::Unavailable, status, true); }
   if (answer.status == 401 || answer.status == 403) {
     return tl::unexpected<Refusal>(denied(what, registryName()));
@@ -228,6 +232,8 @@ Reply RegistryHost::authenticate(const RegistryAsk& ask, const net::Answer& aske
   std::vector<Credential> all =
       context_.options.credentials.of(base_.host, base_.port, hasUsualPort(), prefix_ + ask.repository);
   if (all.empty()) { all.emplace_back(); }
+  const std::size_t fit = all.size();
+  all.resize(std::min(fit, kMostTried));
   std::optional<Refusal> last;
   for (const Credential& who : all) {
     Authorized authorized = authorize(challenges, who, ask, deadline);
@@ -245,6 +251,9 @@ Reply RegistryHost::authenticate(const RegistryAsk& ask, const net::Answer& aske
       return reply;
     }
     last = std::move(reply.error());
+  }
+  if (fit > kMostTried) {
+    last->error.message += fmt::format(" ({} credentials fit, and the first {} were tried)", fit, kMostTried);
   }
   return tl::unexpected<Refusal>(std::move(*last));
 }
@@ -313,8 +322,8 @@ Result<net::Url> RegistryHost::placeOf(const net::Answer& answer, std::string_vi
   if (header == "Link") {  // <url>; rel="next"
     const auto open = text.find('<');
     const auto close = text.find('>');
-    const bool next = text.find("next") != std::string_view::npos;
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open || !next) {
+    const bool is_url = open != std::string_view::npos && close != std::string_view::npos && close > open;
+    if (!is_url || text.substr(close).find("next") == std::string_view::npos) {
       return fail(Code::NotFound, fmt::format("{}: a Link header without a next", name()));
     }
     text = text.substr(open + 1, close - open - 1);

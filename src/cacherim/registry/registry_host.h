@@ -2,8 +2,8 @@
 // with what belongs to one try: who to be, tokens, redirects.
 //
 // Credentials go to this host, and to the token server that it names, only: not to where it redirects to.
-// Nothing that began with TLS goes on without. Each credential that fits is tried once per request; a token
-// is kept until it is over. Whether to try again is the caller's business (RegistryRetry).
+// Nothing that began with TLS goes on without. Each credential that fits is tried once per request, 16 at
+// most; a token is kept until it is over. Whether to try again is the caller's business (RegistryRetry).
 // One thread at a time; cancel() from any.
 #pragma once
 

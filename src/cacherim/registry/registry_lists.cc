@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/percent.h"
 #include "cacherim/registry/registry.h"
@@ -42,12 +43,17 @@ kcache::Descriptor shortened(const kcache::Descriptor& one) {
   return out;
 }
 
+bool saysTheSame(const kcache::Descriptor& a, const kcache::Descriptor& b) {
+  return a.digest == b.digest && a.artifact_type == b.artifact_type && a.annotations == b.annotations;
+}
+
 /// Those that are not there yet: attestations, which anybody's scanner makes daily, take no room from others.
 void addReferrers(Referrers& out, const kcache::Index& index, const std::string& type) {
   for (const kcache::Descriptor& one : index.manifests) {
     const bool is_wanted = type.empty() || one.artifact_type == type;
+    kcache::Descriptor kept = shortened(one);
     const bool is_known = std::any_of(out.found.begin(), out.found.end(),
-                                      [&](const auto& other) { return other.digest == one.digest; });
+                                      [&](const auto& other) { return saysTheSame(other, kept); });
     if (!is_wanted || is_known) { continue; }
     const auto attestations = std::find_if(out.found.begin(), out.found.end(), saysAttestation);
     const auto before = static_cast<std::size_t>(attestations - out.found.begin());
@@ -56,7 +62,7 @@ void addReferrers(Referrers& out, const kcache::Index& index, const std::string&
       out.is_cut = true;
       continue;
     }
-    out.found.insert(is_last ? out.found.end() : attestations, shortened(one));
+    out.found.insert(is_last ? out.found.end() : attestations, std::move(kept));
   }
 }
 
@@ -66,6 +72,13 @@ bool isFull(const Referrers& referrers) {
   return all.size() >= kMostReferrers &&
          std::none_of(all.begin(), all.begin() + kMostReferrers, saysAttestation);
 }
+
+bool mayHelpLater(const Status& status) {
+  return !status && (status.error().code == Code::Unavailable || status.error().code == Code::Deadline);
+}
+
+/// It has a list, or may have one, that was not read to its end.
+bool isTrouble(const Status& status) { return !status && status.error().code != Code::NotFound; }
 
 }  // namespace
 
@@ -98,7 +111,6 @@ Result<std::vector<std::string>> Registry::tags(const kcache::Reference& reposit
 
 Status Registry::listReferrers(RegistryHost& host, const RegistryAsk& first, RegistryRetry& retry,
                                const std::string& artifact_type, bool is_last, Referrers& out) {
-  out = {};
   std::size_t bytes = 0;
   RegistryAsk page = first;
   for (int pages = 0; !page.target.empty(); ++pages) {
@@ -120,7 +132,6 @@ Status Registry::listReferrers(RegistryHost& host, const RegistryAsk& first, Reg
 
 Status Registry::listByTag(RegistryHost& host, const kcache::Reference& tag, RegistryRetry& retry,
                            const std::string& artifact_type, Referrers& out) {
-  out = {};
   const auto text = manifestFrom(host, tag, retry, true);
   if (!text) { return tl::unexpected<Error>(text.error()); }
   const auto index = kcache::parseReferrers(text->text);
@@ -140,21 +151,22 @@ Result<Referrers> Registry::referrers(const kcache::Reference& repository, const
   const kcache::Reference tag{repository.registry, repository.repository, fallbackTag(subject), std::nullopt};
   RegistryRetry retry{context_};
   Referrers out;
-  const Status by_api = listReferrers(**host, list, retry, artifact_type, false, out);
+  Status by_api = listReferrers(**host, list, retry, artifact_type, false, out);
   if (by_api) { return out; }
   const Status by_tag = listByTag(**host, tag, retry, artifact_type, out);
-  if (by_tag) { return out; }
-  const auto failed = [&](const Error& why) {
-    return fail(why.code,
-                fmt::format("referrers of {}@{}: {}", repository.name(), subject.text(), why.message));
-  };
-  if (by_tag.error().code != Code::NotFound) { return failed(by_tag.error()); }
-  if (by_api.error().code == Code::NotFound) { return out; }  // neither way has any
-  const bool may_help = by_api.error().code == Code::Unavailable || by_api.error().code == Code::Deadline;
-  if (!may_help) { return failed(by_api.error()); }
-  const Status again = listReferrers(**host, list, retry, artifact_type, true, out);
-  if (again || again.error().code == Code::NotFound) { return out; }
-  return failed(again.error());
+  if (!by_tag && mayHelpLater(by_api)) {
+    by_api = listReferrers(**host, list, retry, artifact_type, true, out);
+    if (by_api) { return out; }
+  }
+  const Status* why = mayHelpLater(by_tag) && !mayHelpLater(by_api) ? &by_tag : &by_api;
+  if (!isTrouble(*why)) { why = &by_tag; }
+  if (!isTrouble(*why)) { return out; }  // neither way has more
+  const Error& error = why->error();
+  Error named{error.code,
+              fmt::format("referrers of {}@{}: {}", repository.name(), subject.text(), error.message)};
+  if (!by_tag && out.found.empty()) { return tl::unexpected<Error>(std::move(named)); }
+  out.broken = std::move(named);
+  return out;
 }
 
 }  // namespace gs::cacherim

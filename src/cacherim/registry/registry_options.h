@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "cacherim/registry/credentials.h"
 #include "cacherim/registry/pause.h"
+#include "cacherim/registry/time_limit.h"
 #include "kapi/retry_wait.h"
 
 namespace gs::cacherim {
@@ -28,9 +29,10 @@ struct RegistryOptions {
 
   Duration request = std::chrono::seconds{30};  // one request for anything but a blob
   Duration idle = std::chrono::seconds{30};     // within a blob
-  Duration whole = std::chrono::hours{1};       // one call, all its tries and waits included
-  std::optional<Mono> until{};                  // all calls together end by then
-  int tries = 6;                                // in a row that brought less than `progress` bytes
+  /// One call, all its tries and waits included, but not the time of who takes a blob.
+  Duration whole = std::chrono::hours{1};
+  std::optional<Mono> until{};  // all calls together end by then
+  int tries = 6;                // in a row that brought less than `progress` bytes
   std::uint64_t progress = std::uint64_t{64} << 10;
   kapi::RetryTerms waits{std::chrono::milliseconds{500}, std::chrono::seconds{20}};
   Duration longest_retry_after = std::chrono::minutes{1};  // a registry that asks for more gets this
@@ -42,6 +44,7 @@ struct RegistryContext {
   const Clock& clock;
   Rng rng;  // spreads the waits
   Pause& pause;
+  TimeLimit time{clock, options.until.value_or(Mono::max())};  // of all calls together, or a part of it
 };
 
 }  // namespace gs::cacherim

@@ -223,5 +223,68 @@ TEST_F(ReferrersTest, AnEntryThatCannotBeReadHidesNoOther) {
   EXPECT_EQ(out->found.size(), 1U);
 }
 
+// What a page said before the next one broke off is there, and so is what the tag has.
+TEST_F(ReferrersTest, WhatWasReadBeforeAnErrorCountsTooEachOnce) {
+  for (const bool has_tag : {true, false}) {
+    for (const int second : {503, 403, 200}) {
+      FakeRegistry fake{[&](Peer& peer, const net::Request& request, int) {
+        const bool is_list = request.target.find("/referrers/") != std::string::npos;
+        const std::string path{request.path()};
+        if (request.target.find("?page=2") != std::string::npos) {
+          peer.write(http(second, {}, "<html>"));
+        } else if (is_list) {
+          peer.write(http(200, {{"Link", "<" + path + "?page=2>; rel=\"next\""}}, indexOf({{"a", "sig"}})));
+        } else {
+          peer.write(has_tag ? http(200, {}, indexOf({{"b", "sig"}, {"a", "sig"}})) : http(404, {}, ""));
+        }
+        return true;
+      }};
+      plain(fake);
+      const auto out = registry().referrers(fake.image(), subject_, "");
+      ASSERT_TRUE(out) << has_tag << ' ' << second << ": " << out.error().message;
+      ASSERT_EQ(out->found.size(), has_tag ? 2U : 1U) << second;
+      EXPECT_EQ(out->found[0].digest, kcache::Digest::of("a"));
+    }
+  }
+}
+
+TEST_F(ReferrersTest, OneArtifactOfWhichTwoThingsAreSaidIsListedTwice) {
+  FakeRegistry fake{[](Peer& peer, const net::Request&, int) {
+    peer.write(http(200, {}, indexOf({{"a", "text/spdx"}, {"a", "sig"}, {"a", "text/spdx"}})));
+    return true;
+  }};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->found.size(), 2U);
+}
+
+// Garbage under the tag, which whoever may push can put there, must not keep the list from being read.
+TEST_F(ReferrersTest, ATagThatIsNoListHidesNothing) {
+  int asked = 0;
+  FakeRegistry fake{[&](Peer& peer, const net::Request& request, int) {
+    const bool is_list = request.target.find("/referrers/") != std::string::npos;
+    peer.write(!is_list       ? http(200, {}, "<html>")
+               : ++asked == 1 ? http(503, {}, "")
+                              : http(200, {}, indexOf({{"a", "sig"}})));
+    return true;
+  }};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->found.size(), 1U);
+}
+
+TEST_F(ReferrersTest, ALinkToAnotherPageThanTheNextIsNotFollowed) {
+  FakeRegistry fake{[](Peer& peer, const net::Request& request, int) {
+    peer.write(http(200, {{"Link", "<" + std::string{request.path()} + "?next=0>; rel=\"prev\""}},
+                    indexOf({{"a", "sig"}})));
+    return true;
+  }};
+  plain(fake);
+  ASSERT_TRUE(registry().referrers(fake.image(), subject_, ""));
+  EXPECT_EQ(fake.asked().size(), 1U);
+}
+
 }  // namespace
 }  // namespace gs::cacherim

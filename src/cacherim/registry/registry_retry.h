@@ -14,8 +14,7 @@ class RegistryRetry {
  public:
   explicit RegistryRetry(RegistryContext& context)
       : context_{context},
-        whole_{std::min(context.clock.now().mono + context.options.whole,
-                        context.options.until.value_or(Mono::max()))} {}
+        whole_{std::min(context.clock.now().mono + context.options.whole, context.time.until())} {}
 
   [[nodiscard]] Mono deadline() const { return deadline_; }
   /// Another host is asked now. The last one as often as the options say, in all the time that is left;
@@ -25,6 +24,13 @@ class RegistryRetry {
     tries_ = is_last ? context_.options.tries : 1;
     deadline_ = is_last ? whole_ : now + std::max(Duration::zero(), whole_ - now) / 2;
     failures_ = 0;
+  }
+  /// So long it was not the registry that was waited for. (Where all has to be over at some time, see
+  /// TimeLimit, that stays.)
+  void extend(Duration by) {
+    const Mono limit = context_.time.until();
+    whole_ = std::min(whole_ + by, limit);
+    deadline_ = std::min(deadline_ + by, limit);
   }
   /// Before a try: nothing is asked any more when its time is over.
   [[nodiscard]] bool isOver() const { return context_.clock.now().mono >= deadline_; }
@@ -44,7 +50,7 @@ class RegistryRetry {
 
  private:
   RegistryContext& context_;
-  const Mono whole_;
+  Mono whole_;
   Mono deadline_ = whole_;  // of the host that is asked
   int tries_ = 1;
   int failures_ = 0;

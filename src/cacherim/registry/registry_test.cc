@@ -269,6 +269,23 @@ TEST_F(RegistryTest, ACallEndsWhenItsTimeIsOver) {
   EXPECT_LE(clock_.now().mono.time_since_epoch(), 10s);
 }
 
+// It waits for its turn between two pieces, for longer than a call may take; its connection is closed then.
+TEST_F(RegistryTest, TheTimeOfWhoTakesABlobIsNotTheRegistrys) {
+  FakeRegistry fake{[&](Peer& peer, const net::Request& request, int count) {
+    const std::string answer = count == 0 ? http(200, {}, large_) : partial(large_, rangeStart(request));
+    peer.write(std::string_view{answer}.substr(0, count == 0 ? answer.size() / 2 : answer.size()));
+    return false;
+  }};
+  plain(fake);
+  const Status out = registry().blob(fake.image(), descriptorOf(large_), [&](std::string_view piece) {
+    if (got_.empty()) { clock_.advance(3h); }
+    got_ += piece;
+    return true;
+  });
+  EXPECT_TRUE(out) << out.error().message;
+  EXPECT_EQ(got_, large_);
+}
+
 TEST_F(RegistryTest, TricklesAreNoProgress) {
   FakeRegistry fake{[&](Peer& peer, const net::Request& request, int) {
     const std::size_t from = rangeStart(request);

@@ -27,6 +27,9 @@ class MemoryImages final : public ImageSource {
               const ByteSink& sink) override {
     const auto it = blobs.find(blob.digest.text());
     if (it == blobs.end()) { return fail(Code::NotFound, "there is no such blob"); }
+    if (blob.size != static_cast<std::int64_t>(it->second.size())) {
+      return fail(Code::Invalid, "it has another size");
+    }
     return sink(it->second) ? Status{} : fail(Code::Conflict, "no more is wanted");
   }
   void cancel() override {}
@@ -109,10 +112,12 @@ class SignedImage {
   }
 
   [[nodiscard]] SignatureSource source() {
-    return {images, [this](const kcache::Reference&, const kcache::Digest&) -> Result<Referrers> {
+    return {images,
+            [this](const kcache::Reference&, const kcache::Digest&) -> Result<Referrers> {
               if (images.away) { return fail(Code::Unavailable, "the registry is away"); }
               return Referrers{referrers, is_cut};
-            }};
+            },
+            time};
   }
   [[nodiscard]] Result<Verified> verify(const std::vector<Trusted>& trusted) {
     return verifyImage(source(), reference, trusted);
@@ -123,6 +128,8 @@ class SignedImage {
   const kcache::Digest digest;
   std::vector<kcache::Descriptor> referrers;
   bool is_cut = false;  // the list of them
+  ManualClock clock{};
+  TimeLimit time{clock, Mono::max()};
 
  private:
   std::vector<kcache::Descriptor> layers_;

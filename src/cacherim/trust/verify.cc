@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kcache/trust/bundle.h"
@@ -15,8 +16,93 @@ namespace {
 
 namespace kt = kcache::trust;
 
-constexpr std::size_t kMostOfAKind = 32;
+// See verify.h.
+constexpr std::size_t kMostInVain = 32;
+constexpr std::size_t kMostTexts = 32;
+constexpr std::size_t kMostTextsOfAnArtifact = 4;
+constexpr std::size_t kMostSignatures = 1024;
 constexpr std::size_t kMostReported = 8;
+
+using Artifacts = std::vector<kcache::Descriptor>;
+
+enum class Rank : std::uint8_t { SaysSignature, Named, MayBe, SaysAttestation, No };
+
+/// A list may say nothing of what an artifact is. What cosign 2.6 and 3.0 put beside an image is in the
+/// index under the fallback tag, and in some registries' own list, with the type of its config, which is
+/// that of nothing.
+Rank rankOf(const kcache::Descriptor& listed) {
+  const auto says = listed.annotations.find(kt::kPredicateAnnotation);
+  const bool says_signature = says != listed.annotations.end() && says->second == kt::kSignPredicate;
+  if (says_signature || listed.artifact_type == kt::kSignatureArtifact) { return Rank::SaysSignature; }
+  if (says != listed.annotations.end()) { return Rank::SaysAttestation; }
+  if (listed.artifact_type.starts_with(kt::kBundlePrefix)) { return Rank::Named; }
+  const bool may_be = listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
+  return may_be ? Rank::MayBe : Rank::No;
+}
+
+/// Of that rank, without those that are `seen`, by digest.
+Artifacts takeOf(Rank rank, const Artifacts& listed, std::set<kcache::Digest>& seen) {
+  Artifacts out;
+  for (const kcache::Descriptor& one : listed) {
+    if (rankOf(one) == rank && seen.insert(one.digest).second) { out.push_back(one); }
+  }
+  return out;
+}
+
+/// What is said where nothing counts.
+class Report {
+ public:
+  /// What is the registry's fault is tried again later; all else speaks against this one only.
+  void passOver(const std::string& where, const Error& why) {
+    const bool is_away = why.code == Code::Unavailable || why.code == Code::Deadline;
+    if (is_away && !away_) { away_ = why; }
+    if (others_.size() < kMostReported) {
+      others_.push_back(fmt::format("{}: {}", where, why.message));
+    } else {
+      ++more_;
+    }
+  }
+  void attestations(std::size_t count) { attestations_ += count; }
+  void leftOut(std::string what) { left_out_.push_back(std::move(what)); }
+  void leftOut(std::size_t count, const std::string& what, std::string_view after) {
+    if (count > 0) { leftOut(fmt::format("{} {} more were not looked at, after {}", count, what, after)); }
+  }
+  void outOfTime(std::size_t count, const std::string& what) {
+    std::string text = fmt::format("{} {} more were not looked at: no time was left for them", count, what);
+    if (away_) {
+      leftOut(std::move(text));
+    } else {
+      away_ = Error{Code::Deadline, std::move(text)};
+    }
+  }
+
+  /// What does not count, and why.
+  [[nodiscard]] std::vector<std::string> others() const {
+    std::vector<std::string> out = others_;
+    if (more_ > 0) { out.push_back(fmt::format("and {} more", more_)); }
+    return out;
+  }
+  /// `image`: by its digest.
+  [[nodiscard]] Error refusal(const std::string& image) const {
+    std::vector<std::string> parts = away_ ? std::vector{away_->message} : others();
+    parts.insert(parts.end(), left_out_.begin(), left_out_.end());
+    const std::string all = fmt::format("{}", fmt::join(parts, "; "));
+    if (away_) { return {away_->code, fmt::format("signatures of {}: {}", image, all)}; }
+    std::string out = parts.empty() ? image + " has no signatures"
+                                    : fmt::format("no signature of {} counts: {}", image, all);
+    if (attestations_ > 0) {
+      out += fmt::format("; attestations, which are no signatures: {}", attestations_);
+    }
+    return {Code::Conflict, std::move(out)};
+  }
+
+ private:
+  std::vector<std::string> others_;  // the first of them
+  std::size_t more_ = 0;
+  std::vector<std::string> left_out_;
+  std::size_t attestations_ = 0;
+  std::optional<Error> away_;  // the first
+};
 
 /// Looks at one after the other, until one counts.
 class Verification {
@@ -26,35 +112,26 @@ class Verification {
       : source_{source}, reference_{reference}, image_{std::move(image)}, trusted_{trusted} {}
 
   Result<Verified> operator()() {
-    const bool found = byReferrers() || (!isOver() && byTag());
-    if (found) { return Verified{std::move(image_), std::move(who_), std::move(where_), std::move(others_)}; }
-    const std::string name = reference_.pinned(image_.digest).text();
-    if (away_) { return fail(away_->code, fmt::format("signatures of {}: {}", name, away_->message)); }
-    const std::string what = others_.empty() && left_out_.empty()
-                                 ? name + " has no signatures"
-                                 : fmt::format("no signature of {} counts: {}", name, reported());
-    return fail(Code::Conflict,
-                attestations_ == 0
-                    ? what
-                    : fmt::format("{}; attestations, which are no signatures: {}", what, attestations_));
+    const std::vector<Artifacts> artifacts = listed();
+    bool is_found = false;
+    for (std::size_t i = 0; i < artifacts.size() && !is_found; ++i) {
+      const auto part = source_.time.part(artifacts.size() - i + 1);  // the last is the older tag's
+      is_found = byArtifacts(artifacts[i]);
+    }
+    if (!is_found && !byTag()) {
+      return tl::unexpected<Error>(report_.refusal(reference_.pinned(image_.digest).text()));
+    }
+    return Verified{std::move(image_), std::move(who_), std::move(where_), report_.others()};
   }
 
  private:
-  /// What is the registry's fault is tried again later; all else speaks against this one only.
-  void passOver(const std::string& where, const Error& why) {
-    const bool is_away = why.code == Code::Unavailable || why.code == Code::Deadline;
-    if (is_away && !isOver()) { away_ = why; }
-    others_.push_back(fmt::format("{}: {}", where, why.message));
-  }
-
-  /// The registry took too long: nothing more is asked of it.
-  [[nodiscard]] bool isOver() const { return away_ && away_->code == Code::Deadline; }
+  enum class Look : std::uint8_t { Counts, InVain, Attestation };
 
   bool counts(const std::string& where, const Result<Evidence>& evidence) {
     const auto who =
         evidence ? judge(*evidence, trusted_) : Result<std::string>{tl::unexpected(evidence.error())};
     if (!who) {
-      passOver(where, who.error());
+      report_.passOver(where, who.error());
       return false;
     }
     who_ = *who;
@@ -78,104 +155,86 @@ class Verification {
   Result<kcache::Manifest> artifact(const kcache::Reference& name) {
     const auto fetched = source_.images.manifest(name);
     if (!fetched) { return tl::unexpected(fetched.error()); }
-    auto any = kcache::parseManifest(fetched->text, fetched->media_type);
-    if (!any) { return tl::unexpected(any.error()); }
-    if (auto* manifest = std::get_if<kcache::Manifest>(&*any)) { return std::move(*manifest); }
-    return fail(Code::Invalid, "it is an index, and no artifact");
+    return kcache::parseArtifact(fetched->text, fetched->media_type);
   }
 
-  [[nodiscard]] std::string reported() const {
-    std::vector<std::string> out{others_.begin(), others_.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                        others_.size(), kMostReported))};
-    if (others_.size() > out.size()) {
-      out.push_back(fmt::format("and {} more", others_.size() - out.size()));
-    }
-    out.insert(out.end(), left_out_.begin(), left_out_.end());
-    return fmt::format("{}", fmt::join(out, "; "));
-  }
+  /// Of what is next while so many are left: one that hangs takes half of the time, and not all.
+  [[nodiscard]] TimeLimit::Part partOfNext(std::size_t left) { return source_.time.part(left > 1 ? 2 : 1); }
 
   // ---- what has the image as its subject
 
-  bool byReferrers() {
-    if (!source_.referrers) { return false; }
-    const auto listed = source_.referrers(reference_, image_.digest);
-    if (!listed) {
-      passOver("referrers", listed.error());
-      return false;
+  /// By what the list says of them, each artifact once; none of these is empty.
+  std::vector<Artifacts> listed() {
+    std::vector<Artifacts> out;
+    if (!source_.referrers) { return out; }
+    const auto part = source_.time.part(2);
+    const auto referrers = source_.referrers(reference_, image_.digest);
+    if (!referrers) {
+      report_.passOver("referrers", referrers.error());
+      return out;
     }
-    if (listed->is_cut) {
-      left_out_.push_back(fmt::format("the list of what refers to it is too long, and was left after {}",
-                                      listed->found.size()));
+    if (referrers->broken) { report_.passOver("referrers", *referrers->broken); }
+    if (referrers->is_cut) {
+      report_.leftOut(fmt::format("the list of what refers to it is too long, and was left after {}",
+                                  referrers->found.size()));
     }
-    std::vector<const kcache::Descriptor*> order;
+    std::set<kcache::Digest> seen;
     for (const Rank rank : {Rank::SaysSignature, Rank::Named, Rank::MayBe}) {
-      for (const kcache::Descriptor& one : listed->found) {
-        if (rankOf(one) == rank) { order.push_back(&one); }
-      }
+      auto of_rank = takeOf(rank, referrers->found, seen);
+      if (!of_rank.empty()) { out.push_back(std::move(of_rank)); }
     }
-    attestations_ += static_cast<std::size_t>(
-        std::count_if(listed->found.begin(), listed->found.end(),
-                      [](const auto& one) { return rankOf(one) == Rank::SaysAttestation; }));
-    for (std::size_t i = 0; i < order.size() && !isOver(); ++i) {
-      if (in_vain_ >= kMostOfAKind) {
-        leaveOut("artifacts", order.size() - i);
+    report_.attestations(takeOf(Rank::SaysAttestation, referrers->found, seen).size());
+    return out;
+  }
+
+  bool byArtifacts(const Artifacts& artifacts) {
+    std::size_t in_vain = 0;
+    for (std::size_t i = 0; i < artifacts.size(); ++i) {
+      const std::size_t left = artifacts.size() - i;
+      if (in_vain == kMostInVain) {
+        report_.leftOut(left, "artifacts", fmt::format("{} that do not count", in_vain));
         return false;
       }
-      if (byArtifact(*order[i])) { return true; }
+      if (source_.time.isOver()) {
+        report_.outOfTime(left, "artifacts");
+        return false;
+      }
+      const auto part = partOfNext(left);
+      const Look look = byArtifact(artifacts[i]);
+      if (look == Look::Counts) { return true; }
+      if (look == Look::InVain) { ++in_vain; }
     }
     return false;
   }
 
-  void leaveOut(std::string_view what, std::size_t count) {
-    left_out_.push_back(
-        fmt::format("{} {} more were not looked at, after {} that do not count", count, what, kMostOfAKind));
-  }
-
-  enum class Rank : std::uint8_t { SaysSignature, Named, MayBe, SaysAttestation, No };
-
-  /// A list may say nothing of what an artifact is. What cosign 2.6 and 3.0 put beside an image is in the
-  /// index under the fallback tag, and in some registries' own list, with the type of its config, which is
-  /// that of nothing.
-  static Rank rankOf(const kcache::Descriptor& listed) {
-    const auto says = listed.annotations.find(kt::kPredicateAnnotation);
-    const bool says_signature = says != listed.annotations.end() && says->second == kt::kSignPredicate;
-    if (says_signature || listed.artifact_type == kt::kSignatureArtifact) { return Rank::SaysSignature; }
-    if (says != listed.annotations.end()) { return Rank::SaysAttestation; }
-    if (listed.artifact_type.starts_with(kt::kBundlePrefix)) { return Rank::Named; }
-    const bool may_be = listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
-    return may_be ? Rank::MayBe : Rank::No;
-  }
-
-  bool byArtifact(const kcache::Descriptor& listed) {
+  Look byArtifact(const kcache::Descriptor& listed) {
     const auto manifest = artifact(reference_.pinned(listed.digest));
     const std::string where = "artifact " + listed.digest.text();
-    if (!manifest) { return countsOrCosts(where, tl::unexpected(manifest.error())); }
+    if (!manifest) { return lookAt(where, tl::unexpected(manifest.error())); }
     const auto& layers = manifest->layers;
     const auto bundle = std::find_if(layers.begin(), layers.end(), [](const kcache::Descriptor& one) {
       return one.media_type.starts_with(kt::kBundlePrefix);
     });
     const bool has_layers = std::any_of(layers.begin(), layers.end(), isSigned);
     if (bundle == layers.end() && !has_layers && rankOf(listed) == Rank::MayBe) {
-      ++in_vain_;  // it is something else
-      return false;
+      return Look::InVain;  // it is something else
     }
     if (!manifest->subject || manifest->subject->digest != image_.digest) {
-      return countsOrCosts(where, fail(Code::Invalid, "its subject is another image"));
+      return lookAt(where, fail(Code::Invalid, "its subject is another image"));
     }
-    if (bundle != layers.end()) {
-      return countsOrCosts("bundle " + listed.digest.text(), readBundle(*bundle));
+    if (bundle != layers.end()) { return lookAt("bundle " + listed.digest.text(), readBundle(*bundle)); }
+    if (has_layers) {
+      return byLayers(where, *manifest, kMostTextsOfAnArtifact) ? Look::Counts : Look::InVain;
     }
-    if (has_layers) { return byLayers(where, *manifest); }
-    return countsOrCosts(where, fail(Code::Invalid, "it has no signature in it"));
+    return lookAt(where, fail(Code::Invalid, "it has no signature in it"));
   }
 
-  bool countsOrCosts(const std::string& where, const Result<Evidence>& evidence) {
+  Look lookAt(const std::string& where, const Result<Evidence>& evidence) {
     if (!evidence && evidence.error().code == Code::Conflict) {
-      ++attestations_;
-      return false;
+      report_.attestations(1);
+      return Look::Attestation;
     }
-    ++in_vain_;
-    return counts(where, evidence);
+    return counts(where, evidence) ? Look::Counts : Look::InVain;
   }
 
   Result<Evidence> readBundle(const kcache::Descriptor& layer) {
@@ -195,33 +254,50 @@ class Verification {
     const auto manifest = artifact(tag);
     if (!manifest && manifest.error().code == Code::NotFound) { return false; }
     if (!manifest) { return counts(tag.tag, tl::unexpected(manifest.error())); }
-    return byLayers(tag.tag, *manifest);
+    return byLayers(tag.tag, *manifest, kMostTexts);
   }
 
-  /// What many have signed is one text, so it is fetched once: only texts count against the limit.
-  bool byLayers(const std::string& where, const kcache::Manifest& manifest) {
-    std::size_t left_out = 0;
-    for (std::size_t i = 0; i < manifest.layers.size() && !isOver(); ++i) {
+  /// What many have signed is one text, so it is fetched once. (By digest and size: a wrong size, which
+  /// whoever puts a layer there can say, spoils no other layer.)
+  bool byLayers(const std::string& where, const kcache::Manifest& manifest, std::size_t most_texts) {
+    std::map<std::pair<kcache::Digest, std::int64_t>, Result<std::string>> texts;
+    const std::string what = "layers of " + where;
+    auto left =
+        static_cast<std::size_t>(std::count_if(manifest.layers.begin(), manifest.layers.end(), isSigned));
+    std::size_t looked = 0;
+    std::size_t without_text = 0;
+    for (std::size_t i = 0; i < manifest.layers.size(); ++i) {
       const kcache::Descriptor& layer = manifest.layers[i];
       if (!isSigned(layer)) { continue; }
-      if (!payloads_.contains(layer.digest) && payloads_.size() >= kMostOfAKind) {
-        ++left_out;
+      if (source_.time.isOver()) {
+        report_.outOfTime(left, what);
+        break;
+      }
+      if (looked == kMostSignatures) {
+        report_.leftOut(left, what, fmt::format("{} signatures", looked));
+        break;
+      }
+      auto text = texts.find({layer.digest, layer.size});
+      const bool is_known = text != texts.end();
+      if (!is_known && texts.size() < most_texts) {
+        const auto part = partOfNext(left);
+        text = texts.emplace(std::pair{layer.digest, layer.size}, blob(layer, kt::kMaxPayload)).first;
+      }
+      --left;
+      if (text == texts.end()) {
+        ++without_text;
         continue;
       }
-      if (counts(fmt::format("{} layer {}", where, i), readLayer(layer))) { return true; }
+      ++looked;
+      if (counts(fmt::format("{} layer {}", where, i), evidenceIn(text->second, layer))) { return true; }
     }
-    if (left_out > 0) { leaveOut("layers of " + where, left_out); }
+    report_.leftOut(without_text, what, fmt::format("{} texts", texts.size()));
     return false;
   }
 
-  Result<Evidence> readLayer(const kcache::Descriptor& layer) {
-    auto known = payloads_.find(layer.digest);
-    if (known == payloads_.end()) {
-      known = payloads_.emplace(layer.digest, blob(layer, kt::kMaxPayload)).first;
-    }
-    const auto& payload = known->second;
-    if (!payload) { return tl::unexpected(payload.error()); }
-    return evidenceOf(*payload, layer.annotations, image_.digest);
+  Result<Evidence> evidenceIn(const Result<std::string>& text, const kcache::Descriptor& layer) const {
+    if (!text) { return tl::unexpected(text.error()); }
+    return evidenceOf(*text, layer.annotations, image_.digest);
   }
 
   const SignatureSource& source_;
@@ -230,20 +306,17 @@ class Verification {
   const std::vector<Trusted>& trusted_;
   std::string who_;
   std::string where_;
-  std::vector<std::string> others_;
-  std::vector<std::string> left_out_;  // what was not looked at, for people
-  std::map<kcache::Digest, Result<std::string>> payloads_;
-  std::size_t in_vain_ = 0;  // artifacts that were fetched, and do not count
-  std::size_t attestations_ = 0;
-  std::optional<Error> away_;
+  Report report_;
 };
 
 }  // namespace
 
 SignatureSource signaturesIn(Registry& registry) {
-  return {registry, [&registry](const kcache::Reference& repository, const kcache::Digest& subject) {
+  return {registry,
+          [&registry](const kcache::Reference& repository, const kcache::Digest& subject) {
             return registry.referrers(repository, subject, "");
-          }};
+          },
+          registry.time()};
 }
 
 Result<Verified> verifyImage(const SignatureSource& source, const kcache::Reference& reference,

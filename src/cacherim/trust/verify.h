@@ -4,10 +4,16 @@
 // and so what a cache is pinned to. Looked at are what has that digest as its subject (by the referrers
 // API, or the tag that stands in for it): bundles, and the artifacts of cosign's mode oci-1-1; then the
 // signatures under cosign's older tag, sha256-<hex>.sig. Each for itself: anybody who may push can put
-// something there, so a bad one says nothing against a good one. Those that say that they are signatures
-// come first. At most 32 of each kind that do not count are fetched, and none after one that took the
-// registry too long (Deadline); where that leaves some out the error says so. Attestations are no
-// signatures, and do not count against that limit: a scanner may add one each day.
+// something there, so a bad one says nothing against a good one.
+//
+// Sources, in this order: artifacts that the list says are signatures; others that it says are bundles; those
+// of which it says nothing; the older tag. None takes from another: limits are of each source, and so is an
+// equal part of the time that is left, of which one thing that does not come takes half at most. Work ends
+//   - of a source of artifacts, after 32 that do not count. (Attestations are no signatures and cost none of
+//     these, since a scanner may add one each day; of those that do not say so 256 are listed at most);
+//   - of a list of layers, after 32 texts under the older tag, 4 in an artifact, and 1024 signatures;
+//   - at the latest with SignatureSource::time.
+// The error says what was left out.
 #pragma once
 
 #include <functional>
@@ -28,6 +34,7 @@ using FindReferrers =
 struct SignatureSource {
   ImageSource& images;      // outlives the call
   FindReferrers referrers;  // may be empty: there are none
+  TimeLimit& time;          // by when both end; outlives the call
 };
 /// `registry` outlives what this gives.
 [[nodiscard]] SignatureSource signaturesIn(Registry& registry);
@@ -36,7 +43,7 @@ struct Verified {
   FetchedManifest image;            // what the name was when it was resolved
   std::string who;                  // for people: "key sha256:...", "\"me@example.com\" by \"https://...\""
   std::string where;                // which of them: "bundle sha256:..."
-  std::vector<std::string> others;  // what does not count, and why
+  std::vector<std::string> others;  // what does not count, and why: the first 8, and how many more
 };
 
 /// Errors: Conflict, no signature counts; the text says which there are and why they do not. Unavailable or

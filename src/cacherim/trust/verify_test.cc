@@ -178,7 +178,7 @@ TEST(VerifyImage, NoMoreThan32TextsAreFetchedAndWhatIsLeftOutIsSaid) {
   image.addLayer(kOurs, other_text(40));
   const std::string text = said(image);
   EXPECT_NE(text.find("; and 24 more; 2 layers of sha256-"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with(".sig more were not looked at, after 32 that do not count")) << text;
+  EXPECT_TRUE(text.ends_with(".sig more were not looked at, after 32 texts")) << text;
 }
 
 TEST(VerifyImage, OfOneTextThatManySignedEachSignatureIsLookedAt) {

@@ -67,10 +67,19 @@ Result<std::vector<Descriptor>> descriptorsOf(const json::Value& list, const std
   return out;
 }
 
-Result<AnyManifest> imageOf(const json::Value& value, std::string media_type) {
+/// Those that can be read.
+std::vector<Descriptor> readableOf(const json::Value& list, const std::string& member) {
+  std::vector<Descriptor> out;
+  for (const json::Value& entry : list.items()) {
+    if (auto one = descriptorOf(entry, member)) { out.push_back(std::move(*one)); }
+  }
+  return out;
+}
+
+Result<Manifest> imageOf(const json::Value& value, std::string media_type,
+                         Result<std::vector<Descriptor>> layers) {
   auto config = descriptorOf(value["config"], "config");
   if (!config) { return tl::unexpected(config.error()); }
-  auto layers = descriptorsOf(value["layers"], "layers", kMaxLayers);
   if (!layers) { return tl::unexpected(layers.error()); }
   auto annotations = stringsOf(value["annotations"], "annotations");
   if (!annotations) { return tl::unexpected(annotations.error()); }
@@ -173,8 +182,15 @@ Result<json::Value> parseRegistryJson(std::string_view text, std::size_t max_byt
   return json::parse(text, max_bytes);
 }
 
-Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type) {
-  const auto value = parseRegistryJson(text);
+namespace {
+
+struct Typed {
+  json::Value value;
+  std::string media_type;
+};
+
+Result<Typed> typedOf(std::string_view text, std::string_view content_type) {
+  auto value = parseRegistryJson(text);
   if (!value) { return fail(Code::Invalid, "image manifest: " + value.error().message); }
   if (!value->isObject()) { return fail(Code::Invalid, "image manifest: it is no JSON object"); }
   // One that is both is read as an image by some and as an index by others (CVE-2021-41190).
@@ -183,7 +199,30 @@ Result<AnyManifest> parseManifest(std::string_view text, std::string_view conten
   }
   auto type = typeOf(*value, content_type);
   if (!type) { return tl::unexpected(type.error()); }
-  return isIndexType(*type) ? indexOf(*value, *type) : imageOf(*value, *type);
+  return Typed{std::move(*value), std::move(*type)};
+}
+
+}  // namespace
+
+Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type) {
+  const auto typed = typedOf(text, content_type);
+  if (!typed) { return tl::unexpected(typed.error()); }
+  const json::Value& value = typed->value;
+  if (isIndexType(typed->media_type)) { return indexOf(value, typed->media_type); }
+  auto image = imageOf(value, typed->media_type, descriptorsOf(value["layers"], "layers", kMaxLayers));
+  if (!image) { return tl::unexpected(image.error()); }
+  return AnyManifest{std::move(*image)};
+}
+
+Result<Manifest> parseArtifact(std::string_view text, std::string_view content_type) {
+  const auto typed = typedOf(text, content_type);
+  if (!typed) { return tl::unexpected(typed.error()); }
+  const json::Value& value = typed->value;
+  if (isIndexType(typed->media_type)) {
+    return fail(Code::Invalid, "image manifest: it is an index, and no artifact");
+  }
+  if (!value["layers"].isArray()) { return badManifest("layers", "is no list"); }
+  return imageOf(value, typed->media_type, readableOf(value["layers"], "layers"));
 }
 
 Result<Index> parseReferrers(std::string_view text) {
@@ -195,11 +234,7 @@ Result<Index> parseReferrers(std::string_view text) {
   if (!(entries.isArray() || is_empty) || !(type.empty() || isIndexType(type))) {
     return fail(Code::Invalid, "list of referrers: it is no index");
   }
-  Index out{std::string{media::kOciIndex}, {}, {}};
-  for (const json::Value& entry : entries.items()) {
-    if (auto one = descriptorOf(entry, "manifests")) { out.manifests.push_back(std::move(*one)); }
-  }
-  return out;
+  return Index{std::string{media::kOciIndex}, readableOf(entries, "manifests"), {}};
 }
 
 std::string printManifest(const Manifest& manifest) {

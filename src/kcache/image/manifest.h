@@ -81,6 +81,9 @@ using AnyManifest = std::variant<Manifest, Index>;
 
 /// `content_type` as a registry said it, "" not said. Error Invalid: names the member and what is wrong.
 [[nodiscard]] Result<AnyManifest> parseManifest(std::string_view text, std::string_view content_type);
+/// An image whose layers stand each for itself, so one that cannot be read is left out, and there may be more
+/// than an image has: signatures, which several put there. Error Invalid: as above; it is an index.
+[[nodiscard]] Result<Manifest> parseArtifact(std::string_view text, std::string_view content_type);
 /// A list of what has an image as its subject (distribution spec 1.1, "Listing Referrers"): an index whose
 /// entries stand each for itself, so one that cannot be read is left out. Error Invalid: it is no index.
 [[nodiscard]] Result<Index> parseReferrers(std::string_view text);

@@ -153,6 +153,18 @@ TEST(ImageManifest, OfAnIndexThePlatformsImageIsTaken) {
             "the index has no image for linux/s390x; there are linux/amd64, windows/amd64, (no platform)");
 }
 
+TEST(Artifact, ItsLayersAreReadEachForItself) {
+  std::string layers = R"({"mediaType":"m","digest":"sha512:0","size":1},7)";
+  for (int i = 0; i < 200; ++i) { layers += "," + descriptor(media::kOciTarGzip, kB); }
+  const auto read = parseArtifact(image("", layers), "");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->layers.size(), 200U);
+  const auto index = parseArtifact(R"({"manifests":[]})", "");
+  ASSERT_FALSE(index);
+  EXPECT_TRUE(index.error().message.ends_with("it is an index, and no artifact"));
+  EXPECT_FALSE(parseArtifact("{}", ""));
+}
+
 TEST(Referrers, AreReadEachForItself) {
   const std::string good = R"({"mediaType":"m","size":1,"digest":")" + std::string{kA} + "\"}";
   const auto count = [](const std::string& text) {

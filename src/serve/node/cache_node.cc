@@ -29,7 +29,8 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
                  return host_.act([this, secret, done = std::move(done)](Now) {
                    return secret_reads_.read(secret, done);
                  });
-               }},
+               },
+               clock},
       agent_{config.agent, rng.split()},
       policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
               rng.split()},

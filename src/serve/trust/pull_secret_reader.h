@@ -3,7 +3,9 @@
 // later.
 //
 // Secrets are of the cache's namespace; of a ClusterGKMCache of GKM's own, so that no namespace's rights are
-// used for all. Read each time. of() from any thread, many at a time; the rest as each says.
+// used for all. Read each time, one after the other. The time and 2 MiB of text are for all Secrets of a
+// cache, so that many of them hold nobody up. of() from any thread, many at a time; the clock must outlive
+// this.
 #pragma once
 
 #include <functional>
@@ -24,7 +26,8 @@ class PullSecretReader {
   /// Calls `done` once, some time, on any thread. False: it will not.
   using Read = std::function<bool(const model::ObjectKey& secret, Done done)>;
   /// `ns`: GKM's own namespace.
-  PullSecretReader(std::string ns, Read read) : ns_{std::move(ns)}, read_{std::move(read)} {}
+  PullSecretReader(std::string ns, Read read, const Clock& clock)
+      : ns_{std::move(ns)}, read_{std::move(read)}, clock_{clock} {}
 
   /// of(), for RegistryImages::Options; this must outlive it.
   [[nodiscard]] RegistryImages::OwnCredentials forCaches() {
@@ -32,16 +35,17 @@ class PullSecretReader {
       return of(cache, names, budget);
     };
   }
-  /// What is in them, the first first; nothing without names. Waits `budget` at most. Errors: which Secret
-  /// cannot be read or used, and why.
+  /// What is in them, the first first; nothing without names. Waits `budget` at most, for all. Errors: which
+  /// Secret cannot be read or used, and why.
   [[nodiscard]] Result<cacherim::Credentials> of(const model::ObjectKey& cache,
                                                  const std::vector<std::string>& names, Duration budget);
 
  private:
-  [[nodiscard]] Result<std::string> textOf(const model::ObjectKey& secret, Duration budget);
+  [[nodiscard]] Result<std::string> textOf(const model::ObjectKey& secret, Mono until);
 
   const std::string ns_;
   const Read read_;
+  const Clock& clock_;
 };
 
 }  // namespace gs::serve

@@ -26,9 +26,12 @@ class PullSecretReaderTest : public ::testing::Test {
   std::map<model::ObjectKey, std::string> secrets_;
   std::vector<model::ObjectKey> read_;
   bool answers_ = true;
+  ManualClock clock_;
+  Duration each_{};  // until one is read
   PullSecretReader reader_{"gkm-system",
                            [this](const model::ObjectKey& secret, const PullSecretReader::Done& done) {
                              read_.push_back(secret);
+                             clock_.advance(each_);
                              if (!answers_) { return true; }
                              const auto it = secrets_.find(secret);
                              if (it == secrets_.end()) {
@@ -37,7 +40,8 @@ class PullSecretReaderTest : public ::testing::Test {
                                done(it->second);
                              }
                              return true;
-                           }};
+                           },
+                           clock_};
 
   std::string userAt(const model::ObjectKey& cache, const std::vector<std::string>& names) {
     const auto is = reader_.of(cache, names, 100ms);
@@ -90,7 +94,31 @@ TEST_F(PullSecretReaderTest, ACachesOwnGoBeforeTheRestAndAreNobodyElses) {
 TEST_F(PullSecretReaderTest, NobodyWaitsForEver) {
   answers_ = false;
   EXPECT_EQ(userAt(kOne, {"s"}),
-            "error: Secret team-a/s (spec.imagePullSecrets) was not read in time; try again");
+            "error: Secret team-a/s (spec.imagePullSecrets) was not read in the time that all Secrets of a "
+            "cache have; try again");
+}
+
+// A cache with many of them must not wait for each as long as for one.
+TEST_F(PullSecretReaderTest, TheTimeIsForAllSecretsOfACache) {
+  secrets_[{"team-a", "s"}] = secretWith("me");
+  each_ = 40ms;
+  const auto is = reader_.of(kOne, std::vector<std::string>(8, "s"), 100ms);
+  ASSERT_FALSE(is.has_value());
+  EXPECT_EQ(read_.size(), 3U);
+  EXPECT_NE(is.error().message.find("all Secrets of a cache"), std::string::npos) << is.error().message;
+}
+
+TEST_F(PullSecretReaderTest, SoAreTheBytes) {
+  const std::string config = R"({"auths": {"quay.io": {"username": "me", "password": "p"}}})" +
+                             std::string(std::size_t{1} << 20, ' ');
+  secrets_[{"team-a", "s"}] =
+      fmt::format(R"({{"type": "kubernetes.io/dockerconfigjson", "data": {{".dockerconfigjson": "{}"}}}})",
+                  encodeBase64(config));
+  EXPECT_EQ(userAt(kOne, {"s"}), "me");
+  const std::string many = userAt(kOne, {"s", "s", "s"});
+  EXPECT_TRUE(many.starts_with("error: Secret team-a/s (spec.imagePullSecrets): all Secrets of a cache"))
+      << many;
+  EXPECT_LE(read_.size(), 3U);
 }
 
 }  // namespace
