@@ -102,26 +102,22 @@ TEST_F(SlowSignatures, AttestationsOfWhichNothingIsSaidLeaveTimeForTheOlderTag) 
   EXPECT_TRUE(said().starts_with("verified by sha256-")) << said();
 }
 
+// Asked as often as a registry is, either would take all of the time.
 TEST_F(SlowSignatures, AnArtifactThatDoesNotComeHidesNoneBehindIt) {
   image_.addBundle("no JSON", image_.digest);
-  image_.addBundle("no JSON either", image_.digest);
   image_.addBundle(bundle(statement(0)));
   for (const int status : {500, 503, 429}) {
-    for (const std::size_t i : {0, 1}) {
-      manners_[image_.referrers[i].digest.text()] = {.takes = 200ms, .status = status};
-    }
+    manners_[image_.referrers.front().digest.text()] = {.takes = 2500ms, .status = status};
     EXPECT_TRUE(said().starts_with("verified by bundle ")) << status << ": " << said();
   }
 }
 
 TEST_F(SlowSignatures, ATextThatDoesNotComeHidesNoneBehindIt) {
-  for (const char* more : {" ", "  "}) {
-    const std::string other = image_.payload() + more;
-    image_.addLayer(ours_, other);
-    manners_[kcache::Digest::of(other).text()] = {.takes = 200ms, .status = 503};
-  }
+  const std::string other = image_.payload() + " ";
+  image_.addLayer(ours_, other);
+  manners_[kcache::Digest::of(other).text()] = {.takes = 2500ms, .status = 503};
   image_.addLayer(ours_, image_.payload());
-  EXPECT_TRUE(said().ends_with(".sig layer 2")) << said();
+  EXPECT_TRUE(said().ends_with(".sig layer 1")) << said();
 }
 
 // "Not signed" is not said where something that is there could not be looked at.
