@@ -1,55 +1,20 @@
 // Registries that are slow, break off or redirect: what takes one source's time takes none of another's.
 #include <algorithm>
-#include <map>
 
-#include "cacherim/registry/registry_fixture_test.h"
-#include "cacherim/trust/image_of_test.h"
+#include "cacherim/trust/served_image_test.h"
 
 namespace gs::cacherim::trust {
 namespace {
 
 using namespace std::chrono_literals;
-namespace kt = kcache::trust;
 
 class SlowSignatures : public RegistryTest {
  protected:
-  struct Manner {
-    Duration takes{};
-    int status = 0;      // 0: as it is there
-    std::string text{};  // instead of what is there
-    std::string location{};
-  };
+  using Manner = ServedImage::Manner;
   static constexpr Duration kBudget = 20s;
 
-  /// As its registry has it; the clock moves with each answer.
-  FakeRegistry::Handle serving() {
-    return [this](Peer& peer, const net::Request& request, int) {
-      const std::string path{request.path()};
-      const std::string last = path.substr(path.rfind('/') + 1);
-      const bool is_list = path.find("/referrers/") != std::string::npos;
-      const auto manner = manners_.find(is_list ? "referrers" : last);
-      const Manner how = manner == manners_.end() ? Manner{} : manner->second;
-      clock_.advance(how.takes + each_);
-      if (how.status != 0) {
-        const net::Headers to =
-            how.location.empty() ? net::Headers{} : net::Headers{{"Location", how.location}};
-        peer.write(http(how.status, to, how.text));
-        return true;
-      }
-      const auto& from =
-          path.find("/blobs/") != std::string::npos ? image_.images.blobs : image_.images.manifests;
-      const auto it = from.find(last);
-      if (is_list) {
-        peer.write(
-            http(200, {}, kcache::printIndex({std::string{kcache::media::kOciIndex}, image_.referrers})));
-      } else {
-        peer.write(it == from.end() ? http(404, {}, "") : http(200, {}, it->second));
-      }
-      return true;
-    };
-  }
   Result<Verified> verify() {
-    FakeRegistry fake{serving()};
+    FakeRegistry fake{served_.serving()};
     plain(fake).until = clock_.now().mono + kBudget;
     Registry registry = this->registry();
     auto out = verifyImage(signaturesIn(registry), fake.image().pinned(image_.digest),
@@ -61,40 +26,24 @@ class SlowSignatures : public RegistryTest {
     const auto out = verify();
     return out ? "verified by " + out->where : out.error().message;
   }
-  kt::Bundle bundle(const std::string& statement) {
-    kt::Envelope envelope{std::string{kt::kStatementType}, statement, ""};
-    envelope.signature = *ours_.sign(kt::signedTextOf(envelope));
-    return {.certificates = {}, .key_hint = "", .entries = {}, .timestamps = {}, .content = envelope};
-  }
-  std::string statement(int number) const {
-    std::string out = kt::printStatement(image_.digest.hex());
-    if (number == 0) { return out; }
-    return out.replace(out.find(kt::kSignPredicate), kt::kSignPredicate.size(),
-                       "https://example.com/" + std::to_string(number));
-  }
-  /// What the index of the fallback tag has, and no list.
-  void underFallbackTag() {
-    image_.images.manifests["sha256-" + std::string{image_.digest.hex()}] =
-        kcache::printIndex({std::string{kcache::media::kOciIndex}, image_.referrers});
-  }
 
-  SignedImage image_;
+  ServedImage served_{clock_};
+  SignedImage& image_ = served_.image;
+  std::map<std::string, Manner>& manners_ = served_.manners;
   const signature::PrivateKey ours_ = signature::PrivateKey::generate();
-  std::map<std::string, Manner> manners_;  // by the last part of the path; of a list "referrers"
-  Duration each_{};
   Asked asked_;
 };
 
 TEST_F(SlowSignatures, AListThatTakesItsTimeLeavesSomeForTheOlderTag) {
   image_.addLayer(ours_, image_.payload());
   manners_["referrers"] = {.takes = 11s, .status = 404};
-  manners_["sha256-" + std::string{image_.digest.hex()}] = {.takes = 11s, .status = 404};
+  manners_[served_.fallbackTag()] = {.takes = 11s, .status = 404};
   EXPECT_TRUE(said().starts_with("verified by sha256-")) << said();
 }
 
 TEST_F(SlowSignatures, AttestationsOfWhichNothingIsSaidLeaveTimeForTheOlderTag) {
-  for (int i = 1; i <= 200; ++i) { image_.addBundle(bundle(statement(i))); }
-  each_ = 100ms;
+  for (int i = 1; i <= 200; ++i) { image_.addBundle(served_.bundleBy(ours_, i)); }
+  served_.each = 100ms;
   const std::string without = said();
   EXPECT_NE(without.find(" more were not looked at: no time was left for them"), std::string::npos)
       << without;
@@ -105,7 +54,7 @@ TEST_F(SlowSignatures, AttestationsOfWhichNothingIsSaidLeaveTimeForTheOlderTag) 
 // Asked as often as a registry is, either would take all of the time.
 TEST_F(SlowSignatures, AnArtifactThatDoesNotComeHidesNoneBehindIt) {
   image_.addBundle("no JSON", image_.digest);
-  image_.addBundle(bundle(statement(0)));
+  image_.addBundle(served_.bundleBy(ours_));
   for (const int status : {500, 503, 429}) {
     manners_[image_.referrers.front().digest.text()] = {.takes = 2500ms, .status = status};
     EXPECT_TRUE(said().starts_with("verified by bundle ")) << status << ": " << said();
@@ -122,13 +71,13 @@ TEST_F(SlowSignatures, ATextThatDoesNotComeHidesNoneBehindIt) {
 
 // "Not signed" is not said where something that is there could not be looked at.
 TEST_F(SlowSignatures, WhatCouldNotBeLookedAtIsTriedAgain) {
-  image_.addBundle(bundle(statement(0)));
+  image_.addBundle(served_.bundleBy(ours_));
   manners_[image_.referrers.front().digest.text()] = {.takes = {}, .status = 503};
   const auto away = verify();
   ASSERT_FALSE(away);
   EXPECT_NE(away.error().code, Code::Conflict) << away.error().message;
   manners_ = {{"referrers", {.takes = {}, .status = 503}}};
-  image_.images.manifests["sha256-" + std::string{image_.digest.hex()}] =
+  image_.images.manifests[served_.fallbackTag()] =
       kcache::printIndex({std::string{kcache::media::kOciIndex}, {}});
   const auto half = verify();
   ASSERT_FALSE(half);
@@ -142,10 +91,10 @@ TEST_F(SlowSignatures, ARegistryThatRedirectsWhatIsNotThereCostsNoTime) {
     peer.write(http(404, {}, "<html>no such page</html>"));
     return true;
   }};
-  image_.addBundle(bundle(statement(0)));
-  underFallbackTag();
-  const std::string older = kt::signatureTag(image_.reference, image_.digest).tag;
-  const Manner away{.takes = {}, .status = 303, .text = "", .location = elsewhere.url() + "/x"};
+  image_.addBundle(served_.bundleBy(ours_));
+  served_.putUnderFallbackTag();
+  const std::string older = served_.olderTag();
+  const Manner away{.takes = {}, .status = 303, .text = "", .location = elsewhere.url()};
   const Manner table[] = {away,
                           {.takes = {}, .status = 200, .text = "<html>", .location = {}},
                           {.takes = {}, .status = 200, .text = "{}", .location = {}}};
@@ -154,7 +103,7 @@ TEST_F(SlowSignatures, ARegistryThatRedirectsWhatIsNotThereCostsNoTime) {
     manners_ = {{"referrers", how}, {older, how}};
     EXPECT_TRUE(said().starts_with("verified by bundle ")) << how.text << ": " << said();
   }
-  image_.images.manifests.erase("sha256-" + std::string{image_.digest.hex()});
+  image_.images.manifests.erase(served_.fallbackTag());
   manners_ = {{"referrers", away}, {older, away}};
   const auto none = verify();
   ASSERT_FALSE(none);
@@ -164,7 +113,7 @@ TEST_F(SlowSignatures, ARegistryThatRedirectsWhatIsNotThereCostsNoTime) {
 
 TEST_F(SlowSignatures, TheWorkEndsWithTheTime) {
   for (int i = 0; i < 40; ++i) { image_.addBundle("no JSON " + std::to_string(i), image_.digest); }
-  each_ = 3s;
+  served_.each = 3s;
   const auto out = verify();
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code, Code::Deadline) << out.error().message;
