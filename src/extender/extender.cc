@@ -440,6 +440,10 @@ void Extender::choose(Caller w, const model::Pod& pod) {
   if (before == nullptr) { return; }
   reserve(*before, pod);
   if (!others_follow) { remove(*before); }  // the node that it had is none of those that it may have now
+  if (before->write.isOrphan() && before->write.hasFailed()) {  // each time that it was asked for, perhaps
+    before->write.hurry();
+    advance(*before);
+  }
 }
 
 Extender::Aside Extender::setOwnAside(const model::Pod& pod) {

@@ -14,8 +14,8 @@ namespace {
 using kapi::CallResult;
 
 /// How the server answers a write: a webhook that hangs, with all or with promises only, or fails; somebody
-/// writes the pod all the time; too many requests.
-enum class Mode : std::uint8_t { Fine, Hangs, HangsAndLands, PromisesHang, Fails, Conflicts, Busy };
+/// writes the pod all the time; too many requests; a policy refuses all.
+enum class Mode : std::uint8_t { Fine, Hangs, HangsAndLands, PromisesHang, Fails, Conflicts, Busy, Refuses };
 
 bool promises(const kapi::Call& call) { return !call.body["metadata"]["annotations"][kNode].str().empty(); }
 
@@ -52,6 +52,7 @@ class Outage : public ExtenderTest {
         case Mode::Fails: answerAfter(call, 20ms, CallResult::Unknown, 500); break;
         case Mode::Conflicts: answerAfter(call, 20ms, CallResult::Refused, 409); break;
         case Mode::Busy: answerAfter(call, 20ms, CallResult::Refused, 429); break;
+        case Mode::Refuses: answerAfter(call, 20ms, CallResult::Refused, 403); break;
       }
     }
   }
@@ -196,6 +197,33 @@ TEST_F(Outage, WhatMayStillLandIsTakenOffWithinAMinuteOfItsEnd) {
   mode = Mode::Fine;
   go(61s);
   EXPECT_EQ(extender.grants().removing, 0U);
+}
+
+/// However often it was asked for meanwhile: each time its removal was tried again, and failed.
+TEST_F(Outage, WhatNobodyPromisedIsSoonTakenOffWhoeverAsksForItsPodThoughItFitsNowhere) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("full", 1));
+  ASSERT_EQ(filter(create("other", {{100, 0}}), {"full"}).kind, AnswerKind::Chosen);
+  for (const Mode how : {Mode::Refuses, Mode::Conflicts, Mode::Busy}) {
+    const std::string name = fmt::format("p-{}", static_cast<int>(how));
+    create(name, {{100, 0}});
+    server.pods[name].annotations = {{kNode, "a"}, {kIds0, "0"}};
+    server.pods[name].revision = ++server.revision;
+    watchBrings(name);
+    const auto isAskedFor = [&](int seconds, const std::string& node) {
+      for (int i = 0; i < seconds; ++i) {
+        ask(Verb::Filter, server.pods[name], {node});
+        go(1s);
+      }
+    };
+    mode = how;
+    isAskedFor(180, "a");
+    ASSERT_EQ(note(name, kNode), "a");
+    mode = Mode::Fine;
+    isAskedFor(11, "full");
+    EXPECT_EQ(note(name, kNode), "-") << name;
+    EXPECT_EQ(extender.grants().removing, 0U);
+  }
 }
 
 TEST_F(Outage, NorForWhoFindsNoNodeAnyMore) {
