@@ -244,7 +244,8 @@ class Undeploy(unittest.TestCase):
                 self.assertEqual((place.run("undeploy")[0], self.deletes(place)), (1, []))
 
     def test_takes_all_away_programs_first(self):
-        rules = [["get crd (cluster)?gkmcachenodes", "crd\n"], ["get gkmcachenodes", "team-a node-a\n"], ["get clustergkmcachenodes", "default node-a\n"]]
+        rules = [["get crd (cluster)?gkmcachenodes", "crd\n"], ["get gkmcachenodes", "team-a node-a\n"], ["get clustergkmcachenodes", "default node-a\n"],
+                 ["get persistentvolumeclaims", "team-a/one\n"], ["get persistentvolumes", "gkmcache-team-a-one-0\n"]]
         with Place(["kubectl"], rules) as place:
             code, _, err = place.run("undeploy")
             self.assertEqual((code, err), (0, ""))
@@ -253,8 +254,15 @@ class Undeploy(unittest.TestCase):
                 "kubectl delete -n gkm-system deployment/gkm-operator daemonset/gkm-agent daemonset/gkm-csi-node --ignore-not-found",
                 f"kubectl patch gkmcachenodes.gkm.io node-a -n team-a {patch}", f"kubectl patch clustergkmcachenodes.gkm.io node-a -n default {patch}",
                 "kubectl delete --ignore-not-found -f -", "kubectl delete csidriver csi.gkm.io --ignore-not-found",
-                "kubectl delete persistentvolumeclaims -A -l gkm.io/managed=true --ignore-not-found --wait=false",
-                "kubectl delete persistentvolumes -l gkm.io/managed=true --ignore-not-found --wait=false"])
+                "kubectl delete persistentvolumeclaim one -n team-a --ignore-not-found --wait=false",
+                "kubectl delete persistentvolume gkmcache-team-a-one-0 --ignore-not-found --wait=false"])
+
+    def test_nothing_is_deleted_by_a_label_that_anybody_may_have(self):
+        with Place(["kubectl"]) as place:
+            self.assertEqual(place.run("undeploy")[0], 0)
+            for call in self.deletes(place):
+                self.assertNotIn(" -l ", call)
+                self.assertNotIn("persistentvolume", call)
 
     def test_force_deletes_caches_while_gkm_is_there_to_do_it(self):
         with Place(["kubectl"], [KNOWN, [*CACHES, 0, 2]]) as place:
