@@ -193,6 +193,13 @@ Result<FetchedManifest> Registry::manifest(const kcache::Reference& reference) {
   }
 }
 
+Result<FetchedManifest> Registry::manifestOfOrigin(const kcache::Reference& reference) {
+  const auto host = hosts_.origin(reference.registry);
+  if (!host) { return tl::unexpected<Error>(host.error()); }
+  RegistryRetry retry{context_};
+  return manifestFrom(**host, reference, retry, true);
+}
+
 // ---- Blobs
 
 /// What has come of a blob so far, from whichever host.

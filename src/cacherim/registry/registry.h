@@ -62,6 +62,9 @@ class Registry final : public ImageSource {
               const ByteSink& sink) override;
   void cancel() override;
 
+  /// Of the registry itself: what a mirror has under a tag may be older.
+  [[nodiscard]] Result<FetchedManifest> manifestOfOrigin(const kcache::Reference& reference);
+  [[nodiscard]] bool hasMirrors() const { return !context_.options.mirrors.empty(); }
   /// The registry speaks the API, and what we are may use it.
   [[nodiscard]] Status ping(const std::string& registry);
   /// At most 10,000, as the registry orders them.

@@ -1,5 +1,5 @@
-// Laws of verification at registries of all manners, with all that may lie beside an image, by chance: nothing
-// counts that nobody trusted has signed, a good signature is found, and nothing is waited for.
+// Laws of verification at registries of all manners, with all that may lie beside an image, by chance:
+// nothing counts that nobody trusted has signed, a good signature is found, and nothing is waited for.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

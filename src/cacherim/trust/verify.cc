@@ -152,8 +152,7 @@ class Verification {
     return out;
   }
 
-  Result<kcache::Manifest> artifact(const kcache::Reference& name) {
-    const auto fetched = source_.images.manifest(name);
+  static Result<kcache::Manifest> read(const Result<FetchedManifest>& fetched) {
     if (!fetched) { return tl::unexpected(fetched.error()); }
     return kcache::parseArtifact(fetched->text, fetched->media_type);
   }
@@ -208,7 +207,7 @@ class Verification {
   }
 
   Look byArtifact(const kcache::Descriptor& listed) {
-    const auto manifest = artifact(reference_.pinned(listed.digest));
+    const auto manifest = read(source_.images.manifest(reference_.pinned(listed.digest)));
     const std::string where = "artifact " + listed.digest.text();
     if (!manifest) { return lookAt(where, tl::unexpected(manifest.error())); }
     const auto& layers = manifest->layers;
@@ -251,8 +250,22 @@ class Verification {
 
   bool byTag() {
     const kcache::Reference tag = kt::signatureTag(reference_, image_.digest);
-    const auto manifest = artifact(tag);
-    if (!manifest && manifest.error().code == Code::NotFound) { return false; }
+    if (!source_.origin) { return byTagOf(tag, source_.images.manifest(tag)); }
+    std::optional<kcache::Digest> before;
+    {
+      const auto part = source_.time.part(2);
+      const auto there = source_.images.manifest(tag);
+      if (byTagOf(tag, there)) { return true; }
+      if (there) { before = there->digest; }
+    }
+    const auto own = source_.origin(tag);
+    const bool is_known = own && before == own->digest;
+    return !is_known && byTagOf(tag, own);
+  }
+
+  bool byTagOf(const kcache::Reference& tag, const Result<FetchedManifest>& fetched) {
+    if (!fetched && fetched.error().code == Code::NotFound) { return false; }
+    const auto manifest = read(fetched);
     if (!manifest) { return counts(tag.tag, tl::unexpected(manifest.error())); }
     return byLayers(tag.tag, *manifest, kMostTexts);
   }
@@ -316,7 +329,10 @@ SignatureSource signaturesIn(Registry& registry) {
           [&registry](const kcache::Reference& repository, const kcache::Digest& subject) {
             return registry.referrers(repository, subject, "");
           },
-          registry.time()};
+          registry.time(),
+          registry.hasMirrors()
+              ? [&registry](const kcache::Reference& tag) { return registry.manifestOfOrigin(tag); }
+              : FindTag{}};
 }
 
 Result<Verified> verifyImage(const SignatureSource& source, const kcache::Reference& reference,

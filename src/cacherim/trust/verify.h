@@ -3,7 +3,8 @@
 // The name is resolved once: what is verified is the digest that is given back, whatever a tag says later,
 // and so what a cache is pinned to. Looked at are what has that digest as its subject (by the referrers
 // API, or the tag that stands in for it): bundles, and the artifacts of cosign's mode oci-1-1; then the
-// signatures under cosign's older tag, sha256-<hex>.sig. Each for itself: anybody who may push can put
+// signatures under cosign's older tag, sha256-<hex>.sig (of a mirror, and where none of these counts of the
+// registry itself). Each for itself: anybody who may push can put
 // something there, so a bad one says nothing against a good one.
 //
 // Sources, in this order: artifacts that the list says are signatures; others that it says are bundles; those
@@ -31,10 +32,14 @@ namespace gs::cacherim::trust {
 using FindReferrers =
     std::function<Result<Referrers>(const kcache::Reference& repository, const kcache::Digest& subject)>;
 
+/// What a registry itself has under a tag.
+using FindTag = std::function<Result<FetchedManifest>(const kcache::Reference& tag)>;
+
 struct SignatureSource {
   ImageSource& images;      // outlives the call
   FindReferrers referrers;  // may be empty: there are none
-  TimeLimit& time;          // by when both end; outlives the call
+  TimeLimit& time;          // by when all ends; outlives the call
+  FindTag origin{};         // empty: `images` gives nothing that is older, as a mirror does
 };
 /// `registry` outlives what this gives.
 [[nodiscard]] SignatureSource signaturesIn(Registry& registry);

@@ -111,6 +111,30 @@ TEST_F(SlowSignatures, ARegistryThatRedirectsWhatIsNotThereCostsNoTime) {
   EXPECT_EQ(clock_.now().mono, began) << "nothing is waited for";
 }
 
+// A mirror has a tag as it was when it was copied.
+TEST_F(SlowSignatures, AMirrorThatIsLateHidesNoSignatureUnderTheOlderTag) {
+  ServedImage copy{clock_};
+  copy.image.addLayer(signature::PrivateKey::generate(), copy.image.payload());
+  FakeRegistry mirror{copy.serving()};
+  image_.addLayer(ours_, image_.payload());
+  FakeRegistry fake{served_.serving()};
+  plain(fake).mirrors[fake.name()] = {mirror.url()};
+  options_.until = clock_.now().mono + kBudget;
+  Registry registry = this->registry();
+  const auto verifyAgain = [&] {
+    return verifyImage(signaturesIn(registry), fake.image().pinned(image_.digest),
+                       {TrustedKeys{{ours_.publicKey()}}});
+  };
+  const auto late = verifyAgain();
+  ASSERT_TRUE(late) << late.error().message;
+  EXPECT_TRUE(late->where.ends_with(".sig layer 0")) << late->where;
+  manners_ = {{"referrers", {.takes = {}, .status = 404, .text = {}, .location = {}}},
+              {served_.olderTag(), {.takes = {}, .status = 404, .text = {}, .location = {}}}};
+  const auto none = verifyAgain();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::Conflict) << none.error().message;
+}
+
 TEST_F(SlowSignatures, TheWorkEndsWithTheTime) {
   for (int i = 0; i < 40; ++i) { image_.addBundle("no JSON " + std::to_string(i), image_.digest); }
   served_.each = 3s;
