@@ -352,6 +352,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
     }
     if (other.node != pod.node && isFullFor(pod, other.node, from)) { continue; }
     if (hasLostOne(other.node)) { continue; }
+    // Those that are free there are as many as pods have by their number that nothing names: a GPU that went
+    // under such a pod, and its lease by hand, say.
+    if (freeOn(other.node) + (other.node == pod.node ? 1 : 0) <= 0) { continue; }
     if (plan_.has(Feature::Large) && podsOn(other.node) + 48 >= 110) {
       continue;
     }  // those under way count there too
