@@ -83,12 +83,10 @@ int run(const process::Program& program, Flags& f) {
   gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
   const SystemClock clock;
   gkm::PullSecrets reads;
-  serve::PullSecretReader secrets{
-      service.leaseNamespace(),
-      [&](const auto& secret, const auto& done) {
-        return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
-      },
-      clock};
+  const auto readSecret = [&](const auto& secret, const auto& done) {
+    return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
+  };
+  serve::PullSecretReader secrets{service.leaseNamespace(), readSecret, clock};
   const auto webhook = webhookOf(f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
   if (webhook) {
