@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/clean_path.h"
 #include "base/log.h"
 #include "base/mutant.h"
 #include "cacherim/node/mount_paths.h"
@@ -29,6 +28,27 @@ tl::unexpected<Error> foreignMount(const std::string& target) {
               fmt::format("at {} is a mount that this driver did not make; it is left alone. Look who "
                           "made it (findmnt {}), and unmount it",
                           target, target));
+}
+
+void staysAsItIs(const char* why, const VolumeWish& wish) {
+  log::warn("paths in a cache are those of gkm-agent's --mount-path",
+            {{"why", why},
+             {"cache", wish.cacheText()},
+             {"pod", wish.pod_ns + '/' + wish.pod_name},
+             {"volume", wish.volume}});
+}
+
+/// As the agent tells; "": the pod has it nowhere as a whole, or it is not told where.
+std::string placeIn(const kcache::PodPaths& pod, const VolumeWish& wish) {
+  const auto& by = wish.volume.empty() ? pod.claims : pod.volumes;
+  const auto path = by.find(wish.volume.empty() ? wish.cache.name() : wish.volume);
+  if (path == by.end()) {
+    if (pod.has_more) { staysAsItIs("the pod has more than is told: its gkm-agent's log says what", wish); }
+    return {};
+  }
+  if (kcache::isMountPath(path->second)) { return path->second; }
+  staysAsItIs("the mountPath that is told of the pod is none", wish);
+  return {};
 }
 
 }  // namespace
@@ -133,20 +153,19 @@ PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, con
 std::string NodeService::mountPathOf(const VolumeWish& wish) {
   for (Duration waited{};; waited += kLookEvery) {
     const auto told = cacherim::readMountPaths(options_.usage);
-    const auto pod = told ? told->find(wish.pod_uid) : kcache::MountPaths::const_iterator{};
-    if (told && pod != told->end()) {
-      const auto& by = wish.volume.empty() ? pod->second.claims : pod->second.volumes;
-      const auto path = by.find(wish.volume.empty() ? wish.cache.name() : wish.volume);
-      return path == by.end() || !isCleanPath(path->second) ? std::string{} : path->second;
-    }
-    // Without a file no agent tells: one of an older version runs, or none.
-    const bool may_come = told && pause_ != nullptr && waited < options_.told_within;
+    const auto pod = told ? told->pods.find(wish.pod_uid) : kcache::MountPaths::const_iterator{};
+    if (told && pod != told->pods.end()) { return placeIn(pod->second, wish); }
+    // Without a file that is kept no agent tells: one of an older version runs, or none.
+    const bool may_come = told && isKept(*told) && pause_ != nullptr && waited < options_.told_within;
     if (!may_come || !pause_->wait(kLookEvery)) {
-      log::warn("nobody has told where the pod has it: paths in it are those of gkm-agent's --mount-path",
-                {{"cache", wish.cacheText()}, {"pod", wish.pod_ns + '/' + wish.pod_name}});
+      staysAsItIs("nobody has told where the pod has it", wish);
       return {};
     }
   }
+}
+
+bool NodeService::isKept(const cacherim::ToldPaths& told) const {
+  return options_.clock == nullptr || told.isKept(options_.clock->now().wall);
 }
 
 Status NodeService::alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use) {

@@ -20,7 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
+#include "cacherim/node/mount_paths.h"
 #include "cacherim/node/present.h"
 #include "cacherim/node/usage.h"
 #include "cacherim/registry/pause.h"
@@ -42,6 +44,8 @@ class NodeService {
     Duration lock_limit = std::chrono::seconds{10};
     /// How long the agent is waited for that tells where a pod has its volume; then it is mounted as it is.
     Duration told_within = std::chrono::seconds{10};
+    /// By which is seen whether it tells still (cacherim/node/mount_paths.h); nullptr: it always does.
+    const Clock* clock = nullptr;
   };
   /// `pause` may be nullptr: then nobody is waited for.
   NodeService(Options options, cacherim::Usage usage, Mounts& mounts, cacherim::Pause* pause = nullptr)
@@ -77,6 +81,7 @@ class NodeService {
   [[nodiscard]] Result<bool> isOursAt(const std::string& target);
   [[nodiscard]] Result<Use> useOf(const std::string& volume_id) const;
   // publish
+  [[nodiscard]] bool isKept(const cacherim::ToldPaths& told) const;
   [[nodiscard]] Status alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use);
   [[nodiscard]] Result<net::Fd> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
   [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;

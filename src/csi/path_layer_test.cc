@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "cacherim/node/mount_paths.h"
 #include "cacherim/registry/registry_fixture_test.h"
@@ -38,7 +39,8 @@ class PathLayerTest : public ::testing::Test {
       service_.emplace(NodeService::Options{.store = machine_.store(),
                                             .usage = machine_.usage(),
                                             .target_root = FakeMounts::kRoot,
-                                            .lock_limit = std::chrono::milliseconds{0}},
+                                            .lock_limit = std::chrono::milliseconds{0},
+                                            .clock = &clock_},
                        *cacherim::Usage::open(machine_.usage(), cacherim::Disk{{}, false}), machine_.mounts,
                        &pause_);
     }
@@ -47,6 +49,16 @@ class PathLayerTest : public ::testing::Test {
   void tell(const kcache::MountPaths& paths) {
     static_cast<void>(service());
     ASSERT_TRUE(cacherim::writeMountPaths(machine_.usage(), paths, cacherim::Disk{{}, false}));
+  }
+  void beOld() const {
+    const timespec then[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (machine_.usage() + "/paths.json").c_str(), then, 0), 0);
+  }
+  /// What is logged meanwhile.
+  std::string loggedBy(const rpc::PublishRequest& request) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(mountedBy(request), "");
+    return testing::internal::GetCapturedStderr();
   }
   /// The group file's text above the tree; "" there is none.
   std::string mountedBy(const rpc::PublishRequest& request) {
@@ -158,6 +170,29 @@ TEST_F(PathLayerTest, WhereNoAgentTellsNobodyIsWaitedFor) {
   std::ofstream{machine_.usage() + "/paths.json"} << "torn";
   EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");
   EXPECT_TRUE(pause_.waits.empty());
+}
+
+TEST_F(PathLayerTest, OfAnAgentThatIsGoneWhatItSaidHoldsAndNobodyIsWaitedFor) {
+  tell({{"u1", {.volumes = {{"kernels", "/home/vllm"}}}}});
+  beOld();
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), groupAt("/home/vllm"));
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");
+  EXPECT_TRUE(pause_.waits.empty());
+}
+
+TEST_F(PathLayerTest, WhatIsToldAndIsNoPathIsSaidOnceAndNotBelieved) {
+  int pod = 0;
+  for (const char* path : {"cache", "/a/../b", "/a\nb", "/", ""}) {
+    const std::string uid = "u" + std::to_string(++pod);
+    tell({{uid, {.volumes = {{"kernels", path}}}}});
+    const std::string log = loggedBy(machine_.request(uid, "kernels"));
+    const std::size_t said = log.find("the mountPath that is told of the pod is none");
+    EXPECT_NE(said, std::string::npos) << log;
+    EXPECT_EQ(log.find("--mount-path", log.find('\n', said)), std::string::npos) << "once: " << log;
+  }
+  tell({{"u8", {}}, {"u9", {.volumes = {}, .claims = {}, .has_more = true}}});
+  EXPECT_EQ(loggedBy(machine_.request("u8", "kernels")), "") << "it has it nowhere as a whole";
+  EXPECT_NE(loggedBy(machine_.request("u9", "kernels")).find("more than is told"), std::string::npos);
 }
 
 TEST_F(PathLayerTest, AMountPathIsDataAndNoPathOfTheMachine) {

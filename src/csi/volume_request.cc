@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "kcache/kinds/claims.h"
 #include "kcache/kinds/names.h"
+#include "kcache/node/mount_paths.h"
 
 namespace gs::csi {
 namespace {
@@ -87,8 +88,7 @@ Status checkKeys(const Context& context) {
     }
   }
   const std::string path = valueOf(context, kMountPathKey);
-  if (context.contains(kMountPathKey) &&
-      (path.size() > kMostOfATarget || !isPlainText(path) || !isCleanPath(path))) {
+  if (context.contains(kMountPathKey) && !kcache::isMountPath(path)) {
     return wrong(
         fmt::format("volumeAttributes {} is not an absolute path without '..', '.', '//' and '/' at its "
                     "end: write the mountPath of the container",

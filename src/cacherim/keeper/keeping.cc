@@ -440,17 +440,21 @@ bool Keeping::wants(const KeeperJob& job) const {
 
 void Keeping::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
 
-/// One that could not be written is written with a later turn.
-void Keeping::tellMountPaths(std::string& trouble) {
-  if (mount_paths_ == nullptr) { return; }
-  const Status wrote = writeMountPaths(options_.usage_folder, *mount_paths_, disk_);
-  if (!wrote) { return say(trouble, wrote.error()); }
-  mount_paths_.reset();
+/// One that could not be written is written with the next turn.
+void Keeping::tellMountPaths(Now now, std::string& trouble) {
+  if (mount_paths_ == nullptr || now.mono < next_told_) { return; }
+  const auto cut = writeMountPaths(options_.usage_folder, *mount_paths_, disk_);
+  if (!cut) { return say(trouble, cut.error()); }
+  next_told_ = now.mono + kToldEvery;
+  if (std::exchange(pods_cut_, *cut) == *cut || *cut == 0) { return; }
+  log::warn(
+      "not all is told of where pods mount caches: it is too much. Those keep the paths of --mount-path",
+      {{"pods", *cut}});
 }
 
 kcache::NodeHas Keeping::turn(Now now) {
   std::string trouble;
-  tellMountPaths(trouble);
+  tellMountPaths(now, trouble);
   auto uses = readUses();
   if (!uses) { say(trouble, uses.error()); }
   learnComplete();

@@ -53,8 +53,12 @@ class Keeping {
   /// What was placed before. Call once, first.
   [[nodiscard]] Status begin();
   void want(kcache::WantedPtr wanted) { wanted_ = std::move(wanted); }
-  /// Where pods mount caches: written for the CSI driver (node/mount_paths.h) with the next turn.
-  void mountPaths(kcache::MountPathsPtr paths) { mount_paths_ = std::move(paths); }
+  /// Where pods mount caches: written for the CSI driver (node/mount_paths.h) with the next turn, and
+  /// again every kToldEvery.
+  void mountPaths(kcache::MountPathsPtr paths) {
+    mount_paths_ = std::move(paths);
+    next_told_ = {};
+  }
   /// Jobs that are to begin now.
   [[nodiscard]] std::vector<KeeperJob> takeJobs();
   /// False: what it is for is not wanted any more.
@@ -102,7 +106,7 @@ class Keeping {
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
   void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
   void learnComplete();
-  void tellMountPaths(std::string& trouble);
+  void tellMountPaths(Now now, std::string& trouble);
   [[nodiscard]] bool isHere(const kcache::Digest& image) const GS_EXCLUDES(store_.mutex);
   void learnDamage() GS_EXCLUDES(store_.mutex);
   void measure(Now now);
@@ -128,6 +132,8 @@ class Keeping {
   std::optional<Uses> last_uses_;                  // that could be read
   bool is_complete_ = false;                       // they are all that is mounted
   Mono next_sweep_{};
+  Mono next_told_{};  // when mount_paths_ is written again
+  std::size_t pods_cut_ = 0;
   bool is_over_quota_ = false;
 };
 

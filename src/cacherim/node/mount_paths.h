@@ -3,25 +3,48 @@
 //   /run/gkm/usage/paths.json
 //   {"pods":{"<uid>":{"volumes":{"<name>":"/cache"},"claims":{"<claim>":"/cache"}}}}
 //
-// Written to the side and renamed, so that a reader sees all of it. Members that are not known are passed
-// over. Any thread and process. Errors: NotFound, there is none (no agent of this version has run since the
-// machine was started); Invalid, it is not such a file; Unavailable, the disk said no.
+// `"more":true` in a pod says that not all of its volumes are told. Members that are not known are passed
+// over. Written to the side and renamed, so that a reader sees all of it, and written anew every kToldEvery
+// while the agent runs. By its age a reader sees whether anybody tells still: who is not in a file that is
+// kept may come yet; where it is not kept nobody comes. Both are on one machine, so they have one clock.
+// Whatever pods there are, it has no more than kMostOfMountPaths bytes. Any thread and process. Errors:
+// NotFound, there is none (no agent of this version has run since the machine was started); Invalid, it is
+// not such a file; Unavailable, the disk said no.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "cacherim/disk/disk.h"
 #include "kcache/node/mount_paths.h"
 
 namespace gs::cacherim {
 
-[[nodiscard]] std::string printMountPaths(const kcache::MountPaths& paths);
+inline constexpr std::size_t kMostOfMountPaths = std::size_t{4} << 20;  // bytes
+inline constexpr Duration kToldEvery = std::chrono::seconds{15};
+/// Long enough for an agent that is started anew, or has much to do.
+inline constexpr Duration kToldFor = std::chrono::seconds{90};
+
+/// `most`: bytes. Where there is no room for all it is said of pods that they are there and have more, of the
+/// largest ones first, and at last nothing.
+struct PrintedPaths {
+  std::string text{};
+  std::size_t cut = 0;  // pods that are not told as a whole
+};
+[[nodiscard]] PrintedPaths printMountPaths(const kcache::MountPaths& paths,
+                                           std::size_t most = kMostOfMountPaths);
 [[nodiscard]] Result<kcache::MountPaths> parseMountPaths(std::string_view text);
 
-/// `folder`: of the uses (usage.h).
-[[nodiscard]] Status writeMountPaths(const std::string& folder, const kcache::MountPaths& paths,
-                                     const Disk& disk);
-[[nodiscard]] Result<kcache::MountPaths> readMountPaths(const std::string& folder);
+/// `folder`: of the uses (usage.h). Pods that are not told as a whole.
+[[nodiscard]] Result<std::size_t> writeMountPaths(const std::string& folder, const kcache::MountPaths& paths,
+                                                  const Disk& disk);
+struct ToldPaths {
+  kcache::MountPaths pods{};
+  Wall told_at{};  // last
+
+  [[nodiscard]] bool isKept(Wall now) const { return now - told_at <= kToldFor; }
+};
+[[nodiscard]] Result<ToldPaths> readMountPaths(const std::string& folder);
 
 }  // namespace gs::cacherim

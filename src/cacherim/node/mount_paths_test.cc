@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "base/temp_folder_test.h"
@@ -10,16 +13,17 @@ namespace gs::cacherim {
 namespace {
 
 const kcache::MountPaths kTwoPods{
-    {"u1", {.volumes = {{"a", "/cache"}, {"b", "/x \"y"}}, .claims = {{"c", "/c"}}}}, {"u2", {}}};
+    {"u1", {.volumes = {{"a", "/cache"}, {"b", "/x \"y"}}, .claims = {{"c", "/c"}}, .has_more = true}},
+    {"u2", {}}};
 
 TEST(MountPaths, AreReadAsTheyWereWritten) {
   const TempFolder folder;
   EXPECT_EQ(readMountPaths(folder.path().string()).error().code, Code::NotFound);
   EXPECT_EQ(readMountPaths(folder.path("gone")).error().code, Code::NotFound);
   ASSERT_TRUE(writeMountPaths(folder.path().string(), kTwoPods, Disk{{}, false}));
-  EXPECT_EQ(*readMountPaths(folder.path().string()), kTwoPods);
+  EXPECT_EQ(readMountPaths(folder.path().string())->pods, kTwoPods);
   ASSERT_TRUE(writeMountPaths(folder.path().string(), {}, Disk{{}, false})) << "over what is there";
-  EXPECT_EQ(*readMountPaths(folder.path().string()), kcache::MountPaths{});
+  EXPECT_EQ(readMountPaths(folder.path().string())->pods, kcache::MountPaths{});
 }
 
 TEST(MountPaths, AWriteThatFailsLeavesWhatWasThere) {
@@ -31,8 +35,48 @@ TEST(MountPaths, AWriteThatFailsLeavesWhatWasThere) {
     static_cast<void>(writeMountPaths(folder.path().string(), {}, disk));
     const auto read = readMountPaths(folder.path().string());
     ASSERT_TRUE(read) << dies_at;
-    EXPECT_TRUE(*read == kTwoPods || read->empty()) << dies_at;
+    EXPECT_TRUE(read->pods == kTwoPods || read->pods.empty()) << dies_at;
   }
+}
+
+TEST(MountPaths, AreKeptWhileSomebodyWritesThemAnew) {
+  const TempFolder folder;
+  ASSERT_TRUE(writeMountPaths(folder.path().string(), kTwoPods, Disk{{}, false}));
+  const timespec both[2] = {{.tv_sec = 5'000, .tv_nsec = 0}, {.tv_sec = 5'000, .tv_nsec = 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, folder.path("paths.json").c_str(), both, 0), 0);
+  const auto told = readMountPaths(folder.path().string());
+  const auto isKeptAt = [&](int seconds) { return told->isKept(Wall{std::chrono::seconds{seconds}}); };
+  EXPECT_TRUE(isKeptAt(5'000) && isKeptAt(5'060)) << "whose agent is started anew";
+  EXPECT_TRUE(isKeptAt(1'000)) << "a clock that was set back";
+  EXPECT_FALSE(isKeptAt(5'600));
+  EXPECT_EQ(told->pods, kTwoPods) << "what it says holds still";
+}
+
+TEST(MountPaths, HaveNoMoreBytesThanTheirLimitAndTheLargestGoFirst) {
+  const std::string long_path = '/' + std::string(1000, 'a');
+  kcache::MountPaths paths{{"small", {.volumes = {{"v", "/cache"}}}}, {"none", {}}};
+  for (int volume = 0; volume < 10; ++volume) {
+    paths["large"].volumes["v" + std::to_string(volume)] = long_path;
+  }
+  paths["middle"].volumes["v"] = long_path;
+  const auto told = [&](std::size_t most) {
+    const PrintedPaths printed = printMountPaths(paths, most);
+    EXPECT_LE(printed.text.size(), most);
+    auto out = *parseMountPaths(printed.text);
+    std::size_t cut = 0;
+    for (const auto& [uid, pod] : paths) { cut += out.contains(uid) && out.at(uid) == pod ? 0 : 1; }
+    EXPECT_EQ(printed.cut, cut) << most;
+    return out;
+  };
+  EXPECT_EQ(told(kMostOfMountPaths), paths);
+  const auto some = told(2000);
+  EXPECT_EQ(some.at("middle"), paths.at("middle"));
+  EXPECT_EQ(some.at("large"), (kcache::PodPaths{.volumes = {}, .claims = {}, .has_more = true}))
+      << "it is there";
+  const auto few = told(170);
+  EXPECT_EQ(few.at("small"), paths.at("small"));
+  EXPECT_TRUE(few.at("middle").has_more && few.at("large").has_more);
+  for (std::size_t most = 20; most < 200; ++most) { static_cast<void>(told(most)); }
 }
 
 TEST(MountPaths, WhatIsNoneIsRefusedAndWhatIsNotKnownPassedOver) {

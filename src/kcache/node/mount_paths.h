@@ -3,9 +3,11 @@
 // where in its containers a pod has a volume: the agent, which watches the pods of its node, does.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace gs::kcache {
 
@@ -14,10 +16,17 @@ namespace gs::kcache {
 struct PodPaths {
   std::map<std::string, std::string> volumes{};  // by the name of a CSI volume of ours in its spec
   std::map<std::string, std::string> claims{};   // by the name of a PersistentVolumeClaim
+  bool has_more = false;  // volumes that are not told: too many, or at paths that are told to nobody
   friend bool operator==(const PodPaths&, const PodPaths&) = default;
 };
-/// By the uid of the pod. All pods of the node that may have a cache, also those that do not mount theirs as
-/// a whole: who is not in it has not been seen yet.
+inline constexpr std::size_t kMostOfAMountPath = 1024;  // bytes
+
+/// One that is told, and believed: absolute and clean, of kMostOfAMountPath bytes at most, and without
+/// characters that no terminal shows. It ends up in texts, and in a log.
+[[nodiscard]] bool isMountPath(std::string_view path);
+
+/// By the uid of the pod, as its kubelet calls it. All pods of the node that may have a cache, also those
+/// that do not mount theirs as a whole: who is not in it has not been seen yet.
 using MountPaths = std::map<std::string, PodPaths, std::less<>>;
 using MountPathsPtr = std::shared_ptr<const MountPaths>;
 

@@ -16,30 +16,43 @@ namespace gs::gkm {
 namespace {
 
 constexpr std::uint8_t kPodsOwner = controller::kPodPathsOwner.first;
-constexpr std::size_t kMostVolumes = 64;         // of one pod
-constexpr std::size_t kMostOfAMountPath = 1024;  // bytes, as the driver takes
+constexpr std::size_t kMostVolumes = 64;  // of one pod, that may be caches
 
 struct PodObject {
   model::ObjectKey key;
   model::Uid uid;
   model::Revision revision = 0;
-  bool has_caches = false;  // or may have
+  bool has_caches = false;  // or may have; one that has ended mounts none
   kcache::PodPaths paths;
   friend bool operator==(const PodObject&, const PodObject&) = default;
 };
 
 /// Volumes that may be caches, by name: with the claim that one is, or "".
 using Volumes = std::map<std::string, std::string, std::less<>>;
-Volumes volumesOf(const json::View& spec) {
+Volumes volumesOf(const json::View& spec, bool& has_more) {
   Volumes out;
   for (const json::View volume : spec["volumes"].items()) {
-    if (out.size() == kMostVolumes) { break; }
     const std::string claim = kapi::text(volume["persistentVolumeClaim"]["claimName"]);
-    if (!claim.empty() || kapi::text(volume["csi"]["driver"]) == kcache::kDriver) {
-      out.emplace(kapi::text(volume["name"]), claim);
-    }
+    if (claim.empty() && kapi::text(volume["csi"]["driver"]) != kcache::kDriver) { continue; }
+    has_more = has_more || out.size() == kMostVolumes;
+    if (has_more) { break; }
+    out.emplace(kapi::text(volume["name"]), claim);
   }
   return out;
+}
+
+/// By which the pod's kubelet calls it. A static pod is in the API server as a mirror, which has a uid of its
+/// own; the pod's is in an annotation that the kubelet writes. Anybody may write it on a pod, so it has to
+/// look like a hash, as no uid that an API server gives does: nobody takes another pod's place.
+std::string uidOnItsNode(const json::View& v) {
+  const std::string hash = kapi::text(v["metadata"]["annotations"]["kubernetes.io/config.mirror"]);
+  const bool is_hash = hash.size() == 32 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_hash ? hash : kapi::uidField(v).text;
+}
+
+bool hasEnded(const json::View& v) {
+  const std::string phase = kapi::text(v["status"]["phase"]);
+  return phase == "Succeeded" || phase == "Failed";
 }
 
 /// As the kubelet mounts it: a path may be written with '/' at its end, twice, or without the first.
@@ -53,9 +66,11 @@ void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths&
   const auto volume = volumes.find(kapi::text(mount["name"]));
   const std::string path = cleanPath(kapi::text(mount["mountPath"]));
   const bool is_whole = kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
-  // What is told of all pods has to fit one file (cacherim/node/mount_paths.h).
-  const bool is_plain = std::none_of(path.begin(), path.end(), [](unsigned char c) { return c < ' '; });
-  if (volume == volumes.end() || !is_whole || !is_plain || path.size() > kMostOfAMountPath) { return; }
+  if (volume == volumes.end() || !is_whole) { return; }
+  if (!kcache::isMountPath(path)) {
+    out.has_more = true;
+    return;
+  }
   const auto& [name, claim] = *volume;
   if (claim.empty()) {
     out.volumes.emplace(name, path);
@@ -67,11 +82,11 @@ void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths&
 PodObject decodePodPaths(const json::View& v) {
   PodObject out;
   out.key = kapi::objectKey(v);
-  out.uid = kapi::uidField(v);
+  out.uid = model::Uid{uidOnItsNode(v)};
   out.revision = kapi::objectRevision(v);
   const json::View spec = v["spec"];
-  const Volumes volumes = volumesOf(spec);
-  out.has_caches = !volumes.empty();
+  const Volumes volumes = volumesOf(spec, out.paths.has_more);
+  out.has_caches = !volumes.empty() && !hasEnded(v);
   if (!out.has_caches) { return out; }
   for (const char* list : {"containers", "initContainers"}) {
     for (const json::View container : spec[list].items()) {
@@ -81,6 +96,15 @@ PodObject decodePodPaths(const json::View& v) {
     }
   }
   return out;
+}
+
+kapi::Log hasMore(const model::ObjectKey& pod) {
+  return {kapi::Level::Warn,
+          fmt::format("not all mount paths of this pod are told: it has more than {} volumes that may be "
+                      "caches, or one at a mountPath of more than {} bytes, or with characters that are not "
+                      "shown. The caches in those have the paths of --mount-path",
+                      kMostVolumes, kcache::kMostOfAMountPath),
+          {{"pod", pod.text()}}};
 }
 
 constexpr kapi::KindInfo kPodPathsInfo{"", "v1", "pods", "Pod", true, kapi::decodedBy<decodePodPaths>};
@@ -131,15 +155,17 @@ kapi::Effects PodWatch::took(controller::Reflector::Output output) {
   for (const auto& change : output.changes) {
     const auto pod = change.object.as<PodObject>();
     const auto known = uids_.find(change.key);
-    if (known != uids_.end() && (pod == nullptr || pod->uid.text != known->second)) {
+    const bool has_caches = pod != nullptr && pod->has_caches;
+    if (known != uids_.end() && (!has_caches || pod->uid.text != known->second)) {
       paths_.erase(known->second);
       uids_.erase(known);
       has_changed = true;
     }
-    if (pod == nullptr || !pod->has_caches) { continue; }
+    if (!has_caches) { continue; }
     uids_[change.key] = pod->uid.text;
     const auto place = paths_.find(pod->uid.text);
     if (place != paths_.end() && place->second == pod->paths) { continue; }
+    if (pod->paths.has_more) { output.effects.emplace_back(hasMore(pod->key)); }
     paths_.insert_or_assign(pod->uid.text, pod->paths);
     has_changed = true;
   }

@@ -1,8 +1,8 @@
 // PodWatch: where the pods of this node mount their caches (kcache/node/mount_paths.h), for the CSI driver.
 //
 // A machine, to be run beside another one: give it every event. Kept of a pod is where it mounts volumes of
-// our driver and PersistentVolumeClaims, and nothing of pods that have neither. That pods may not be listed
-// (403) takes nothing away from what is known. One thread.
+// our driver and PersistentVolumeClaims, and nothing of pods that have neither, or have ended. That pods may
+// not be listed (403) takes nothing away from what is known. One thread.
 #pragma once
 
 #include <functional>

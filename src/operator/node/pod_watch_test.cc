@@ -16,6 +16,7 @@ class PodWatchTest : public ::testing::Test {
  protected:
   Server server;
   std::vector<kcache::MountPaths> told;
+  std::vector<std::string> logs;
 
   void start() {
     watch_.emplace(
@@ -67,6 +68,8 @@ class PodWatchTest : public ::testing::Test {
         carry(watch_->handle(answer, clock_.now()));
       } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
         server.open(*open);
+      } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
+        logs.push_back(log->fields.at(0).second + ": " + log->message);
       }
     }
   }
@@ -89,6 +92,22 @@ TEST_F(PodWatchTest, TellsWherePodsHaveTheirCaches) {
   server.remove(kind_, {"ns", "one"});
   settle();
   EXPECT_EQ(told.back(), kcache::MountPaths{});
+}
+
+// The pods of test/testbed/contract/gkm-head.
+TEST_F(PodWatchTest, PodsOfTheNewestExamplesHaveThemWhereTheySay) {
+  start();
+  put("uses-it", specOf({claim("kernels", "vector-add")}, {mount("kernels", "/cache")}));
+  json::Value vllm = Object{
+      {"name", "kernels"},
+      {"csi", Object{{"driver", "csi.gkm.io"},
+                     {"volumeAttributes",
+                      Object{{"csi.gkm.io/GKMCache", "llama"}, {"csi.gkm.io/namespace", "caches-1"}}}}}};
+  put("server", specOf({std::move(vllm)}, {mount("kernels", "/home/vllm/.cache/vllm")}));
+  EXPECT_EQ(told.back(),
+            (kcache::MountPaths{
+                {uidOf("uses-it"), {.volumes = {}, .claims = {{"vector-add", "/cache"}}}},
+                {uidOf("server"), {.volumes = {{"kernels", "/home/vllm/.cache/vllm"}}, .claims = {}}}}));
 }
 
 TEST_F(PodWatchTest, OfSeveralMountsTheFirstAsAWholeCounts) {
@@ -121,9 +140,72 @@ TEST_F(PodWatchTest, APodThatMountsNoneAsAWholeIsSeenAllTheSame) {
   EXPECT_EQ(told.back(), (kcache::MountPaths{{uidOf("part"), {}}}));
   put("long", specOf({ours("k"), ours("l")},
                      {mount("k", ("/" + std::string(2000, 'a')).c_str()), mount("l", "/a\nb")}));
-  EXPECT_EQ(told.back().at(uidOf("long")), kcache::PodPaths{});
+  EXPECT_EQ(told.back().at(uidOf("long")), (kcache::PodPaths{.volumes = {}, .claims = {}, .has_more = true}));
+  EXPECT_EQ(logs.size(), 1U);
   put("odd", Object{{"volumes", Array{7, ours("k")}}, {"containers", "none"}});
   EXPECT_TRUE(told.back().contains(uidOf("odd")));
+}
+
+TEST_F(PodWatchTest, APodThatHasEndedIsForgotten) {
+  start();
+  put("job", specOf({ours("k")}, {mount("k", "/a")}));
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    json::Value& job = server.objects.at({"pods", {"ns", "job"}});
+    job.set("status", Object{{"phase", "Running"}});
+    server.touch({"pods", {"ns", "job"}});
+    settle();
+    EXPECT_EQ(told.back().size(), 1U) << phase;
+    server.objects.at({"pods", {"ns", "job"}}).set("status", Object{{"phase", phase}});
+    server.touch({"pods", {"ns", "job"}});
+    settle();
+    EXPECT_EQ(told.back(), kcache::MountPaths{}) << phase;
+  }
+}
+
+TEST_F(PodWatchTest, AStaticPodHasTheUidThatItsKubeletGaveIt) {
+  start();
+  put("plain", specOf({ours("k")}, {mount("k", "/plain")}));
+  const std::string hash = "0123456789abcdef0123456789abcdef";
+  const auto mirror = [&](const char* name, const std::string& of) {
+    json::Value pod = Object{{"metadata", Object{{"name", name}, {"namespace", "ns"}}},
+                             {"spec", specOf({ours("k")}, {mount("k", "/static")})}};
+    pod.child("metadata").set("annotations", Object{{"kubernetes.io/config.mirror", of}});
+    server.put(kind_, std::move(pod));
+    settle();
+  };
+  mirror("mirror", hash);
+  EXPECT_EQ(told.back().at(hash).volumes.at("k"), "/static");
+  EXPECT_FALSE(told.back().contains(uidOf("mirror"))) << "its kubelet does not know that one";
+  mirror("forged", uidOf("plain"));
+  EXPECT_EQ(told.back().at(uidOf("plain")).volumes.at("k"), "/plain") << "nobody takes another's place";
+  server.remove(kind_, {"ns", "mirror"});
+  settle();
+  EXPECT_FALSE(told.back().contains(hash));
+}
+
+TEST_F(PodWatchTest, OfAPodWithTooManyVolumesItIsSaidThatItHasMore) {
+  start();
+  const auto putWith = [&](const char* name, int volumes) {
+    Array all;
+    Array mounts;
+    for (int i = 0; i < volumes; ++i) {
+      const std::string volume = "v" + std::to_string(i);
+      all.push_back(ours(volume.c_str()));
+      mounts.push_back(mount(volume.c_str(), "/cache"));
+    }
+    put(name, specOf(std::move(all), std::move(mounts)));
+    return told.back().at(uidOf(name));
+  };
+  EXPECT_FALSE(putWith("full", 64).has_more);
+  EXPECT_TRUE(logs.empty());
+  const kcache::PodPaths paths = putWith("over", 65);
+  EXPECT_EQ(paths.volumes.size(), 64U);
+  EXPECT_TRUE(paths.has_more);
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_TRUE(logs[0].starts_with("ns/over: not all mount paths of this pod are told")) << logs[0];
+  server.touch({"pods", {"ns", "over"}});
+  settle();
+  EXPECT_EQ(logs.size(), 1U) << "once";
 }
 
 TEST_F(PodWatchTest, AnotherPodOfTheNameTakesItsPlace) {

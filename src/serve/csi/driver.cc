@@ -14,6 +14,11 @@ using namespace std::chrono_literals;
 
 constexpr Duration kGraceOfCalls = 4s;
 
+csi::NodeService::Options withClock(csi::NodeService::Options options, const Clock& clock) {
+  options.clock = &clock;
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CsiDriverProcess>> CsiDriverProcess::make(const CsiFlags& flags,
@@ -36,7 +41,7 @@ CsiDriverProcess::CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Option
     : pages_{flags.pages},
       server_{std::move(server)},
       mounts_{std::move(mounts)},
-      service_{flags.service(), std::move(usage), *mounts_, &pause_},
+      service_{withClock(flags.service(), clock_), std::move(usage), *mounts_, &pause_},
       driver_{service_, metrics_, clock_},
       page_{{.failure = [this] { return liveness(); },
              .readiness = [this] { return readiness(); },
