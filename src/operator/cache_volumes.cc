@@ -44,18 +44,24 @@ bool saysNoNamespace(VolumeAct act, const kapi::Outcome& outcome) {
   return outcome.notFound() || is_ending;
 }
 
-ClaimStanding troubleOf(const model::ObjectKey& place, VolumeAct act, const kapi::Outcome& outcome) {
+/// One that the operator does not see as its own: somebody made it, or it was made here and lost its label.
+std::string notOurs(const char* kind, const model::ObjectKey& key) {
+  return fmt::format(
+      "{0} {1} is there, and is left alone: it has not the label and annotations of the operator's own. If "
+      "it "
+      "was the operator's, give it back its label: kubectl {2}label {0} {3} {4}=true. Else delete it",
+      kind, key.text(), key.ns.empty() ? "" : "-n " + key.ns + ' ', key.name, kManagedLabel);
+}
+
+ClaimStanding troubleOf(const model::ObjectKey& place, const std::string& volume, VolumeAct act,
+                        const kapi::Outcome& outcome) {
   if (saysNoNamespace(act, outcome)) { return {ClaimState::NoNamespace, place.ns}; }
   if (outcome.http == 409 && act == VolumeAct::CreateClaim) {
-    return {
-        ClaimState::NotOurs,
-        fmt::format("PersistentVolumeClaim {} is there and was made by somebody else, so it is left alone: "
-                    "delete it, or give the cache another name",
-                    place.text())};
+    return {ClaimState::NotOurs,
+            notOurs("PersistentVolumeClaim", place) + ", or give the cache another name"};
   }
   if (outcome.http == 409 && act == VolumeAct::CreateVolume) {
-    return {ClaimState::Refused,
-            "a PersistentVolume of the name that its own would have was made by somebody else; delete it"};
+    return {ClaimState::Refused, notOurs("PersistentVolume", {"", volume})};
   }
   if (outcome.http == 409 || outcome.notFound()) { return {}; }  // somebody was faster
   return {ClaimState::Refused,
@@ -238,7 +244,8 @@ void CacheVolumes::failed(const model::ObjectKey& place, VolumeAct act, const ka
   desk_.failed(place, now.mono, outcome.retry_after);
   const auto it = slots_.find(place);
   if (it == slots_.end()) { return; }
-  ClaimStanding trouble = troubleOf(place, act, outcome);
+  const auto& claim = it->second.claim;
+  ClaimStanding trouble = troubleOf(place, claim == nullptr ? "" : claim->volume, act, outcome);
   if (trouble == it->second.trouble) { return; }
   if (trouble.state == ClaimState::Refused) {
     out.emplace_back(kapi::Log{kapi::Level::Warn, trouble.why, {{"claim", place.text()}}});

@@ -121,7 +121,9 @@ bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out
     read(outcome, now, out);
   } else {
     say("", out);
-    next_look_ = answer->what == Doing::Delete ? now.mono : now.mono + kLook;
+    const bool is_gone = answer->what == Doing::Delete;
+    next_look_ = is_gone ? now.mono : now.mono + kLook;
+    if (is_gone) { to_write_ = Step{Doing::Create, creation()}; }  // nothing is mounted meanwhile
   }
   return true;
 }

@@ -2,7 +2,9 @@
 // and PersistentVolumes, nothing to attach, told which pod mounts, and no change of ownership of files.
 //
 // Read at the start of a term and every kLook after that, so that one that was deleted comes back. What may
-// be changed is changed. One of an older version, for volumes in pods' specs alone, is deleted and made anew.
+// be changed is changed. One of an older version, for volumes in pods' specs alone, is deleted and made anew
+// at once: in between kubelets find nothing to mount by, and try again. Who dies in between leaves none, and
+// the next leader makes it.
 // The rest of a CSIDriver is as somebody made it, and is said to be wrong.
 // One thread; time is an argument.
 #pragma once

@@ -529,6 +529,41 @@ TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
             std::string::npos);
 }
 
+TEST_F(OperatorTest, BetweenACsiDriverOfBeforeAndTheNextIsOneCallAndACrashThereHeals) {
+  start();
+  pass(1s);
+  const Server::Key key{"csidrivers", {"", "csi.gkm.io"}};
+  const auto beOfBefore = [&] {
+    server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Ephemeral"});
+  };
+  const auto isOfNow = [&] {
+    return server.objects.contains(key) &&
+           server.objects.at(key)["spec"]["volumeLifecycleModes"].items().size() == 2;
+  };
+  std::string calls;
+  bool dies = false;
+  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
+    if (call.kind != kCsiDriver) { return std::nullopt; }
+    calls += call.verb == kapi::Verb::Get ? "read " : call.verb == kapi::Verb::Delete ? "delete " : "create ";
+    if (!dies || call.verb != kapi::Verb::Create) { return std::nullopt; }
+    return refused(503, "", "nobody is there any more");
+  };
+  beOfBefore();
+  pass(61s);
+  EXPECT_TRUE(isOfNow());
+  EXPECT_EQ(calls, "read delete create ");
+
+  dies = true;
+  beOfBefore();
+  pass(61s);
+  EXPECT_FALSE(server.objects.contains(key));
+  lead(false);
+  dies = false;
+  lead(true);
+  pass(1s);
+  EXPECT_TRUE(isOfNow());
+}
+
 TEST_F(OperatorTest, ACsiDriverThatSomebodyElseMadeMeanwhileIsNoTrouble) {
   int refusals = 3;
   int http = 409;

@@ -99,6 +99,48 @@ TEST_F(OperatorVolumes, FieldsThatMeanNothingAreNamed) {
       "without Jobs and storage classes");
 }
 
+// The shapes of GKM's newest examples (test/testbed/contract/gkm-head), which real nodes get too.
+TEST_F(OperatorVolumes, CachesOfTheNewestExamplesGetWhatTheirPodsName) {
+  struct Row {
+    model::ObjectKey cache;
+    json::Value spec;
+    std::vector<model::ObjectKey> claims;
+    const char* unused;
+  };
+  const std::vector<Row> rows{
+      {{"caches-1", "vector-add"},
+       json::Object{{"image", "registry.example/caches/vector-add:v1"},
+                    {"accessModes", json::Array{"ReadOnlyMany"}}},
+       {{"caches-1", "vector-add"}},
+       ""},
+      {{"", "vector-add-everywhere"},
+       json::Object{{"image", "registry.example/caches/vector-add:v1"},
+                    {"workloadNamespaces", json::Array{"caches-1", "caches-2"}}},
+       {{"caches-1", "vector-add-everywhere"}, {"caches-2", "vector-add-everywhere"}},
+       ""},
+      {{"caches-1", "all-fields"},
+       json::Object{{"image", "registry.example/caches/vector-add:v1"},
+                    {"accessModes", json::Array{"ReadWriteOnce"}},
+                    {"storageClassName", "standard"},
+                    {"podTemplate", json::Object{{"spec", json::Object{{"tolerations", json::Array{}}}}}}},
+       {{"caches-1", "all-fields"}},
+       "True NotNeeded: spec.accessModes other than ReadOnlyMany, spec.podTemplate, spec.storageClassName"},
+      {{"caches-1", "llama"}, json::Object{{"image", "registry.example/caches/llama:v1"}}, {}, ""},
+  };
+  std::size_t claims = 0;
+  for (const Row& row : rows) {
+    makeCache(row.cache);
+    for (const auto& [field, value] : row.spec.members()) { ask(row.cache, field, value); }
+    live();
+    for (const auto& claim : row.claims) { EXPECT_EQ(phase(kVolumeClaim, claim), "Bound") << claim.text(); }
+    claims += row.claims.size();
+    EXPECT_EQ(all(kVolumeClaim).size(), claims) << row.cache.text() << ": no others";
+    EXPECT_EQ(ready(row.cache).starts_with("True Bound"), !row.claims.empty()) << ready(row.cache);
+    EXPECT_TRUE(remark(row.cache, Remark::Kind::FieldsUnused).starts_with(row.unused)) << row.cache.text();
+    if (*row.unused == '\0') { EXPECT_EQ(remark(row.cache, Remark::Kind::FieldsUnused), ""); }
+  }
+}
+
 TEST_F(OperatorVolumes, AClusterWideCacheHasOneInEachOfItsNamespaces) {
   makeCache(kFoundWide);
   ask(kFoundWide, "workloadNamespaces", json::Array{"a", "b"});
@@ -157,6 +199,43 @@ TEST_F(OperatorVolumes, AClaimOfSomebodyElseIsLeftAloneAndNamed) {
   server.remove(kVolumeClaim, kFound);
   live(40);
   EXPECT_TRUE(ready(kFound).starts_with("True Bound"));
+}
+
+TEST_F(OperatorVolumes, WhatLostItsLabelIsNamedAndTakenBackWithIt) {
+  const model::ObjectKey volume{"", volumeNameOf(kFound, "ns")};
+  makeCache(kFound);
+  ask(kFound, "pvc", true);
+  live();
+  const auto setLabels = [&](kapi::Kind kind, const model::ObjectKey& key, json::Value labels) {
+    json::Value object = *find(kind, key);
+    object.child("metadata").set("labels", std::move(labels));
+    server.put(kind, std::move(object));
+  };
+  const json::Value labelled = json::Object{{"gkm.io/managed", "true"}};
+  const std::string volume_uid{(*find(kVolume, volume))["metadata"]["uid"].str()};
+  setLabels(kVolume, volume, json::Object{});
+  live();
+  EXPECT_EQ((*find(kVolume, volume))["metadata"]["uid"].str(), volume_uid);
+  EXPECT_TRUE(machine().readiness().starts_with("1"));
+  setLabels(kVolume, volume, labelled);
+  setLabels(kVolumeClaim, kFound, json::Object{});
+  live();
+  EXPECT_NE(ready(kFound).find("kubectl -n ns label PersistentVolumeClaim one gkm.io/managed=true"),
+            std::string::npos)
+      << ready(kFound);
+  setLabels(kVolumeClaim, kFound, labelled);
+  live();
+  EXPECT_TRUE(ready(kFound).starts_with("True Bound")) << ready(kFound);
+  EXPECT_EQ(all(kVolume).size(), 1U);
+
+  const model::ObjectKey other{"ns", "two"};
+  server.put(kVolume, json::Object{{"metadata", json::Object{{"name", volumeNameOf(other, "ns")}}}});
+  makeCache(other);
+  ask(other, "pvc", true);
+  live();
+  EXPECT_NE(ready(other).find("kubectl label PersistentVolume " + volumeNameOf(other, "ns")),
+            std::string::npos)
+      << ready(other);
 }
 
 TEST_F(OperatorVolumes, WhatIsDeletedByHandComesAgain) {

@@ -1,5 +1,6 @@
 // An API server that is the test: objects by kind and key, with finalizers, merge patches, status,
-// preconditions, one label as selector, and watches that bring what came after their revision.
+// preconditions, one label as selector, and watches that bring what came after their revision: of who
+// lost that label that it is gone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,8 +44,9 @@ class Server {
       object.child("metadata").set("uid", "u" + std::to_string(++revision_));
     }
     object.child("metadata").set("resourceVersion", std::to_string(++revision_));
+    const json::Value before = is_new ? json::Value{} : objects[at];
     objects[at] = retold(object);
-    tell(at, is_new ? kapi::WatchType::Added : kapi::WatchType::Modified);
+    tell(at, is_new ? kapi::WatchType::Added : kapi::WatchType::Modified, objects[at], before);
     return objects[at];
   }
   void remove(kapi::Kind kind, const model::ObjectKey& key) { vanish({std::string{kind->plural}, key}); }
@@ -87,10 +89,13 @@ class Server {
       if (who.first != client || held.contains(std::string{stream.kind->plural})) { continue; }
       const auto& all = history_[std::string{stream.kind->plural}];
       for (auto at = all.upper_bound(stream.from); at != all.end(); ++at) {
-        const auto& [type, key, object] = at->second;
+        const auto& [type, key, object, before] = at->second;
         stream.from = at->first;
-        if (!hasLabel(object, stream.label)) { continue; }
-        out.push_back({who.second, type, kapi::decodeObject(stream.kind, object), key, at->first});
+        const bool is_shown = hasLabel(object, stream.label);
+        const bool was_shown = before.isNull() ? is_shown : hasLabel(before, stream.label);
+        if (!is_shown && !was_shown) { continue; }
+        const auto how = !is_shown ? kapi::WatchType::Deleted : !was_shown ? kapi::WatchType::Added : type;
+        out.push_back({who.second, how, kapi::decodeObject(stream.kind, object), key, at->first});
       }
     }
     return out;
@@ -106,6 +111,7 @@ class Server {
     kapi::WatchType type{};
     model::ObjectKey key;
     json::Value object;
+    json::Value before{};  // null: nobody took a label off or put one on
   };
 
   /// As it is after it went over the wire.
@@ -226,8 +232,8 @@ class Server {
     tell(at, kapi::WatchType::Deleted, object.mapped());
   }
   void tell(const Key& at, kapi::WatchType type) { tell(at, type, objects.at(at)); }
-  void tell(const Key& at, kapi::WatchType type, const json::Value& object) {
-    history_[at.first].emplace(revision_, Event{type, at.second, object});
+  void tell(const Key& at, kapi::WatchType type, const json::Value& object, const json::Value& before = {}) {
+    history_[at.first].emplace(revision_, Event{type, at.second, object, before});
   }
 
   std::map<std::pair<int, kapi::Token>, Stream> streams_;            // by who watches, and token
