@@ -179,8 +179,11 @@ expect "agents by then" 2 "$(kubectl get pods -n $NAMESPACE -l app=gkm-agent -o 
 
 step "FORCE=1: caches that do not go lose their finalizers, and all of GKM is gone"
 kubectl create -f - >/dev/null <<<"{apiVersion: gkm.io/v1alpha1, kind: GKMCacheNode, metadata: {name: node-a, namespace: gkm-test-ns-scoped-2, finalizers: [gkm.io.gone/finalizer]}}"
+kubectl create -f - >/dev/null <<<"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: theirs, namespace: default, labels: {gkm.io/managed: 'true'}}, spec: {accessModes: [ReadOnlyMany], storageClassName: '', resources: {requests: {storage: 1Mi}}}}"
+kubectl create -f - >/dev/null <<<"{apiVersion: v1, kind: PersistentVolume, metadata: {name: theirs, labels: {gkm.io/managed: 'true'}}, spec: {accessModes: [ReadOnlyMany], capacity: {storage: 1Mi}, storageClassName: '', hostPath: {path: /tmp}}}"
 FORCE=1 FORCE_SECONDS=2 gkm undeploy || fail "$(tail -n 5 "$CASE_DIR/gkm-deploy.log")"
 expect_output "what is left" "" eval "kubectl get crd,mutatingwebhookconfiguration,validatingwebhookconfiguration,clusterrole,clusterrolebinding,namespace -o name | grep 'gkm\.io\|/gkm-[^t]' || true" # nothing, where nothing is left
+expect "what somebody else gave the operator's label" "default " "$(kubectl get persistentvolumeclaim,persistentvolume -A -o json | jq -r '[.items[] | select(.metadata.name == "theirs" and .metadata.deletionTimestamp == null) | .metadata.namespace] | join(" ")')"
 gkm undeploy-examples || true # their kinds are gone, and are said
 expect_refused "undeploy of nothing, where it would still be refused" 'no|NotFound' kubectl get namespace gkm-system
 gkm undeploy || fail "a second undeploy: $(tail -n 5 "$CASE_DIR/gkm-deploy.log")"

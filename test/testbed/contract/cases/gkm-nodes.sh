@@ -174,25 +174,8 @@ eventually_like "why the thief waits" 'own namespace' mount_events default thief
 kubectl delete pod thief --force --grace-period=0 >/dev/null 2>&1
 
 step "GKM's newest examples: pods name a PersistentVolumeClaim, which the operator makes and takes away"
-# As GKM has them; the image is ours.
-newest() {
-  cat <<YAML
-apiVersion: gkm.io/v1alpha1
-kind: GKMCache
-metadata: {name: vector-add, namespace: caches-1}
-spec:
-  image: $IMAGE:v1
-  accessModes: [ReadWriteOnce]
-  storageClassName: standard
----
-apiVersion: gkm.io/v1alpha1
-kind: ClusterGKMCache
-metadata: {name: vector-add-everywhere}
-spec:
-  image: $IMAGE:v1
-  workloadNamespaces: [caches-1, caches-2]
-YAML
-}
+# As GKM has them, applied as they are: only the image is one that our registry has.
+newest() { sed "s|image: registry.example/.*|image: $IMAGE:v1|" "$TESTBED/contract/gkm-head/$1.yaml" | kubectl apply -f - >/dev/null; }
 pod_by_claim() { # NAMESPACE NAME NODE CLAIM PATH
   create <<YAML
 apiVersion: v1
@@ -208,19 +191,24 @@ YAML
 claims() { kubectl get persistentvolumeclaims -A -l gkm.io/managed=true -o json | jq -r '[.items[] | .metadata.namespace + "/" + .metadata.name + "=" + .status.phase] | sort | join(" ")'; }
 remark() { kubectl get "$1" -o json "${@:3}" | jq -r --arg type "$2" '.status.conditions[] | select(.type == $type) | .status + " " + .reason'; }
 kubectl create namespace caches-1 >/dev/null
-newest | kubectl apply -f - >/dev/null
+newest cache-and-pod
 eventually "a namespace that is not there" NoNamespace field clustergkmcache/vector-add-everywhere '.status.conditions[0].reason'
 kubectl create namespace caches-2 >/dev/null
 eventually "claims" "caches-1/vector-add-everywhere=Bound caches-1/vector-add=Bound caches-2/vector-add-everywhere=Bound" claims
 eventually "whether claims are ready" "True Bound" remark clustergkmcache/vector-add-everywhere ClaimsReady
-expect "fields that mean nothing" "True NotNeeded" "$(remark gkmcache/vector-add FieldsUnused -n caches-1)"
+runs uses-it -n caches-1
+gkm_cache GKMCache llama v1 | kubectl create -n caches-1 -f - >/dev/null
+newest vllm
+runs server -n caches-1
+kubectl -n caches-1 patch gkmcache vector-add --type=merge -p '{"spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "standard"}}' >/dev/null
+eventually "fields that mean nothing" "True NotNeeded" remark gkmcache/vector-add FieldsUnused -n caches-1
 at=${EPOCHREALTIME/./}
 pod_by_claim caches-1 one node-a vector-add /cache
 pod_by_claim caches-1 two node-b vector-add /home/vllm/.cache/vllm
 pod_by_claim caches-2 three node-b vector-add-everywhere /cache
 for pod in "caches-1 one" "caches-1 two" "caches-2 three"; do runs "${pod#* }" -n "${pod% *}"; done
 note "three pods with claims run $(elapsed_ms "$at") ms after they were made"
-for pod in "caches-1 one /cache" "caches-1 two /home/vllm/.cache/vllm" "caches-2 three /cache"; do
+for pod in "caches-1 one /cache" "caches-1 two /home/vllm/.cache/vllm" "caches-2 three /cache" "caches-1 uses-it /cache" "caches-1 server /home/vllm/.cache/vllm"; do
   read -r namespace name path <<<"$pod"
   expect "the files of $name" "$(tr ' ' '\n' <<<"$KEYS" | sort)" "$(in_pod "$namespace" "$name" "ls $path" | sort)"
   expect "the kernel of $name" one "$(in_pod "$namespace" "$name" "cat $path/$KERNEL/add_kernel.hsaco")"
@@ -231,11 +219,11 @@ kubectl create -f - >/dev/null <<<"{apiVersion: gkm.io/v1alpha1, kind: GKMCache,
 eventually "somebody else's claim" "False NotOurs" remark gkmcache/mine ClaimsReady -n caches-1
 expect "its phase" Pending "$(field persistentvolumeclaim/mine '.status.phase' -n caches-1)"
 kubectl -n caches-1 delete gkmcache mine --wait=false >/dev/null
-kubectl -n caches-1 delete gkmcache vector-add --wait=false >/dev/null
+kubectl -n caches-1 delete gkmcache vector-add llama --wait=false >/dev/null
 kubectl delete clustergkmcache vector-add-everywhere --wait=false >/dev/null
 eventually "a cache whose claim pods use" Deleting field gkmcache/vector-add '.status.conditions[0].reason' -n caches-1
 expect "the kernel of a pod that runs on" one "$(in_pod caches-1 one "cat /cache/$KERNEL/add_kernel.hsaco")"
-kubectl -n caches-1 delete pod one two --force --grace-period=0 >/dev/null 2>&1
+kubectl -n caches-1 delete pod one two uses-it server --force --grace-period=0 >/dev/null 2>&1
 kubectl -n caches-2 delete pod three --force --grace-period=0 >/dev/null 2>&1
 eventually "claims that are left" "" claims
 volumes() { kubectl get persistentvolumes -o name; }
