@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "cacherim/keeper/keeping_fixture_test.h"
 #include "cacherim/node/mount_paths.h"
@@ -10,22 +11,23 @@ namespace gs::cacherim {
 namespace {
 
 TEST_F(KeepingTest, WherePodsMountIsWrittenAnewSoThatItIsKeptAndComesAgain) {
+  using Told = std::optional<kcache::MountPaths>;
+  const auto told = [&]() -> Told {
+    turn();
+    const auto read = readMountPaths(usageFolder());
+    return read ? Told{read->pods} : Told{};
+  };
   const kcache::MountPaths paths{{"u1", {.volumes = {{"k", "/cache"}}}}};
-  turn();
-  EXPECT_EQ(readMountPaths(usageFolder()).error().code, Code::NotFound) << "nothing is known yet";
+  EXPECT_EQ(told(), Told{}) << "nothing is known yet";
   keeping_->mountPaths(std::make_shared<const kcache::MountPaths>(paths));
-  turn();
-  EXPECT_EQ(readMountPaths(usageFolder())->pods, paths);
+  EXPECT_EQ(told(), Told{paths});
   std::filesystem::remove(usageFolder() + "/paths.json");  // somebody empties /run
   clock_.advance(kToldEvery / 2);
-  turn();
-  EXPECT_FALSE(readMountPaths(usageFolder()).has_value());
+  EXPECT_EQ(told(), Told{});
   clock_.advance(kToldEvery / 2);
-  turn();
-  EXPECT_EQ(readMountPaths(usageFolder())->pods, paths);
+  EXPECT_EQ(told(), Told{paths});
   keeping_->mountPaths(std::make_shared<const kcache::MountPaths>());
-  turn();
-  EXPECT_TRUE(readMountPaths(usageFolder())->pods.empty()) << "news are told at once";
+  EXPECT_EQ(told(), Told{kcache::MountPaths{}}) << "news are told at once";
 }
 
 }  // namespace
