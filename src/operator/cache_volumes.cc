@@ -209,9 +209,7 @@ void CacheVolumes::look(const model::ObjectKey& place, const Slot& slot, const S
   switch (plan.act) {
     case VolumeAct::Nothing: return;
     case VolumeAct::CreateClaim: call = createClaim(*plan.cache, place.ns, size_of(plan.cache->key)); break;
-    case VolumeAct::CreateVolume:
-      call = createVolume(*plan.cache, *slot.claim, size_of(plan.cache->key));
-      break;
+    case VolumeAct::CreateVolume: call = createVolume(*plan.cache, *slot.claim); break;
     case VolumeAct::DeleteClaim: call = deleteClaim(*slot.claim); break;
     case VolumeAct::DeleteVolume: call = deleteVolume(*plan.volume); break;
   }

@@ -201,6 +201,18 @@ TEST_F(OperatorVolumes, AClaimOfSomebodyElseIsLeftAloneAndNamed) {
   EXPECT_TRUE(ready(kFound).starts_with("True Bound"));
 }
 
+// The operator has a cache from its own write's answer, and from its watch: in any order it is the same cache.
+TEST_F(OperatorVolumes, ACacheIsNotTakenForAnotherOfItsNameWhateverComesFirst) {
+  for (const bool is_first : {false, true}) {
+    news_first = [is_first] { return is_first; };
+    const model::ObjectKey key{"", is_first ? "first" : "second"};
+    makeCache(key);
+    ask(key, "workloadNamespaces", json::Array{"a", "b"});
+    live(20);
+    EXPECT_TRUE(ready(key).starts_with("True Bound")) << ready(key);
+  }
+}
+
 TEST_F(OperatorVolumes, WhatLostItsLabelIsNamedAndTakenBackWithIt) {
   const model::ObjectKey volume{"", volumeNameOf(kFound, "ns")};
   makeCache(kFound);

@@ -39,6 +39,7 @@ VolumeClaim decodeClaim(const View& v) {
   VolumeClaim out;
   decodeOurs(v, out);
   out.volume = kapi::text(v["spec"]["volumeName"]);
+  out.size = kapi::text(v["spec"]["resources"]["requests"]["storage"]);
   const auto of = kcache::parseVolumeHandle(out.handle);
   if (!of || of->claim() != out.key) { out.handle.clear(); }
   return out;
@@ -131,13 +132,13 @@ kapi::Call createClaim(const kcache::Cache& cache, const std::string& ns, std::i
                          {"resources", Object{{"requests", Object{{"storage", quantityOf(bytes)}}}}}});
 }
 
-kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim, std::int64_t bytes) {
+kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim) {
   Value metadata = metadataOf(cache, claim.handle);
   metadata.set("name", kcache::volumeName(claim.handle));
   if (cache.key.ns.empty()) { metadata.set("ownerReferences", ownersOf(cache)); }
   return creation(kVolume, "", std::move(metadata),
                   Object{{"accessModes", Array{kClaimMode}},
-                         {"capacity", Object{{"storage", quantityOf(bytes)}}},
+                         {"capacity", Object{{"storage", claim.size.empty() ? quantityOf(0) : claim.size}}},
                          {"storageClassName", ""},
                          {"persistentVolumeReclaimPolicy", "Retain"},
                          {"claimRef", Object{{"apiVersion", "v1"},

@@ -30,6 +30,7 @@ struct VolumeClaim {
   std::string handle;     // "" it is not ours
   model::Uid cache;       // the cache's uid
   std::string volume;     // name of the volume that it asks for
+  std::string size;       // that it asks for, as a quantity; "": none
   friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
 
@@ -52,9 +53,9 @@ extern const kapi::Kind kVolume;
 
 /// POST of the claim by which pods of that namespace find the cache.
 [[nodiscard]] kapi::Call createClaim(const kcache::Cache& cache, const std::string& ns, std::int64_t bytes);
-/// POST of the volume for that claim of the cache.
-[[nodiscard]] kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim,
-                                      std::int64_t bytes);
+/// POST of the volume for that claim of the cache, of the size that it asks for: one of less would be waited
+/// for to grow.
+[[nodiscard]] kapi::Call createVolume(const kcache::Cache& cache, const VolumeClaim& claim);
 /// DELETE of that claim or volume as it was seen.
 [[nodiscard]] kapi::Call deleteClaim(const VolumeClaim& claim);
 [[nodiscard]] kapi::Call deleteVolume(const Volume& volume);

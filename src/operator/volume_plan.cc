@@ -63,7 +63,7 @@ ClaimStanding standingOf(const VolumeSlot& slot, const kcache::Cache& cache) {
     return {ClaimState::Going, claim + " is being deleted, and goes when no pod uses it any more"};
   }
   const kcache::Cache* claimant = claimantOf(slot);
-  if (claimant != nullptr && claimant != &cache && !cache.is_deleting) {
+  if (claimant != nullptr && claimant->uid != cache.uid && !cache.is_deleting) {
     return {ClaimState::NotOurs, fmt::format("{} is that of {} {}: give one of the two another name", claim,
                                              kcache::cacheKindOf(claimant->key)->name, claimant->key.text())};
   }

@@ -143,10 +143,10 @@ TEST(VolumeKinds, AVolumeIsForThatClaimAndReadOnly) {
   ASSERT_NE(claim, nullptr);
   EXPECT_EQ(claim->handle, kcache::volumeHandle(cache.key, "ns"));
 
-  const kapi::Call call = createVolume(cache, *claim, 5 << 20);
+  const kapi::Call call = createVolume(cache, *claim);
   const json::Value& spec = call.body["spec"];
   EXPECT_EQ(spec["claimRef"]["uid"].str(), "c1");
-  EXPECT_EQ(spec["capacity"]["storage"].str(), "5Mi");
+  EXPECT_EQ(spec["capacity"]["storage"].str(), "1024Mi") << "what the claim asks for";
   EXPECT_EQ(json::print(spec["csi"]["volumeAttributes"]),
             json::print(json::Object{{"csi.gkm.io/GKMCache", cache.key.name}}));
   EXPECT_TRUE(spec["csi"]["readOnly"].isNull())
@@ -162,7 +162,7 @@ TEST(VolumeKinds, WhatIsOnlyLabelledLikeOursIsNobodys) {
   json::Value claim = createClaim(cache, "ns", 0).body;
   claim.child("metadata").set("name", "other");
   EXPECT_EQ(kapi::decodeObject(kVolumeClaim, claim).as<VolumeClaim>()->handle, "");
-  json::Value volume = createVolume(cache, claimOf(cache, "c"), 0).body;
+  json::Value volume = createVolume(cache, claimOf(cache, "c")).body;
   volume.child("spec").child("csi").set("driver", "csi.example.com");
   EXPECT_EQ(kapi::decodeObject(kVolume, volume).as<Volume>()->handle, "");
 }
