@@ -201,7 +201,7 @@ TEST_F(OperatorVolumes, AClaimOfSomebodyElseIsLeftAloneAndNamed) {
   EXPECT_TRUE(ready(kFound).starts_with("True Bound"));
 }
 
-// The operator has a cache from its own write's answer, and from its watch: in any order it is the same cache.
+// The operator has a cache from its own write's answer, and from its watch: in any order it is the same one.
 TEST_F(OperatorVolumes, ACacheIsNotTakenForAnotherOfItsNameWhateverComesFirst) {
   for (const bool is_first : {false, true}) {
     news_first = [is_first] { return is_first; };
