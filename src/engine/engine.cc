@@ -336,6 +336,7 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   const auto device = deviceOf(*before);
   noteLost(before);
   placed_leases_.erase(before->key);
+  if (device) { unblockDevice(*device); }  // it could not be read, perhaps: what stood there is gone
   const sched::NodeState* node = device ? ledger_.find(device->first) : nullptr;
   if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {
     for (const auto& holder : d->holders) { touch(holder.uid); }  // its name is free for whoever has it

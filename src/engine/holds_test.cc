@@ -301,6 +301,25 @@ TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
+/// Whoever deleted it; it says where it stood.
+TEST_F(EngineTest, ADeviceIsFreeOnceTheLeaseThatCannotBeReadIsGone) {
+  model::Lease odd;
+  odd.key = {"default", "gpu-node-a-1"};
+  odd.uid = model::Uid{"odd"};
+  odd.revision = 3;
+  odd.managed = true;
+  odd.node = model::NodeName{"node-a"};
+  odd.gpu = 1;
+  odd.holder = "gone";
+  odd.malformed = "annotation gpu.scheduling/reservation is missing";
+  comes(odd);
+  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  ASSERT_EQ(use(1), DeviceUse::Held);
+  goes(odd);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+  EXPECT_TRUE(engine.blocked().empty());
+}
+
 TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
   engine.blockDevice(model::NodeName{"node-a"}, 1);
   const PodBuilder pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();

@@ -45,6 +45,24 @@ TEST_F(HandEdits, AChangedAnnotationAndAMissingLeaseFreeNothing) {
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
+/// The leader knows what they said, and writes no lease that says nothing.
+TEST_F(HandEdits, NoAnnotationAndNoLeaseOfAPodOfANumberFreeNothing) {
+  world.create(pod("p", "", 2));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const std::string at = allocated("p");
+  ASSERT_EQ(at, "node-b:0,1");
+  ASSERT_EQ(changeAllocated("p", {}), 200);
+  world.run(2s);
+  for (const char* id : {"0", "1"}) {
+    ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-b-" + id).code, 200);
+  }
+  world.run(40s);
+  for (const char* id : {"0", "1"}) {
+    const auto lease = world.get(kLeases + "gpu-node-b-" + id);
+    EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/devices"].str(), at) << id;
+  }
+}
+
 TEST_F(HandEdits, AnAnnotationThatNamesFewerGpusFreesNone) {
   world.create(claim("two", 2));
   world.create(pod("p", "two"));

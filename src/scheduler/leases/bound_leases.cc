@@ -50,7 +50,8 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 /// a whole set of leases that were there when it was bound, which shows that both were edited since; else its
 /// annotation.
 /// A pod that was bound for a count of GPUs: none, when all leases landed after that. One that was there may
-/// be what it has: its author may have taken ids and reservation away.
+/// be what it has: its author may have taken ids and reservation away. Or ids only, and somebody its leases:
+/// then what those of its reservation said that are known to have gone.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases
 /// that say the same and more than its annotation; its annotation when one of its leases agrees; else a whole
 /// set of leases, before others one that was there when it was bound, before one of which some are missing;
@@ -93,7 +94,7 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (sched::wasGivenACount(pod) && !any_older) { return std::vector<int>{}; }
+  if (sched::wasGivenACount(pod) && !any_older) { return c_.engine.heldIds(pod, {}); }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   // Two decisions for one pod are for as many GPUs: fewer are no other one. Its agent may not see all that it
   // has, of a GPU that was away say.
