@@ -159,7 +159,7 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part agent_side cache_machine cache_registry cache_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
+  foreach(part agent_side cache_machine cache_places cache_registry cache_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
                plan plan_caches plan_features plan_text play share_calls share_judge share_side shorten transcript)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()

@@ -62,6 +62,7 @@ enum class Bug {
   KeepsDamage,          // a file that is damaged stays when the same comes again
   ForgetsDamage,        // what is found damaged is not noted
   AsksNoRegistry,       // an image that the node has is given to whoever names its digest
+  OnePathForAll,        // paths in a cache's files are those of one place, wherever pods mount it
 };
 
 /// Defined by the program that plants.

@@ -139,7 +139,7 @@ PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, con
     log::warn("its paths stay as they are", {{"cache", wish.cacheText()}, {"why", paths.error().message}});
     return {};
   }
-  if (paths->empty()) { return {}; }
+  if (paths->empty() || GS_MUTANT(OnePathForAll)) { return {}; }
   const std::string at = wish.mount_path.empty() ? mountPathOf(wish) : wish.mount_path;
   if (at.empty()) { return {}; }
   PathLayer out = pathLayerOf(tree, *paths, at);

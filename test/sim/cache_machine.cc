@@ -25,9 +25,11 @@ using csi::FakeMounts;
 constexpr const char* kVolume = "kernels";
 constexpr const char* kInMemory = "/dev/shm";  // as POSIX systems have it; else where temporary files are
 constexpr std::size_t kMostOfAFile = 4096;
+constexpr std::size_t kMostOfARecord = 65536;
 constexpr const char* kDamaged = "!";                                        // no file of an image begins so
 constexpr cacherim::JobQueue::Terms kTerms{.workers = 2, .most_begun = 16};  // as Keeper::Options
 constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{1} << 20;            // all that there is
+const Duration kToldWithin = csi::NodeService::Options{}.told_within;
 
 std::string newFolder() {
   std::error_code error;
@@ -91,6 +93,7 @@ void CacheMachine::end() {
   queue_.reset();
   jobs_.clear();
   wanted_.reset();
+  paths_.reset();
   told_.reset();
 }
 
@@ -117,6 +120,12 @@ void CacheMachine::open(Now /*now*/) {
   queue_.emplace(kTerms);
   verifier_.emplace(*store_);
   keeping_->want(wanted_);
+  keeping_->mountPaths(paths_);
+}
+
+void CacheMachine::mountPaths(kcache::MountPathsPtr paths) {
+  paths_ = std::move(paths);
+  if (keeping_ != nullptr) { keeping_->mountPaths(paths_); }
 }
 
 void CacheMachine::want(kcache::WantedPtr wanted) {
@@ -226,7 +235,8 @@ void CacheMachine::startDriver() {
                                                                           .usage = folder_ + "/usage",
                                                                           .target_root = FakeMounts::kRoot,
                                                                           .lock_limit = Duration::zero()},
-                                                *std::move(usage), mounts_);
+                                                *std::move(usage), mounts_, &waiting_);
+  for (auto& [uid, volume] : volumes_) { volume.waits.reset(); }
   (void)service_->start();  // what it cannot do now it does with the next call
 }
 
@@ -256,23 +266,35 @@ rpc::PublishRequest CacheMachine::requestOf(const Pod& pod) {
                                       {"csi.storage.k8s.io/pod.uid", pod.uid},
                                       {"csi.storage.k8s.io/serviceAccount.name", "default"}}};
   if (!pod.cache_ns.empty()) { out.context[kcache::kNamespaceAttribute] = pod.cache_ns; }
+  if (!pod.attribute.empty()) { out.context[kcache::kMountPathAttribute] = pod.attribute; }
   out.volume_id = csi::readTarget(out.target_path, FakeMounts::kRoot)->volume_id;
   return out;
 }
 
 bool CacheMachine::publish(const Pod& pod) {
   if (service_ == nullptr) { return false; }
-  const auto [it, is_new] = requests_.try_emplace(pod.uid);
-  if (is_new) { it->second = requestOf(pod); }
-  const Status done = service_->publish(it->second);
+  const auto [it, is_new] = volumes_.try_emplace(pod.uid);
+  if (is_new) { it->second = {.pod = pod, .request = requestOf(pod)}; }
+  waiting_.of(it->second);
+  bool is_done = false;
+  try {
+    is_done = service_->publish(it->second.request).has_value();
+    if (!is_done) { it->second.waits.reset(); }
+  } catch (const Waiting::Stands&) { is_done = false; }
   if (driver_.is_dead) { driverEnded(); }
   look("a pod's volume was published");
-  return done && service_ != nullptr;
+  return is_done && service_ != nullptr;
+}
+
+bool CacheMachine::Waiting::wait(Duration /*time*/) {
+  if (!volume_->waits) { volume_->waits = world_.now().mono; }
+  if (world_.now().mono - *volume_->waits < kToldWithin) { throw Stands{}; }
+  return false;
 }
 
 bool CacheMachine::unpublish(const std::string& uid) {
   if (service_ == nullptr) { return false; }
-  const rpc::PublishRequest& request = requests_.at(uid);
+  const rpc::PublishRequest& request = volumes_.at(uid).request;
   const Status done =
       service_->unpublish({.volume_id = request.volume_id, .target_path = request.target_path});
   if (driver_.is_dead) { driverEnded(); }
@@ -282,7 +304,7 @@ bool CacheMachine::unpublish(const std::string& uid) {
     problem_ = fmt::format("a volume of pod {} is still mounted though that was said to be over", uid);
   }
   mounts_.removePod(uid);
-  requests_.erase(uid);
+  volumes_.erase(uid);
   return true;
 }
 
@@ -294,7 +316,7 @@ void CacheMachine::probe() {
 
 std::vector<std::string> CacheMachine::published() const {
   std::vector<std::string> out;
-  for (const auto& [uid, request] : requests_) { out.push_back(uid); }
+  for (const auto& [uid, volume] : volumes_) { out.push_back(uid); }
   return out;
 }
 
@@ -303,13 +325,17 @@ std::vector<std::string> CacheMachine::published() const {
 /// Its agent dies by whoever runs it.
 void CacheMachine::reboot() {
   mounts_.mounts.clear();
+  for (auto& [uid, volume] : volumes_) { volume.is.clear(); }
   fs::remove_all(folder_ + "/usage");
   crashDriver();
 }
 
 void CacheMachine::emptyRun() { fs::remove_all(folder_ + "/usage"); }
 
+bool CacheMachine::tellsPaths() const { return fs::exists(folder_ + "/usage/paths.json"); }
+
 void CacheMachine::calmDown() {
+  is_calm_ = true;
   full_until_ = {};
   agent_.dies_in = driver_.dies_in = -1;
 }
@@ -409,14 +435,54 @@ std::string CacheMachine::damaged(const std::set<std::string>& images) const {
   return "";
 }
 
-std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) const {
+/// Its record, and the files that name others by paths, from which a driver makes those of a mount.
+bool CacheMachine::isUndamaged(const FakeMounts::Mounted& mount) const {
+  const auto record = readFile(fs::path{mount.tree}.parent_path() / "record.json", kMostOfARecord);
+  if (!record || record->starts_with(kDamaged)) { return false; }
+  for (const auto& [path, text] : *CacheRegistry::filesOf(*mount.shown.image)) {
+    const auto has = namesPaths(path) ? readFile(mount.tree + '/' + path, kMostOfAFile) : text;
+    if (!has || *has != text) { return false; }
+  }
+  return true;
+}
+
+/// A pod has its own place, which the attribute says, or the agent told: the driver has waited for that, but
+/// where there is no agent's file.
+std::set<std::string> CacheMachine::placesOf(const FakeMounts::Mounted& mount, const Volume& of) const {
+  const bool has_waited = of.waits && world_.now().mono - *of.waits >= kToldWithin;
+  const bool is_told = !of.pod.attribute.empty() || is_calm_ || (tellsPaths() && !has_waited);
+  std::set<std::string> out{of.pod.is};
+  if (!is_told || !isUndamaged(mount)) { out.insert(kSharedPlace); }
+  return out;
+}
+
+/// `text`: what all pods share; `places`: those for which it may be.
+std::string CacheMachine::wrongFile(const FakeMounts::Mounted& mount, const std::string& path,
+                                    const std::string& text, const std::set<std::string>& places) const {
+  const std::string at = mount.tree + '/' + path;
+  const auto shared = readFile(at, kMostOfAFile);
+  const bool is_damaged = shared ? shared->starts_with(kDamaged) : gone_.contains(at);
+  if (!shared && !is_damaged) { return fmt::format("has no {} any more, or not yet", path); }
+  if (!is_damaged && *shared != text) { return fmt::format("has another {}", path); }
+  const auto own = mount.paths.find(path);
+  if (own == mount.paths.end() && (is_damaged || !namesPaths(path))) { return ""; }
+  if (!namesPaths(path)) { return fmt::format("has a copy of {}", path); }
+  const std::string& shown = own == mount.paths.end() ? text : own->second;
+  const bool is_right = std::any_of(places.begin(), places.end(),
+                                    [&](const auto& place) { return shown == textAt(text, place); });
+  return is_right ? "" : fmt::format("has a {} that is not for {}", path, fmt::join(places, " or "));
+}
+
+std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) {
   const auto* files = CacheRegistry::filesOf(*mount.shown.image);
   if (files == nullptr) { return "is of no image that there is"; }
+  Volume& of = volumes_.at(csi::readTarget(mount.shown.target, FakeMounts::kRoot)->pod_uid);
+  if (of.is.empty()) { of.is = placesOf(mount, of); }
+  for (const auto& [path, text] : mount.paths) {
+    if (!files->contains(path)) { return fmt::format("has a {} that its image has not", path); }
+  }
   for (const auto& [path, text] : *files) {
-    const auto has = readFile(mount.tree + '/' + path, kMostOfAFile);
-    if (!has && gone_.contains(mount.tree + '/' + path)) { continue; }
-    if (!has) { return fmt::format("has no {} any more, or not yet", path); }
-    if (*has != text && !has->starts_with(kDamaged)) { return fmt::format("has another {}", path); }
+    if (std::string wrong = wrongFile(mount, path, text, of.is); !wrong.empty()) { return wrong; }
   }
   return "";
 }
@@ -434,7 +500,7 @@ void CacheMachine::look(const char* after) {
 
 std::string CacheMachine::left(bool by_age) const {
   if (!mounts_.mounts.empty()) { return node_ + " has volumes mounted of pods that are gone"; }
-  if (!requests_.empty()) { return node_ + " cannot take a volume away"; }
+  if (!volumes_.empty()) { return node_ + " cannot take a volume away"; }
   if (!placed().empty()) { return node_ + " has images of caches that are gone"; }
   if (by_age && !fs::is_empty(folder_ + "/store/trees")) { return node_ + " has trees that nobody uses"; }
   if (const auto uses = service_ ? service_->uses() : std::vector<cacherim::VolumeUse>{};

@@ -7,8 +7,8 @@
 // on nothing that it does has an effect, and a new process finds what is there. The driver is started again
 // kStartAgain later. A disk may be full, a machine may be rebooted (mounts and /run are gone), and /run may
 // be emptied under running processes.
-// After everything that happens here it is looked whether what pods have mounted is whole (problem()). Whose
-// code deletes and mounts is not asked for that.
+// After everything that happens here it is looked whether what pods have mounted is whole, with the paths of
+// where each has it (problem()). Whose code deletes and mounts is not asked for that.
 // One thread. World and registry must outlive it; nothing happens once it is gone.
 #pragma once
 
@@ -29,6 +29,7 @@
 #include "csi/node_service.h"
 #include "sandbox/caches/cache_rim.h"
 #include "sandbox/world/world.h"
+#include "test/sim/cache_places.h"
 #include "test/sim/cache_registry.h"
 
 namespace gs::sim {
@@ -44,6 +45,7 @@ class CacheMachine final : public sandbox::CacheRim {
   void begin(Now now) override;
   void end() override;
   void want(kcache::WantedPtr wanted) override;
+  void mountPaths(kcache::MountPathsPtr paths) override;
   [[nodiscard]] kcache::NodeHasPtr turn(Now now) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   [[nodiscard]] bool hasDied() const override { return agent_.is_dead; }
@@ -53,6 +55,8 @@ class CacheMachine final : public sandbox::CacheRim {
     std::string ns, name, uid;
     std::string cache, cache_ns;  // as its volume says; no namespace: of the cluster
     bool is_read_only = false;
+    std::string attribute{};        // csi.gkm.io/mountPath of its volume; "": it has none
+    std::string is = kSharedPlace;  // where its container has the volume
   };
   /// True: it is mounted.
   bool publish(const Pod& pod);
@@ -76,7 +80,10 @@ class CacheMachine final : public sandbox::CacheRim {
   /// layer, or a content that trees are made of.
   void damage(int which, Damage how);
   void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
+  /// From now on nobody has a reason not to know where a pod has its volume.
   void calmDown();
+  /// The agent's file says where pods have theirs.
+  [[nodiscard]] bool tellsPaths() const;
 
   /// What is mounted, by any process.
   struct Mounted {
@@ -118,6 +125,29 @@ class CacheMachine final : public sandbox::CacheRim {
     std::optional<Mono> since{};  // its turn began, or, of what needs none, it did
   };
 
+  /// Of a pod that the kubelet gives to the driver.
+  struct Volume {
+    Pod pod;
+    rpc::PublishRequest request;
+    std::optional<Mono> waits{};  // since then the driver waits to be told where the pod has it
+    std::set<std::string> is{};   // once it is mounted: the places for which its files may be
+  };
+  /// A call that stands still is taken up again with the kubelet's next one: other calls go on meanwhile, as
+  /// beside a thread that waits.
+  class Waiting final : public cacherim::Pause {
+   public:
+    struct Stands {};
+    explicit Waiting(const sandbox::World& world) : world_{world} {}
+    /// Whose call comes next.
+    void of(Volume& volume) { volume_ = &volume; }
+    bool wait(Duration time) override;
+    void cancel() override {}
+
+   private:
+    const sandbox::World& world_;
+    Volume* volume_ = nullptr;
+  };
+
   [[nodiscard]] cacherim::Disk diskOf(Process& process);
   void open(Now now);
   void takeJobs(Now now);
@@ -128,8 +158,12 @@ class CacheMachine final : public sandbox::CacheRim {
   void driverEnded();
   [[nodiscard]] rpc::PublishRequest requestOf(const Pod& pod);
   void look(const char* after);
+  [[nodiscard]] bool isUndamaged(const csi::FakeMounts::Mounted& mount) const;
+  [[nodiscard]] std::set<std::string> placesOf(const csi::FakeMounts::Mounted& mount, const Volume& of) const;
   [[nodiscard]] std::vector<std::filesystem::path> files() const;
-  [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount) const;
+  [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount);
+  [[nodiscard]] std::string wrongFile(const csi::FakeMounts::Mounted& mount, const std::string& path,
+                                      const std::string& text, const std::set<std::string>& places) const;
 
   sandbox::World& world_;
   const CacheRegistry& registry_;
@@ -145,6 +179,7 @@ class CacheMachine final : public sandbox::CacheRim {
   std::unique_ptr<cacherim::SharedStore> store_;
   std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
   kcache::WantedPtr wanted_;
+  kcache::MountPathsPtr paths_;
   kcache::NodeHasPtr told_;
   std::optional<cacherim::JobQueue> queue_;
   std::map<model::ObjectKey, Job> jobs_;  // that have begun
@@ -155,7 +190,9 @@ class CacheMachine final : public sandbox::CacheRim {
   Process driver_;
   std::unique_ptr<csi::NodeService> service_;
   csi::FakeMounts mounts_;
-  std::map<std::string, rpc::PublishRequest> requests_;  // by the pod's uid
+  Waiting waiting_{world_};
+  std::map<std::string, Volume> volumes_;  // by the pod's uid
+  bool is_calm_ = false;
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
 };
 

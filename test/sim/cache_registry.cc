@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cacherim/image/tar_test.h"
 #include "json/value.h"
+#include "test/sim/cache_places.h"
 
 namespace gs::sim {
 namespace {
@@ -30,6 +31,9 @@ struct Images {
     for (int i = static_cast<int>(images.size()); i < kCacheImages; ++i) {
       add({base, {{"M/c.json", fmt::format("{{}} {}", i)}}});
     }
+    for (const auto& below : {base, more}) {
+      add({below, {{"K/__grp__a.json", groupText("K/__grp__a.json", "a.ptx", kSharedPlace)}}});
+    }
   }
 
  private:
@@ -37,8 +41,12 @@ struct Images {
     json::Array descriptors;
     CacheRegistry::Files all;
     for (const auto& layer : layers) {
+      CacheRegistry::Files as_made = layer;
+      for (auto& [path, text] : as_made) {
+        if (namesPaths(path)) { text = textAt(text, kMadeAt); }
+      }
       descriptors.push_back(describe(
-          cacherim::written(cacherim::entriesBelow("io.triton.cache", layer), cacherim::Packing::Plain),
+          cacherim::written(cacherim::entriesBelow("io.triton.cache", as_made), cacherim::Packing::Plain),
           std::string{kcache::media::kOciTar}));
       for (const auto& [path, text] : layer) { all[path] = text; }
     }

@@ -1,4 +1,4 @@
-// The registry of a play: six small images, some of which share layers, and tags that move between them. It
+// The registry of a play: small images, some of which share layers, and tags that move between them. It
 // is away, gives other bytes than were asked for, ends in the middle, or is slow. Of what it gives every byte
 // is checked, as ImageSource promises; what it gave until then has been given.
 // One thread; the World that tells the time must outlive it.
@@ -17,6 +17,7 @@
 namespace gs::sim {
 
 inline constexpr int kCacheImages = 6;
+inline constexpr int kPathImages = 2;  // behind them, with files that name others by paths (cache_places.h)
 inline constexpr int kCacheTags = 3;
 
 class CacheRegistry {
@@ -39,7 +40,7 @@ class CacheRegistry {
   /// Another registry's name for an image: one that does not have it, or one that drips. For ever.
   [[nodiscard]] static std::string elsewhere(bool drips);
   [[nodiscard]] static kcache::Digest digestOf(int image);
-  /// What a pod has to find in an image's tree; nullptr: there is no such image.
+  /// What a pod that mounts it at kSharedPlace has to find in an image's tree; nullptr: there is none.
   [[nodiscard]] static const Files* filesOf(const kcache::Digest& image);
 
  private:

@@ -10,6 +10,7 @@
 #include "kcache/kinds/kinds.h"
 #include "kcache/kinds/names.h"
 #include "sandbox/caches/csi_drivers_test.h"
+#include "test/sim/cache_places.h"
 #include "test/sim/cluster.h"
 #include "test/world/objects.h"
 #include "yaml/yaml.h"
@@ -27,6 +28,7 @@ using How = CallFault::How;
 constexpr std::uint64_t kSeed = 0xcac4e;
 constexpr Duration kKubeletEvery = 2s;
 constexpr Duration kMountAgain = 2s;
+constexpr const char* kPlace = "play/place";  // an annotation: the number of a CachePlace
 constexpr const char* kMerge = "application/merge-patch+json";
 constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kResources[] = {"gkm.io/gkmcaches", "gkm.io/clustergkmcaches", "gkm.io/gkmcachenodes",
@@ -64,6 +66,12 @@ const std::vector<Value>& crdsOfCaches() {
   return all;
 }
 
+/// Where it has its cache, as the play meant it; those that mount it nowhere show what all share.
+std::string placeOf(const Value& pod) {
+  const std::string_view place = pod["metadata"]["annotations"][kPlace].str();
+  return place.empty() ? kSharedPlace : cachePlace(place.front() - '0').is;
+}
+
 /// Null: it has none.
 const Value& volumeOf(const Value& pod) {
   static const Value kNone;
@@ -87,7 +95,8 @@ CacheSide::CacheSide(sandbox::World& world, const Plan& plan)
                                                          return std::make_unique<Machine>(world_, registry_,
                                                                                           node);
                                                        },
-                                                   .records = false});
+                                                   .records = false,
+                                                   .watches_pods = plan.has(Feature::OddCaches)});
   caches_->wire().setJudge([this](sandbox::ReplicaId, const kapi::Call& call) { return resultOf(call); });
   caches_->wire().setStreamJudge([this](sandbox::ReplicaId, kapi::Token) -> Duration {
     if (world_.now().mono >= slow_until_ || rng_.chance(40)) { return {}; }
@@ -130,7 +139,9 @@ bool CacheSide::areMounted(const Value& pod, Now now) {
                           .uid = std::string{pod["metadata"]["uid"].str()},
                           .cache = std::string{asked[kcache::kCacheAttribute].str()},
                           .cache_ns = std::string{asked[kcache::kNamespaceAttribute].str()},
-                          .is_read_only = volume["readOnly"].boolOr(false)};
+                          .is_read_only = volume["readOnly"].boolOr(false),
+                          .attribute = std::string{asked[kcache::kMountPathAttribute].str()},
+                          .is = placeOf(pod)};
   const auto next = tries_.find(mine.uid);
   if (next != tries_.end() && now.mono < next->second) { return false; }
   tries_[mine.uid] = now.mono + kMountAgain;
@@ -193,6 +204,9 @@ void CacheSide::carryOut(const Step& s) {
     }
     case Op::OddCacheComes: return oddComes(s.x, s.y);
     case Op::OddPodComes: return podMounts(fmt::format("o{}", s.x), nodeName(s.y), oddKeyOf(s.z), false);
+    case Op::PlacedPodComes:
+      return podMounts(fmt::format("v{}", s.x), nodeName(s.y), keyOf(s.z % kCacheSlots), s.x % 2 == 1,
+                       s.z / kCacheSlots);
     case Op::FileDamaged:
       if (Machine* machine = machineOf(nodeName(s.x))) {
         machine->damage(s.y, static_cast<CacheMachine::Damage>(s.z));
@@ -249,13 +263,22 @@ void CacheSide::podComes(const Step& s) {
   podMounts(cachePodName(s.x), nodeName(s.y), keyOf(s.z % kCacheSlots), s.z >= kCacheSlots);
 }
 
-/// A pod of the cache's namespace, or by its number of one of the two.
+/// A pod of the cache's namespace, or by its number of one of the two. With a `place` its container mounts it
+/// there.
 void CacheSide::podMounts(const std::string& name, const std::string& node, const model::ObjectKey& cache,
-                          bool is_read_only) {
-  const std::string ns = name.front() == 'o' ? cache.ns : kNamespaces[(name.back() - '0') % 2];
+                          bool is_read_only, std::optional<int> place) {
+  const bool is_of_its = !cache.ns.empty() && name.front() != 'k';
+  const std::string ns = is_of_its ? cache.ns : kNamespaces[(name.back() - '0') % 2];
   Object attributes{{kcache::kCacheAttribute, cache.name}};
   if (!cache.ns.empty()) { attributes[kcache::kNamespaceAttribute] = cache.ns; }
   Value pod = test::pod(name, "", 0, ns);
+  if (place) {
+    const CachePlace& at = cachePlace(*place);
+    if (*at.attribute != '\0') { attributes[kcache::kMountPathAttribute] = at.attribute; }
+    const Value mount = Object{{"name", "kernels"}, {"mountPath", at.spec}};
+    pod.child("spec").child("containers").array().front().set("volumeMounts", Array{mount});
+    pod.child("metadata").set("annotations", Object{{kPlace, std::to_string(*place)}});
+  }
   pod.child("spec").set("schedulerName", "default-scheduler");
   pod.child("spec").set("nodeName", node);
   pod.child("spec").set("volumes",
@@ -439,6 +462,19 @@ std::string CacheSide::leftObjects() const {
   return "";
 }
 
+/// On each machine one with each cache that is there, at places in turn.
+void CacheSide::lastPods() {
+  if (!plan_.has(Feature::OddCaches)) { return; }
+  int number = 0;
+  for (const auto& [node, machine] : machines()) {
+    for (const auto& key : cachesThere()) {
+      if (!(*cacheObject(key))["metadata"]["deletionTimestamp"].isNull()) { continue; }
+      podMounts(fmt::format("z{}", number), node, key, false, number % kCachePlaces);
+      ++number;
+    }
+  }
+}
+
 std::string CacheSide::settled() {
   if (!caches_->leader()) { return "no operator leads"; }
   if (end_ == End::Settles) {
@@ -452,7 +488,16 @@ std::string CacheSide::settled() {
     }
     for (const auto& [node, machine] : machines()) {
       if (std::string wrong = machine->damaged(named); !wrong.empty()) { return wrong; }
+      if (plan_.has(Feature::OddCaches) && !machine->tellsPaths()) {
+        return fmt::format("on {} nobody says where pods mount caches", node);
+      }
     }
+    lastPods();
+    end_ = End::LastPods;
+    return "the last pods come";
+  }
+  if (end_ == End::LastPods) {
+    if (std::string wrong = waitingPod(); !wrong.empty()) { return wrong; }
     for (const auto& key : cachesThere()) {
       (void)world_.request("DELETE", pathOf(key) + '/' + key.name, Object{});
     }

@@ -2,14 +2,16 @@
 // goes wrong with operators, agents, drivers, machines, the registry and their wire (sandbox/caches/).
 //
 // At any time
-//   - what a pod has mounted is whole: every file of its image, and no other text (cache_machine.h)
+//   - what a pod has mounted is whole: every file of its image, and no other text; files that name others by
+//     paths are right where this pod has it, and of no other file there is a copy (cache_machine.h)
 //   - a pod has mounted a cache of its own namespace or of the cluster, with a digest that was resolved for
 //     that cache
 //   - a cache that a pod has mounted keeps its object, while the pod's machine is there
 //   - a pod's containers run only when its cache is mounted
 //   - a cache that names a registry which does not have its image is never mounted, whatever the node has
 // Once the faults are over every image arrives, every pod that may mount its cache runs, and each cache tells
-// how many nodes and pods have it, though registries of others drip; files that were damaged are whole again.
+// how many nodes and pods have it, though registries of others drip; files that were damaged are whole again,
+// and a pod that comes then has its paths.
 // Then all caches are deleted, and behind them all pods: everything goes,
 // objects, mounts, links, trees and uses.
 // What is drawn at random shifts nothing of the rest. Nothing of the operator's and agents' code is asked.
@@ -57,7 +59,7 @@ class CacheSide final : public sandbox::Volumes {
   [[nodiscard]] std::size_t outdated() const { return outdated_; }
 
  private:
-  enum class End : std::uint8_t { Settles, Deleted, PodsGo, Over };
+  enum class End : std::uint8_t { Settles, LastPods, Deleted, PodsGo, Over };
   using Machine = CacheMachine;
 
   [[nodiscard]] Machine* machineOf(const std::string& node);
@@ -69,7 +71,8 @@ class CacheSide final : public sandbox::Volumes {
   void oddComes(int which, int image);
   void podComes(const Step& s);
   void podMounts(const std::string& name, const std::string& node, const model::ObjectKey& cache,
-                 bool is_read_only);
+                 bool is_read_only, std::optional<int> place = std::nullopt);
+  void lastPods();
   void podEnds(const Step& s);
   void dies(const Step& s);
   void reboot(const std::string& node);

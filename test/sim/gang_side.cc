@@ -19,10 +19,10 @@ using extender::Verb;
 using json::Object;
 using json::Value;
 
-constexpr extender::RequestId kFirstRequest = extender::RequestId{1} << 39U;  // below KubeSide's
-constexpr Duration kAnswerTakes = 2ms;  // from the replica to its caller, and back
-constexpr Duration kUnderWay = 5s;      // older questions are not decided any more
-constexpr Duration kPatience = 5s;      // Volcano's, by default
+constexpr extender::RequestId kFirstOfGangs = extender::RequestId{1} << 39U;  // below KubeSide's
+constexpr Duration kAnswerTakes = 2ms;    // from the replica to its caller, and back
+constexpr Duration kUnderWay = 5s;        // older questions are not decided any more
+constexpr Duration kVolcanoTimeout = 5s;  // Volcano's, by default
 /// Volcano has a session each second, and each writes to a pod twice: it would be all that a play does, and
 /// more than the law of call rates allows of writers who try again by themselves.
 constexpr int kMostInVain = 4;
@@ -63,7 +63,7 @@ GangSide::GangSide(sandbox::World& world, ShareJudge& judge, const Plan& plan,
       nodes_{nodes},
       rng_{plan.seed ^ 0x6a46},
       extenders_{plan.extenders},
-      last_{kFirstRequest} {
+      last_{kFirstOfGangs} {
   for (int gang = 0; gang < kGangs; ++gang) { gangs_[gang].name = groupOf(gang); }
 }
 
@@ -189,7 +189,7 @@ void GangSide::ask(int number, Verb verb, const Member& member, const std::strin
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(storedPod(world_, member.pod)));
   const auto nodes = node.empty() ? std::vector<std::string>{} : std::vector{node};
   world_.ask(drawExtender(world_, rng_, extenders_), last_, std::move(q), nodes);
-  const Duration patience = !calm_ && rng_.chance(5) ? Duration{10ms} : kPatience;
+  const Duration patience = !calm_ && rng_.chance(5) ? Duration{10ms} : kVolcanoTimeout;
   world_.after(patience, [this, asked] { unanswered(asked); });
   if (verb == Verb::Allocate) { gang.given.push_back({member, node}); }
   if (verb != Verb::Look) { questions_[member.uid].push_back(asked); }
@@ -206,7 +206,7 @@ void GangSide::unanswered(const Asked& asked) {
 }
 
 bool GangSide::answered(extender::RequestId request_id, const Answer& answer) {
-  if (request_id <= kFirstRequest) { return false; }
+  if (request_id <= kFirstOfGangs) { return false; }
   const auto node = asked_.extract(request_id);
   if (node.empty()) { return true; }
   const Asked& asked = node.mapped();

@@ -19,8 +19,8 @@ using extender::Verb;
 using json::Value;
 using Kind = Answer::Kind;
 
-constexpr Duration kPatience = 5s;  // httpTimeout
-constexpr extender::RequestId kFirstRequest = extender::RequestId{1} << 40U;
+constexpr Duration kHttpTimeout = 5s;  // httpTimeout
+constexpr extender::RequestId kFirstOfKube = extender::RequestId{1} << 40U;
 
 constexpr std::array<std::int64_t, 3> kPriorities{0, 5, 10};
 std::string className(std::int64_t priority) { return fmt::format("of-{}", priority); }
@@ -39,7 +39,7 @@ KubeSide::KubeSide(sandbox::World& world, const Plan& plan)
       rng_{plan.seed ^ 0x6b75},
       nodes_{kNodes + (plan.has(Feature::Large) ? kLargeNodes : 0)},
       may_go_back_{plan.has(Feature::Restore)},
-      last_{kFirstRequest} {
+      last_{kFirstOfKube} {
   for (const std::int64_t priority : kPriorities) {
     world_.create(json::Object{{"apiVersion", "scheduling.k8s.io/v1"},
                                {"kind", "PriorityClass"},
@@ -145,9 +145,9 @@ void KubeSide::consider(const std::string& uid) {
   auto nodes = feasibleFor(objectOf(waiting_[uid]));
   if (nodes.empty()) { return backOff(uid); }
   if (!calm_ && rng_.chance(5)) {  // as of one of them it asks what preemption would bring
-    ask(Verb::Preempt, uid, {nodes.front()}, kPatience);
+    ask(Verb::Preempt, uid, {nodes.front()}, kHttpTimeout);
   }
-  ask(Verb::Filter, uid, std::move(nodes), kPatience);
+  ask(Verb::Filter, uid, std::move(nodes), kHttpTimeout);
 }
 
 void KubeSide::ask(Verb verb, const std::string& uid, std::vector<std::string> nodes, Duration patience) {
@@ -177,7 +177,7 @@ void KubeSide::ask(Verb verb, const std::string& uid, std::vector<std::string> n
 }
 
 bool KubeSide::answered(extender::RequestId request_id, const Answer& answer) {
-  if (request_id <= kFirstRequest) { return false; }
+  if (request_id <= kFirstOfKube) { return false; }
   const auto node = asked_.extract(request_id);
   if (node.empty()) { return true; }  // it gave up
   const Asked& asked = node.mapped();
@@ -202,12 +202,12 @@ void KubeSide::filtered(const Asked& asked, const Answer& answer) {
   const auto waiting = waiting_.find(asked.uid);
   if (fit.empty() && answer.kind == Kind::Offered && waiting != waiting_.end()) {
     waiting->second.unschedulable = true;
-    if (!calm_ && rng_.chance(40)) { ask(Verb::Preempt, asked.uid, asked.nodes, kPatience); }
+    if (!calm_ && rng_.chance(40)) { ask(Verb::Preempt, asked.uid, asked.nodes, kHttpTimeout); }
     return considerLater(asked.uid, 300s);
   }
   if (fit.empty()) { return backOff(asked.uid); }
   if (fit.size() == 1) { return bindLater(asked.uid, fit.front()); }  // then it does not rank
-  ask(Verb::Rank, asked.uid, std::move(fit), kPatience);
+  ask(Verb::Rank, asked.uid, std::move(fit), kHttpTimeout);
 }
 
 void KubeSide::ranked(const Asked& asked, const Answer& answer) {
@@ -261,14 +261,14 @@ void KubeSide::bindLater(const std::string& uid, const std::string& node) {
   if (hangs != hanging_.end() && world_.now().mono < hangs->second) { return backOff(uid); }
   const auto luck = calm_ ? 0 : rng_.below(100);
   const Duration by = luck < 60 ? upTo(50) : luck < 92 ? upTo(3'000) : upTo(20'000);
-  considerLater(uid, by + kPatience + 1s);  // unless it is bound by then
+  considerLater(uid, by + kHttpTimeout + 1s);  // unless it is bound by then
   world_.after(by, [this, uid, node] {
     if (waiting_.contains(uid)) { bind(uid, node); }
   });
 }
 
 void KubeSide::bind(const std::string& uid, const std::string& node) {
-  const Duration patience = !calm_ && rng_.chance(12) ? Duration{50ms} : kPatience;
+  const Duration patience = !calm_ && rng_.chance(12) ? Duration{50ms} : kHttpTimeout;
   ask(Verb::Bind, uid, {node}, patience);
   if (!calm_ && rng_.chance(8)) { ask(Verb::Bind, uid, {node}, patience); }
   if (!calm_ && rng_.chance(5)) {

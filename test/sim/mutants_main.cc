@@ -94,6 +94,7 @@ const std::vector<Case>& cases() {
       {"KeepsItsWorker", {Bug::KeepsItsWorker}, false, 1, {Feature::Caches, Feature::OddCaches}},
       {"ForgetsDamage", {Bug::ForgetsDamage}, false, 1, {Feature::Caches, Feature::OddCaches}},
       {"KeepsDamage", {Bug::KeepsDamage}, false, 1, {Feature::Caches, Feature::OddCaches}},
+      {"OnePathForAll", {Bug::OnePathForAll}, false, 1, {Feature::Caches, Feature::OddCaches}},
       {"GivesMoved", {Bug::GivesMoved}, false, 1, {Feature::Lost}},
       {"ForgetsVanished", {Bug::ForgetsVanished}, false, 1, {Feature::Lost}},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},

@@ -116,12 +116,13 @@ enum class Op : std::uint8_t {
   RegistryFails,     // x how, y seconds
   DiskFull,          // x node, y seconds
   RunEmptied,        // x node: somebody empties /run
-  CacheFaults,    // y seconds, z permille: calls of operators and agents are refused, lost, late, their last
-  CacheSlow,      // y seconds, z ms at most: their watches bring things late
-  CacheBreak,     // x node or, from kNodes on, replica, y how: its watches end
-  OddCacheComes,  // x odd cache (kOddCaches), y image: of a registry that drips, or does not have it
-  OddPodComes,    // x slot, y node, z odd cache: a pod that mounts it
-  FileDamaged,    // x node, y which file, z how (CacheMachine::Damage)
+  CacheFaults,     // y seconds, z permille: calls of operators and agents are refused, lost, late, their last
+  CacheSlow,       // y seconds, z ms at most: their watches bring things late
+  CacheBreak,      // x node or, from kNodes on, replica, y how: its watches end
+  OddCacheComes,   // x odd cache (kOddCaches), y image: of a registry that drips, or does not have it
+  OddPodComes,     // x slot, y node, z odd cache: a pod that mounts it
+  PlacedPodComes,  // x slot (odd: read-only), y node, z cache + kCacheSlots * place (cache_places.h)
+  FileDamaged,     // x node, y which file, z how (CacheMachine::Damage)
 };
 
 [[nodiscard]] inline bool isAboutCaches(Op op) { return op >= Op::CacheComes; }

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "test/sim/cache_machine.h"
+#include "test/sim/cache_places.h"
 #include "test/sim/cache_registry.h"
 #include "test/sim/plan.h"
 
@@ -45,9 +46,25 @@ class CacheScenes {
       add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64),
           below(CacheMachine::kDamages));
     }
+    atPlaces();
   }
 
  private:
+  /// Two pods of a node have one cache at two places.
+  void atPlaces() {
+    for (int tag = 0; tag < kCacheTags; ++tag) {
+      if (rng_.chance(60)) { add(0, Op::TagMoves, tag, kCacheImages + below(kPathImages)); }
+    }
+    for (int slot = 0; slot + 1 < kCachePodSlots && rng_.chance(70); slot += 2) {
+      const int at = 2'000 + below(kWhenPodsCome);
+      const int node = below(kNodes);
+      const int cache = below(kCacheSlots);
+      const int place = below(kCachePlaces);
+      const int other = (place + 1 + below(kCachePlaces - 1)) % kCachePlaces;
+      add(at, Op::PlacedPodComes, slot, node, cache + kCacheSlots * place);
+      add(at + below(3'000), Op::PlacedPodComes, slot + 1, node, cache + kCacheSlots * other);
+    }
+  }
   void podComes(int at) {
     const int slot = below(kCachePodSlots);
     add(at, Op::CachePodComes, slot, below(kNodes), below(2 * kCacheSlots));
@@ -135,6 +152,9 @@ std::string cacheText(const Step& s) {
       return fmt::format("odd cache {} comes with image {} of a registry that {}", s.x, s.y,
                          s.x < kOddCaches / 2 ? "does not have it" : "drips");
     case Op::OddPodComes: return fmt::format("pod o{} comes on node {} with odd cache {}", s.x, s.y, s.z);
+    case Op::PlacedPodComes:
+      return fmt::format("pod v{} comes on node {} with cache {} at {}{}", s.x, s.y, s.z % kCacheSlots,
+                         cachePlace(s.z / kCacheSlots).is, s.x % 2 == 1 ? ", read-only" : "");
     case Op::FileDamaged: {
       constexpr const char* kWhat[] = {"has other bytes",
                                        "is gone",

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "kcache/node/mount_paths.h"
 #include "kcache/node/node.h"
 
 namespace gs::sandbox {
@@ -26,6 +27,8 @@ class CacheRim {
   /// It is gone, and with it all that was under way.
   virtual void end() = 0;
   virtual void want(kcache::WantedPtr wanted) = 0;
+  /// Where pods of the machine mount caches, for its CSI driver.
+  virtual void mountPaths(kcache::MountPathsPtr paths) = 0;
   /// Does what can be done. What is there; nullptr: what was told last.
   [[nodiscard]] virtual kcache::NodeHasPtr turn(Now now) = 0;
   /// When turn() has something to do by itself.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -94,9 +95,17 @@ void Caches::startOperator(Process& p) {
 void Caches::startAgent(Process& p) {
   p.agent.emplace(gkm::NodeAgent::Config{.node = model::NodeName{p.node}}, rng_.split());
   const Address who = p.address;
+  if (options_.watches_pods) {
+    const auto told = [this, &p](kcache::MountPathsPtr paths) {
+      p.rim->mountPaths(std::move(paths));
+      later(p, now().mono, [this](Process& alive) { turn(alive); });
+    };
+    p.pods.emplace(model::NodeName{p.node}, told, rng_.split());
+  }
   p.rim->begin(now());
   if (p.rim->hasDied()) { return crash(p); }
   carry(p, p.agent->start(now()));
+  if (isAlive(who) && p.pods) { carry(p, p.pods->start(now())); }
   if (isAlive(who)) { carry(p, p.agent->gpus({}, now())); }
   if (isAlive(who)) { lookIn(p); }
 }
@@ -106,6 +115,7 @@ void Caches::end(Process& p) {
   p.leads.reset();
   p.election.reset();
   p.agent.reset();
+  p.pods.reset();
   if (p.rim != nullptr) { p.rim->end(); }
   p.wakes.clear();
   wire_.cutOff(p.address.id);
@@ -177,9 +187,20 @@ void Caches::turn(Process& p) {
 
 // ---- what they want
 
+kapi::Effects Caches::agentsPart(Process& p, const kapi::MachineEvent& event) {
+  const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
+  const bool is_pods = gkm::PodWatch::isForIt(event);
+  kapi::Effects out;
+  if (p.pods && (is_time || is_pods)) { out = p.pods->handle(event, now()); }
+  if (is_pods) { return out; }
+  kapi::Effects more = p.agent->handle(event, now());
+  std::move(more.begin(), more.end(), std::back_inserter(out));
+  return out;
+}
+
 void Caches::post(Process& p, const kapi::MachineEvent& event) {
   const Address who = p.address;
-  carry(p, p.isAgent() ? p.agent->handle(event, now()) : p.leads->handle(event, now()));
+  carry(p, p.isAgent() ? agentsPart(p, event) : p.leads->handle(event, now()));
   if (!isAlive(who)) { return; }
   const std::string& failure = p.isAgent() ? p.agent->failure() : p.leads->failure();
   if (!failure.empty()) { return crash(p); }

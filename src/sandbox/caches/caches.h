@@ -1,6 +1,6 @@
 // The processes of kernel caches of a World: replicas of the shipped operator (operator/operator.h) with
-// their election, and one shipped agent (operator/node/node_agent.h) on each machine, run as their programs
-// run them.
+// their election, and one shipped agent (operator/node/node_agent.h, pod_watch.h) on each machine, run as
+// their programs run them.
 //
 // They join a World that has the kinds of caches, and have a wire to its API server of their own: their calls
 // take time, fail and come late by its judges, and they may die at any of them. Who dies is started again
@@ -23,6 +23,7 @@
 #include "base/random.h"
 #include "controller/election.h"
 #include "operator/node/node_agent.h"
+#include "operator/node/pod_watch.h"
 #include "operator/operator.h"
 #include "sandbox/caches/cache_rim.h"
 #include "sandbox/world/world.h"
@@ -39,7 +40,8 @@ class Caches final : public Transport::Clients {
     std::uint64_t seed = 1;
     int operators = 2;
     MakeCacheRim rims;
-    bool records = true;  // of wire().writes()
+    bool records = true;       // of wire().writes()
+    bool watches_pods = true;  // false: agents of before pods' mount paths were told
   };
   Caches(World& world, Options options);
   ~Caches();
@@ -83,6 +85,7 @@ class Caches final : public Transport::Clients {
     std::string node{};
     std::unique_ptr<CacheRim> rim{};
     std::optional<gkm::NodeAgent> agent{};
+    std::optional<gkm::PodWatch> pods{};
     [[nodiscard]] bool isAgent() const { return !node.empty(); }
   };
 
@@ -98,6 +101,7 @@ class Caches final : public Transport::Clients {
   void crash(Process& p);
 
   void post(Process& p, const kapi::MachineEvent& event);
+  [[nodiscard]] kapi::Effects agentsPart(Process& p, const kapi::MachineEvent& event);
   void carry(Process& p, kapi::Effects effects);
   void send(Process& p, kapi::Call call);
   void elected(Process& p, controller::Election::Output output);

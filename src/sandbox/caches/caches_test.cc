@@ -24,6 +24,7 @@ class RimByHand final : public CacheRim {
  public:
   int starts = 0;
   int dies_in = -1;  // turns
+  kcache::MountPathsPtr paths;
 
   void begin(Now /*now*/) override {
     ++starts;
@@ -31,6 +32,7 @@ class RimByHand final : public CacheRim {
   }
   void end() override { wanted_.reset(); }
   void want(kcache::WantedPtr wanted) override { wanted_ = std::move(wanted); }
+  void mountPaths(kcache::MountPathsPtr told) override { paths = std::move(told); }
   kcache::NodeHasPtr turn(Now /*now*/) override {
     has_died_ = dies_in-- == 0;
     if (has_died_) { return nullptr; }
@@ -115,6 +117,33 @@ TEST_F(CachesTest, PodsFindACacheByAClaimThatGoesWithIt) {
            world.get("/api/v1/persistentvolumes")["items"].items().empty();
   };
   EXPECT_TRUE(world.runUntil(hasNone, 60s)) << json::print(world.get("/api/v1/persistentvolumes"));
+}
+
+TEST_F(CachesTest, TheAgentOfAMachineTellsWhereItsPodsMountACache) {
+  const auto podOn = [](const std::string& name, const std::string& node) {
+    const Value volume = Object{{"name", "kernels"}, {"csi", Object{{"driver", kcache::kDriver}}}};
+    const Value mount = Object{{"name", "kernels"}, {"mountPath", "/at/" + name}};
+    const Value container = Object{{"name", "main"}, {"image", "cuda"}, {"volumeMounts", json::Array{mount}}};
+    return Object{{"apiVersion", "v1"},
+                  {"kind", "Pod"},
+                  {"metadata", Object{{"name", name}, {"namespace", "default"}}},
+                  {"spec", Object{{"nodeName", node},
+                                  {"containers", json::Array{container}},
+                                  {"volumes", json::Array{volume}}}}};
+  };
+  world.create(podOn("one", "node-a"));
+  world.create(podOn("two", "node-b"));
+  const auto pathsOn = [&](const std::string& node) {
+    std::vector<std::string> out;
+    if (rims.at(node)->paths == nullptr) { return out; }
+    for (const auto& [uid, paths] : *rims.at(node)->paths) { out.push_back(paths.volumes.at("kernels")); }
+    return out;
+  };
+  EXPECT_TRUE(world.runUntil([&] { return pathsOn("node-a") == std::vector<std::string>{"/at/one"}; }, 10s));
+  EXPECT_EQ(pathsOn("node-b"), std::vector<std::string>{"/at/two"});
+  caches->crashAgent("node-a");
+  rims.at("node-a")->paths.reset();
+  EXPECT_TRUE(world.runUntil([&] { return pathsOn("node-a") == std::vector<std::string>{"/at/one"}; }, 10s));
 }
 
 TEST_F(CachesTest, AnotherOperatorTakesOverWhenTheOneThatLeadsIsKilledAgainAndAgain) {
