@@ -95,7 +95,7 @@ class Source final : public cacherim::ImageSource {
               const ByteSink& sink) override {
     std::string text = images().blobs.at(blob.digest);
     const bool is_layer = text.size() > kLeastLayer;
-    if (manner_ == Manner::Lies && is_layer) { text[text.find("{}")] = '['; }
+    if (manner_ == Manner::Lies && is_layer) { text.at(text.find('{')) = '['; }
     const std::size_t sent = manner_ == Manner::Cut && is_layer ? kLeastLayer : text.size();
     if (!sink(std::string_view{text}.substr(0, sent))) { return fail(Code::Conflict, "not wanted"); }
     if (sent < text.size()) { return fail(Code::Unavailable, "the registry ended in the middle"); }
