@@ -335,7 +335,6 @@ void CacheMachine::emptyRun() { fs::remove_all(folder_ + "/usage"); }
 bool CacheMachine::tellsPaths() const { return fs::exists(folder_ + "/usage/paths.json"); }
 
 void CacheMachine::calmDown() {
-  is_calm_ = true;
   full_until_ = {};
   agent_.dies_in = driver_.dies_in = -1;
 }
@@ -450,7 +449,7 @@ bool CacheMachine::isUndamaged(const FakeMounts::Mounted& mount) const {
 /// where there is no agent's file.
 std::set<std::string> CacheMachine::placesOf(const FakeMounts::Mounted& mount, const Volume& of) const {
   const bool has_waited = of.waits && world_.now().mono - *of.waits >= kToldWithin;
-  const bool is_told = !of.pod.attribute.empty() || is_calm_ || (tellsPaths() && !has_waited);
+  const bool is_told = !of.pod.attribute.empty() || knows_places_ || (tellsPaths() && !has_waited);
   std::set<std::string> out{of.pod.is};
   if (!is_told || !isUndamaged(mount)) { out.insert(kSharedPlace); }
   return out;

@@ -80,10 +80,11 @@ class CacheMachine final : public sandbox::CacheRim {
   /// layer, or a content that trees are made of.
   void damage(int which, Damage how);
   void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
-  /// From now on nobody has a reason not to know where a pod has its volume.
   void calmDown();
-  /// The agent's file says where pods have theirs.
+  /// The agent's file says where pods have theirs. (One that was taken away comes again within kToldEvery.)
   [[nodiscard]] bool tellsPaths() const;
+  /// From now on the driver has no reason not to know where a pod has its volume.
+  void mustKnowPlaces() { knows_places_ = true; }
 
   /// What is mounted, by any process.
   struct Mounted {
@@ -192,7 +193,7 @@ class CacheMachine final : public sandbox::CacheRim {
   csi::FakeMounts mounts_;
   Waiting waiting_{world_};
   std::map<std::string, Volume> volumes_;  // by the pod's uid
-  bool is_calm_ = false;
+  bool knows_places_ = false;              // whatever the agent's file says
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
 };
 

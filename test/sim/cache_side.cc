@@ -467,6 +467,7 @@ void CacheSide::lastPods() {
   if (!plan_.has(Feature::OddCaches)) { return; }
   int number = 0;
   for (const auto& [node, machine] : machines()) {
+    machine->mustKnowPlaces();
     for (const auto& key : cachesThere()) {
       if (!(*cacheObject(key))["metadata"]["deletionTimestamp"].isNull()) { continue; }
       podMounts(fmt::format("z{}", number), node, key, false, number % kCachePlaces);
