@@ -194,7 +194,8 @@ void NodeAgent::learnAttempts(const model::ObjectKey& cache, const kcache::HasIm
   if (image == has.end() || image->second.attempt != attempt.number) { return; }
   if (image->second.what == HasImage::What::Failed && !std::exchange(attempt.has_failed, true)) {
     waits_.tried(cache, now.mono);
-  } else if (image->second.what == HasImage::What::Here) {
+  } else if (image->second.what == HasImage::What::Here) {  // also by another cache's attempt
+    attempt.has_failed = false;
     waits_.forget(cache);
   }
 }

@@ -34,6 +34,13 @@ class StoreOnPaper {
   [[nodiscard]] const kcache::Wanted* wanted() const { return wanted_.get(); }
   /// How often an image was tried that failed.
   [[nodiscard]] int tries() const { return tries_; }
+  /// What is on the disk of that image is damaged, or whole again by another cache's attempt.
+  void breaks(const model::ObjectKey& cache, const std::string& digest) {
+    has_.caches[cache][digest].what = kcache::HasImage::What::Failed;
+  }
+  void heals(const model::ObjectKey& cache, const std::string& digest) {
+    has_.caches[cache][digest].what = kcache::HasImage::What::Here;
+  }
   kcache::NodeHasPtr turn() {
     if (wanted_ != nullptr && coming) {
       for (const auto& [cache, image] : wanted_->images) {

@@ -253,6 +253,24 @@ TEST_F(NodeAgentTest, AFailedImageIsTriedAgainLaterEachTime) {
   EXPECT_EQ(shown("ns"), "one@a: Extracted");
 }
 
+// Another cache's attempt brings it back before its own is due; then it is damaged again.
+TEST_F(NodeAgentTest, WhatIsDamagedIsFetchedAgainHoweverOftenAndWhoeverMendedItBefore) {
+  makeCache(kOne);
+  start();
+  pass(seconds{3});
+  for (int i = 0; i < 3; ++i) {
+    store.breaks(kOne, kDigestA);
+    pass(seconds{3});
+    EXPECT_EQ(shown("ns"), "one@a: Error");
+    store.heals(kOne, kDigestA);
+    pass(seconds{3});
+    EXPECT_EQ(shown("ns"), "one@a: Extracted");
+  }
+  store.breaks(kOne, kDigestA);
+  pass(minutes{11});
+  EXPECT_EQ(shown("ns"), "one@a: Extracted");
+}
+
 TEST_F(NodeAgentTest, AnotherDigestIsTriedAtOnceAfterOneThatFailed) {
   store.failing[kDigestA] = "no such image";
   makeCache(kOne);
