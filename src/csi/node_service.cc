@@ -43,7 +43,7 @@ std::string placeIn(const kcache::PodPaths& pod, const VolumeWish& wish) {
   const auto& by = wish.volume.empty() ? pod.claims : pod.volumes;
   const auto path = by.find(wish.volume.empty() ? wish.cache.name() : wish.volume);
   if (path == by.end()) {
-    if (pod.has_more) { staysAsItIs("the pod has more than is told: its gkm-agent's log says what", wish); }
+    if (pod.has_more) { staysAsItIs("the pod has more than is told (gkm-agent's log says why)", wish); }
     return {};
   }
   if (kcache::isMountPath(path->second)) { return path->second; }
@@ -152,16 +152,28 @@ PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, con
 
 std::string NodeService::mountPathOf(const VolumeWish& wish) {
   for (Duration waited{};; waited += kLookEvery) {
-    const auto told = cacherim::readMountPaths(options_.usage);
-    const auto pod = told ? told->pods.find(wish.pod_uid) : kcache::MountPaths::const_iterator{};
-    if (told && pod != told->pods.end()) { return placeIn(pod->second, wish); }
-    // Without a file that is kept no agent tells: one of an older version runs, or none.
-    const bool may_come = told && isKept(*told) && pause_ != nullptr && waited < options_.told_within;
+    const auto told = told_.read();
+    if (told) {
+      const auto& pods = (*told)->pods;
+      auto pod = pods.find(wish.pod_uid);
+      if (pod == pods.end()) {
+        pod = pods.find(kcache::staticPodOf(wish.pod_ns, wish.pod_name, wish.pod_uid));
+      }
+      if (pod != pods.end()) { return placeIn(pod->second, wish); }
+    }
+    // Without a file that is kept no agent tells: one of an older version runs, or none. Unless this process
+    // is new: then the node may be, and its agent on the way.
+    const bool is_told = (told && isKept(**told)) || isNew();
+    const bool may_come = is_told && pause_ != nullptr && waited < options_.told_within;
     if (!may_come || !pause_->wait(kLookEvery)) {
       staysAsItIs("nobody has told where the pod has it", wish);
       return {};
     }
   }
+}
+
+bool NodeService::isNew() const {
+  return options_.clock != nullptr && options_.clock->now().mono - began_ <= cacherim::kToldFor;
 }
 
 bool NodeService::isKept(const cacherim::ToldPaths& told) const {

@@ -44,12 +44,18 @@ class NodeService {
     Duration lock_limit = std::chrono::seconds{10};
     /// How long the agent is waited for that tells where a pod has its volume; then it is mounted as it is.
     Duration told_within = std::chrono::seconds{10};
-    /// By which is seen whether it tells still (cacherim/node/mount_paths.h); nullptr: it always does.
+    /// By which is seen whether it tells still (cacherim/node/mount_paths.h), and whether it may come yet;
+    /// nullptr: it always does, and never may.
     const Clock* clock = nullptr;
   };
   /// `pause` may be nullptr: then nobody is waited for.
   NodeService(Options options, cacherim::Usage usage, Mounts& mounts, cacherim::Pause* pause = nullptr)
-      : options_{std::move(options)}, usage_{std::move(usage)}, mounts_{mounts}, pause_{pause} {}
+      : options_{std::move(options)},
+        usage_{std::move(usage)},
+        mounts_{mounts},
+        pause_{pause},
+        told_{options_.usage},
+        began_{options_.clock == nullptr ? Mono{} : options_.clock->now().mono} {}
 
   /// Before anything is served: uses of pods that are gone go, mounts of ours without a use get one, and it
   /// is said that the uses are complete. Error Unavailable too: a call is under way.
@@ -81,6 +87,7 @@ class NodeService {
   [[nodiscard]] Result<bool> isOursAt(const std::string& target);
   [[nodiscard]] Result<Use> useOf(const std::string& volume_id) const;
   // publish
+  [[nodiscard]] bool isNew() const;
   [[nodiscard]] bool isKept(const cacherim::ToldPaths& told) const;
   [[nodiscard]] Status alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use);
   [[nodiscard]] Result<net::Fd> chooseTree(const VolumeWish& wish, std::optional<kcache::Digest>& image);
@@ -104,6 +111,8 @@ class NodeService {
   const cacherim::Usage usage_;
   Mounts& mounts_;
   cacherim::Pause* const pause_;
+  cacherim::MountPathsFile told_;
+  const Mono began_;
   Mutex mutex_;
   std::set<std::string> busy_ GS_GUARDED_BY(mutex_);  // volumes, and targets
   bool is_alone_ GS_GUARDED_BY(mutex_) = false;       // start() is under way: no call begins

@@ -164,7 +164,28 @@ TEST_F(PathLayerTest, APodThatTheAgentHasNotSeenYetIsWaitedFor) {
   EXPECT_EQ(clock_.now().mono - began, std::chrono::seconds{10});
 }
 
+// After a boot /run is empty, the trees are there, and the kubelet starts all at once.
+TEST_F(PathLayerTest, WhileThisProcessIsNewItsAgentMayComeYet) {
+  static_cast<void>(service());
+  const Mono began = clock_.now().mono;
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
+  EXPECT_EQ(clock_.now().mono - began, std::chrono::seconds{10}) << "waited for";
+  pause_.onWait = [this] { tell({{"u2", {.volumes = {{"kernels", "/home/vllm"}}}}}); };
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), groupAt("/home/vllm"));
+}
+
+TEST_F(PathLayerTest, OfAStaticPodItsNameCountsToo) {
+  const auto request = machine_.request("0123", "kernels");
+  const std::string& ns = request.context.at("csi.storage.k8s.io/pod.namespace");
+  const std::string& name = request.context.at("csi.storage.k8s.io/pod.name");
+  tell({{kcache::staticPodOf(ns, "another", "0123"), {.volumes = {{"kernels", "/theirs"}}}},
+        {kcache::staticPodOf(ns, name, "0123"), {.volumes = {{"kernels", "/its"}}}}});
+  EXPECT_EQ(mountedBy(request), groupAt("/its"));
+}
+
 TEST_F(PathLayerTest, WhereNoAgentTellsNobodyIsWaitedFor) {
+  static_cast<void>(service());
+  clock_.advance(cacherim::kToldFor + std::chrono::seconds{1});
   EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
   EXPECT_TRUE(pause_.waits.empty());
   std::ofstream{machine_.usage() + "/paths.json"} << "torn";
@@ -174,6 +195,7 @@ TEST_F(PathLayerTest, WhereNoAgentTellsNobodyIsWaitedFor) {
 
 TEST_F(PathLayerTest, OfAnAgentThatIsGoneWhatItSaidHoldsAndNobodyIsWaitedFor) {
   tell({{"u1", {.volumes = {{"kernels", "/home/vllm"}}}}});
+  clock_.advance(cacherim::kToldFor + std::chrono::seconds{1});
   beOld();
   EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), groupAt("/home/vllm"));
   EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");

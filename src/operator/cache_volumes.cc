@@ -60,7 +60,7 @@ ClaimStanding troubleOf(const model::ObjectKey& place, const std::string& volume
     return {ClaimState::NotOurs,
             notOurs("PersistentVolumeClaim", place) + ", or give the cache another name"};
   }
-  if (outcome.http == 409 && act == VolumeAct::CreateVolume) {
+  if (outcome.http == 409 && act == VolumeAct::CreateVolume && !volume.empty()) {
     return {ClaimState::Refused, notOurs("PersistentVolume", {"", volume})};
   }
   if (outcome.http == 409 || outcome.notFound()) { return {}; }  // somebody was faster

@@ -113,4 +113,20 @@ Result<ToldPaths> readMountPaths(const std::string& folder) {
   return ToldPaths{*std::move(pods), is_there ? Wall{std::chrono::seconds{is.st_mtim.tv_sec}} : Wall{}};
 }
 
+Result<std::shared_ptr<const ToldPaths>> MountPathsFile::read() {
+  const auto at = usesFolder(folder_);
+  if (!at) { return because(at.error()); }
+  const MutexLock lock{mutex_};
+  const auto is = Disk::look(at->get(), kPathsFile);
+  if (!is) { return because(is.error()); }
+  const bool is_known =
+      known_ && known_->inode == is->inode && known_->changed == is->changed && known_->size == is->size;
+  if (is_known) { return told_; }
+  auto read = readMountPaths(folder_);
+  if (!read) { return because(read.error()); }
+  told_ = std::make_shared<const ToldPaths>(*std::move(read));
+  known_ = *is;
+  return told_;
+}
+
 }  // namespace gs::cacherim

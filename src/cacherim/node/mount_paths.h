@@ -12,10 +12,14 @@
 // not such a file; Unavailable, the disk said no.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cacherim/disk/disk.h"
 #include "kcache/node/mount_paths.h"
 
@@ -46,5 +50,18 @@ struct ToldPaths {
   [[nodiscard]] bool isKept(Wall now) const { return now - told_at <= kToldFor; }
 };
 [[nodiscard]] Result<ToldPaths> readMountPaths(const std::string& folder);
+
+/// Reads it once for each time that it is written, however many ask. Any thread.
+class MountPathsFile {
+ public:
+  explicit MountPathsFile(std::string folder) : folder_{std::move(folder)} {}
+  [[nodiscard]] Result<std::shared_ptr<const ToldPaths>> read() GS_EXCLUDES(mutex_);
+
+ private:
+  const std::string folder_;
+  Mutex mutex_;
+  std::optional<Disk::Entry> known_ GS_GUARDED_BY(mutex_);  // the file of which told_ is
+  std::shared_ptr<const ToldPaths> told_ GS_GUARDED_BY(mutex_);
+};
 
 }  // namespace gs::cacherim

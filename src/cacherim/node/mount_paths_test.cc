@@ -87,5 +87,24 @@ TEST(MountPaths, WhatIsNoneIsRefusedAndWhatIsNotKnownPassedOver) {
             (kcache::MountPaths{{"u", {.volumes = {{"a", "/a"}}}}, {"v", {}}}));
 }
 
+TEST(MountPathsFile, IsReadOnceForEachTimeThatItIsWritten) {
+  const TempFolder folder;
+  const std::string at = folder.path("usage");
+  std::filesystem::create_directories(at);
+  const Disk disk{{}, false};
+  MountPathsFile file{at};
+  EXPECT_EQ(file.read().error().code, Code::NotFound);
+  for (int i = 0; i < 3; ++i) {
+    const std::string uid = "u" + std::to_string(i);
+    ASSERT_TRUE(writeMountPaths(at, {{uid, {.volumes = {{"v", "/cache"}}}}}, disk));
+    const auto first = file.read();
+    ASSERT_TRUE(first);
+    EXPECT_TRUE((*first)->pods.contains(uid));
+    EXPECT_EQ(file.read()->get(), first->get()) << "not read again";
+  }
+  std::ofstream{at + "/paths.json"} << "torn";
+  EXPECT_EQ(file.read().error().code, Code::Invalid);
+}
+
 }  // namespace
 }  // namespace gs::cacherim

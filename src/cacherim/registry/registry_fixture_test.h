@@ -23,10 +23,12 @@ class NoPause final : public Pause {
   bool wait(Duration time) override {
     waits.push_back(time);
     clock_.advance(time);
+    if (onWait) { onWait(); }
     return !cancelled_;
   }
   void cancel() override { cancelled_ = true; }
   std::vector<Duration> waits;
+  std::function<void()> onWait;
 
  private:
   ManualClock& clock_;

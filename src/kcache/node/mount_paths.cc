@@ -13,4 +13,8 @@ bool isMountPath(std::string_view path) {
   return is_plain && isUtf8(path) && path.size() <= kMostOfAMountPath && isCleanPath(path);
 }
 
+std::string staticPodOf(std::string_view ns, std::string_view name, std::string_view uid) {
+  return std::string{ns}.append("/").append(name).append("/").append(uid);
+}
+
 }  // namespace gs::kcache

@@ -25,7 +25,11 @@ inline constexpr std::size_t kMostOfAMountPath = 1024;  // bytes
 /// characters that no terminal shows. It ends up in texts, and in a log.
 [[nodiscard]] bool isMountPath(std::string_view path);
 
-/// By the uid of the pod, as its kubelet calls it. All pods of the node that may have a cache, also those
+/// The uid that a static pod has on its node is said by an annotation of its mirror pod, which anybody may
+/// write on a pod of his own: so it counts together with the pod's name, which nobody else has.
+[[nodiscard]] std::string staticPodOf(std::string_view ns, std::string_view name, std::string_view uid);
+
+/// By the uid of the pod, or staticPodOf(). All pods of the node that may have a cache, also those
 /// that do not mount theirs as a whole: who is not in it has not been seen yet.
 using MountPaths = std::map<std::string, PodPaths, std::less<>>;
 using MountPathsPtr = std::shared_ptr<const MountPaths>;

@@ -42,12 +42,12 @@ Volumes volumesOf(const json::View& spec, bool& has_more) {
 }
 
 /// By which the pod's kubelet calls it. A static pod is in the API server as a mirror, which has a uid of its
-/// own; the pod's is in an annotation that the kubelet writes. Anybody may write it on a pod, so it has to
-/// look like a hash, as no uid that an API server gives does: nobody takes another pod's place.
+/// own; the pod's, a hash, is in an annotation that the kubelet writes.
 std::string uidOnItsNode(const json::View& v) {
   const std::string hash = kapi::text(v["metadata"]["annotations"]["kubernetes.io/config.mirror"]);
   const bool is_hash = hash.size() == 32 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_hash ? hash : kapi::uidField(v).text;
+  const auto key = kapi::objectKey(v);
+  return is_hash ? kcache::staticPodOf(key.ns, key.name, hash) : kapi::uidField(v).text;
 }
 
 bool hasEnded(const json::View& v) {
@@ -101,8 +101,8 @@ PodObject decodePodPaths(const json::View& v) {
 kapi::Log hasMore(const model::ObjectKey& pod) {
   return {kapi::Level::Warn,
           fmt::format("not all mount paths of this pod are told: it has more than {} volumes that may be "
-                      "caches, or one at a mountPath of more than {} bytes, or with characters that are not "
-                      "shown. The caches in those have the paths of --mount-path",
+                      "caches, or one at '/', at a mountPath of more than {} bytes, or with characters that "
+                      "are not shown. The caches in those have the paths of --mount-path",
                       kMostVolumes, kcache::kMostOfAMountPath),
           {{"pod", pod.text()}}};
 }

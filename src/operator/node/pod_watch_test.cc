@@ -174,13 +174,19 @@ TEST_F(PodWatchTest, AStaticPodHasTheUidThatItsKubeletGaveIt) {
     settle();
   };
   mirror("mirror", hash);
-  EXPECT_EQ(told.back().at(hash).volumes.at("k"), "/static");
+  const std::string place = kcache::staticPodOf("ns", "mirror", hash);
+  EXPECT_EQ(told.back().at(place).volumes.at("k"), "/static");
   EXPECT_FALSE(told.back().contains(uidOf("mirror"))) << "its kubelet does not know that one";
   mirror("forged", uidOf("plain"));
   EXPECT_EQ(told.back().at(uidOf("plain")).volumes.at("k"), "/plain") << "nobody takes another's place";
+  mirror("forged", hash);
+  EXPECT_EQ(told.back().at(place).volumes.at("k"), "/static") << "nor that of a static pod";
+  server.remove(kind_, {"ns", "forged"});
+  settle();
+  EXPECT_TRUE(told.back().contains(place)) << "nor does it go with it";
   server.remove(kind_, {"ns", "mirror"});
   settle();
-  EXPECT_FALSE(told.back().contains(hash));
+  EXPECT_FALSE(told.back().contains(place));
 }
 
 TEST_F(PodWatchTest, OfAPodWithTooManyVolumesItIsSaidThatItHasMore) {
