@@ -452,8 +452,8 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
 void Judge::noteTakenOut(const std::map<Device, Gpu>& before) {
   for (const auto& [device, gpu] : before) {
     const auto is_it = [&was = gpu](const auto& other) { return other.uuid == was.uuid; };
-    const bool is_listed = std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) {
-      return entry.first.node == device.node && is_it(entry.second);
+    const bool is_listed = std::any_of(gpus_.begin(), gpus_.end(), [&, &at = device](const auto& entry) {
+      return entry.first.node == at.node && is_it(entry.second);
     });
     if (is_listed) { continue; }
     const auto there = machines_.devicesOf(device.node);
