@@ -70,12 +70,12 @@ class Fetch {
 
   Status takeLayer(const kcache::Descriptor& layer) {
     const Mono asked = how_.clock.now().mono;
-    const auto goesOn = [&] { return !how_.goes_on || how_.goes_on(); };
+    const auto goes_on = [&] { return !how_.goes_on || how_.goes_on(); };
     const LayerClaims::Alone alone{how_.claims, reference_.registry, layer.digest, [&] {
-                                     return goesOn() && how_.clock.now().mono - asked < how_.longest_wait;
+                                     return goes_on() && how_.clock.now().mono - asked < how_.longest_wait;
                                    }};
     progress_.waited = progress_.waited.load() + (how_.clock.now().mono - asked);
-    if (!goesOn()) { return fail(Code::Conflict, reference_.text() + ": it is to end"); }
+    if (!goes_on()) { return fail(Code::Conflict, reference_.text() + ": it is to end"); }
     auto known = knownLayer(layer.digest);
     if (!known) { return because(known.error()); }
     Status out = *known ? followLayer(**known) : fetchLayer(layer);

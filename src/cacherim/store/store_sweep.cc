@@ -38,7 +38,7 @@ bool mustWait(const Result<Record>& record, const kcache::Digest& which) {
 Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept) {
   if (Status out = unplaceAll(image); !out) { return out; }
   const std::string aside = newName();
-  const Status moved = disk_.rename(at_.trees.get(), std::string{image.hex()}, at_.tmp.get(), aside);
+  Status moved = disk_.rename(at_.trees.get(), std::string{image.hex()}, at_.tmp.get(), aside);
   if (!moved && moved.error().code != Code::NotFound) { return moved; }
   const KnownTree known = trees_.at(image);
   trees_.erase(image);
