@@ -83,10 +83,10 @@ int run(const process::Program& program, Flags& f) {
   gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
   const SystemClock clock;
   gkm::PullSecrets reads;
-  const auto readSecret = [&](const auto& secret, const auto& done) {
+  const auto read_secret = [&](const auto& secret, const auto& done) {
     return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
   };
-  serve::PullSecretReader secrets{service.leaseNamespace(), readSecret, clock};
+  serve::PullSecretReader secrets{service.leaseNamespace(), read_secret, clock};
   const auto webhook = webhookOf(f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
   if (webhook) {
