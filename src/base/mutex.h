@@ -62,10 +62,7 @@ class Signal {
   /// The same, so long from now.
   template <class Time>
   bool waitFor(Mutex& mutex, Time time) GS_REQUIRES(mutex) {
-    std::unique_lock<std::mutex> lock{mutex.mutex_, std::adopt_lock};
-    const auto woke = condition_.wait_for(lock, time);
-    lock.release();
-    return woke == std::cv_status::no_timeout;
+    return waitUntil(mutex, std::chrono::steady_clock::now() + time);
   }
   void notifyOne() { condition_.notify_one(); }
   void notifyAll() { condition_.notify_all(); }

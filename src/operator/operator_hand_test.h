@@ -25,6 +25,15 @@
 
 namespace gs::gkm {
 
+inline kapi::Outcome refused(int http, const char* reason = "", const char* message = "") {
+  kapi::Outcome out;
+  out.result = kapi::CallResult::Refused;
+  out.http = http;
+  out.reason = reason;
+  out.message = message;
+  return out;
+}
+
 class Hand : public ::testing::Test {
  protected:
   /// What becomes of a call. nullopt: it is carried out.

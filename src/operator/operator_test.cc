@@ -17,15 +17,6 @@ const model::ObjectKey kOne{"ns", "one"};
 const model::ObjectKey kTwo{"ns", "two"};
 const model::ObjectKey kWide{"", "wide"};
 
-kapi::Outcome refused(int http, const char* reason = "", const char* message = "") {
-  kapi::Outcome out;
-  out.result = kapi::CallResult::Refused;
-  out.http = http;
-  out.reason = reason;
-  out.message = message;
-  return out;
-}
-
 class OperatorTest : public Hand {
  protected:
   void SetUp() override {
@@ -497,106 +488,6 @@ TEST_F(OperatorTest, AMessageIsWrittenOnceWhateverTheDigestIs) {
   makeCache(kOne, "sha256:" + std::string(64, 'a') + "\u00e4\u00f6\u00fc");
   pass(10min);
   EXPECT_EQ(written("PATCH gkmcaches ns/one status"), 1);
-}
-
-TEST_F(OperatorTest, TheCsiDriverIsMadeAndComesBack) {
-  start();
-  pass(1s);
-  const Server::Key key{"csidrivers", {"", "csi.gkm.io"}};
-  ASSERT_TRUE(server.objects.contains(key));
-  const json::Value spec = server.objects.at(key)["spec"];
-  EXPECT_EQ(spec,
-            json::Value(json::Object{{"attachRequired", false},
-                                     {"podInfoOnMount", true},
-                                     {"fsGroupPolicy", "None"},
-                                     {"volumeLifecycleModes", json::Array{"Ephemeral", "Persistent"}}}));
-  server.remove(kCsiDriver, key.second);
-  pass(2min);
-  EXPECT_TRUE(server.objects.contains(key));
-  server.objects.at(key).child("spec").set("fsGroupPolicy", "File");
-  pass(2min);
-  EXPECT_EQ(server.objects.at(key)["spec"]["fsGroupPolicy"].str(), "None");
-  server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Persistent", "Ephemeral"});
-  const std::string uid{server.objects.at(key)["metadata"]["uid"].str()};
-  pass(2min);
-  EXPECT_EQ(server.objects.at(key)["metadata"]["uid"].str(), uid) << "in any order";
-  server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Ephemeral"});
-  pass(3min);
-  EXPECT_EQ(server.objects.at(key)["spec"], spec) << "that of an older version is made anew";
-  server.objects.at(key).child("spec").set("attachRequired", true);
-  pass(2min);
-  EXPECT_NE(machine().readiness().find("csidriver: CSIDriver csi.gkm.io is not as pods need it"),
-            std::string::npos);
-}
-
-TEST_F(OperatorTest, BetweenACsiDriverOfBeforeAndTheNextIsOneCallAndACrashThereHeals) {
-  start();
-  pass(1s);
-  const Server::Key key{"csidrivers", {"", "csi.gkm.io"}};
-  const auto beOfBefore = [&] {
-    server.objects.at(key).child("spec").set("volumeLifecycleModes", json::Array{"Ephemeral"});
-  };
-  const auto isOfNow = [&] {
-    return server.objects.contains(key) &&
-           server.objects.at(key)["spec"]["volumeLifecycleModes"].items().size() == 2;
-  };
-  std::string calls;
-  bool dies = false;
-  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
-    if (call.kind != kCsiDriver) { return std::nullopt; }
-    calls += call.verb == kapi::Verb::Get ? "read " : call.verb == kapi::Verb::Delete ? "delete " : "create ";
-    if (!dies || call.verb != kapi::Verb::Create) { return std::nullopt; }
-    return refused(503, "", "nobody is there any more");
-  };
-  beOfBefore();
-  pass(61s);
-  EXPECT_TRUE(isOfNow());
-  EXPECT_EQ(calls, "read delete create ");
-
-  dies = true;
-  beOfBefore();
-  pass(61s);
-  EXPECT_FALSE(server.objects.contains(key));
-  lead(false);
-  dies = false;
-  lead(true);
-  pass(1s);
-  EXPECT_TRUE(isOfNow());
-}
-
-TEST_F(OperatorTest, ACsiDriverThatSomebodyElseMadeMeanwhileIsNoTrouble) {
-  int refusals = 3;
-  int http = 409;
-  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
-    if (call.kind != kCsiDriver || call.verb != kapi::Verb::Create || refusals-- <= 0) {
-      return std::nullopt;
-    }
-    return refused(http, "", "no");
-  };
-  start();
-  pass(1min);
-  EXPECT_TRUE(server.objects.contains({"csidrivers", {"", "csi.gkm.io"}}));
-  const std::string said = "CSIDriver csi.gkm.io: 403 no";
-  EXPECT_EQ(std::count_if(logs.begin(), logs.end(), [](const auto& l) { return l.starts_with("CSID"); }), 0);
-
-  server.remove(kCsiDriver, {"", "csi.gkm.io"});
-  refusals = 1000;
-  http = 403;
-  pass(2min);
-  EXPECT_EQ(std::count(logs.begin(), logs.end(), said), 1);
-  EXPECT_NE(machine().readiness().find("csidriver: " + said), std::string::npos);
-  lead(false);
-  EXPECT_NE(machine().readiness().find("csidriver: ok"), std::string::npos);
-}
-
-TEST_F(OperatorTest, NoCsiDriverIsMadeOnceItStops) {
-  fate = [&](const kapi::Call& call) -> std::optional<kapi::Outcome> {
-    if (call.kind == kCsiDriver && call.verb == kapi::Verb::Get) { machine().stopTaking(); }
-    return std::nullopt;
-  };
-  start();
-  pass(1min);
-  EXPECT_EQ(written("POST csidrivers"), 0);
 }
 
 TEST_F(OperatorTest, GaugesCountCachesByState) {

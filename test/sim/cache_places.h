@@ -11,7 +11,7 @@ namespace gs::sim {
 /// Where gkm-agent's --mount-path has the tree that all pods share.
 inline constexpr const char* kSharedPlace = "/cache";
 /// Where an image was made: in a container nothing is there.
-inline constexpr const char* kMadeAt = "/root/.triton/cache";
+inline constexpr const char* kMadeAt = "/home/me/.triton/cache";
 
 /// Of a pod that mounts a cache.
 struct CachePlace {

@@ -71,7 +71,7 @@ class DamageProperty : public KeepingTest {
   std::string damage() {
     const auto at = [](const char* what, const fs::path& path) { return what + (' ' + path.string()); };
     fs::path path;
-    switch (rng_.below(13)) {
+    switch (rng_.below(14)) {
       case 0: flip(path = anyFile()); return at("flipped", path);
       case 1: fs::remove(path = anyFile()); return at("removed", path);
       case 2: fs::remove_all(path = anyFolder()); return at("removed", path);
@@ -93,6 +93,7 @@ class DamageProperty : public KeepingTest {
       case 9: flip(path = anyRecord("layers")); return at("flipped", path);
       case 10: fs::remove(path = anyRecord("layers")); return at("removed", path);
       case 11: fs::remove(path = anyContent()); return at("removed", path);
+      case 12: flip(path = anyContent()); return at("flipped", path);
       default:
         fs::remove(path = anyContent());
         write(path, "other bytes");

@@ -57,12 +57,13 @@ struct NewTree {
   StoredFiles files;  // that it will have
   std::uint64_t links = 0;
   std::uint64_t bytes_copied = 0;
-  bool is_mended = false;  // its files are those of the tree that was there (Draft::mend())
+  std::set<std::string> lost{};  // keys of files of the store that have other bytes than they should
+  bool is_mended = false;        // its files are those of the tree that was there (Draft::mend())
 };
 /// For who says which files of a tree have other bytes there than in any layer.
 struct TreeEdit {
   const StoredFiles& files;  // that the layers have
-  /// The bytes of one. Error Invalid: it has more than `max_bytes`.
+  /// The bytes of one. Errors: Invalid, it has more than `max_bytes`; NotFound, they are not there any more.
   std::function<Result<std::string>(const StoredFile& file, std::size_t max_bytes)> read;
   /// At most once for each path. No more than one's bytes are in memory.
   std::function<Status(const std::string& path, const std::string& bytes)> put;
@@ -213,7 +214,7 @@ class Store {
   /// At `path` of it is a file with this inode, whose bytes are not the file's.
   void noteDamage(const kcache::Digest& image, const std::string& path, const StoredFile& file,
                   std::uint64_t inode);
-  /// The disk does not have these, by their keys.
+  /// The disk does not have these, or other bytes in their place, by their keys.
   void noteLost(const std::set<std::string>& keys);
   /// The store has all of these, and none is known to be damaged.
   [[nodiscard]] bool isWhole(const StoredFiles& files) const;

@@ -76,8 +76,12 @@ Result<NewTree> Draft::plan(const TreePlan& of) const {
 
 Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
   StoredFiles& put = tree.record.extras;
-  const auto read = [this](const StoredFile& file, std::size_t max_bytes) {
-    return Disk::readAll(store_->filesFolder(file), file.key(), max_bytes);
+  // What is made of them has a hash of its own: nobody would ever see that they were not what they should be.
+  const auto read = [&](const StoredFile& file, std::size_t max_bytes) -> Result<std::string> {
+    auto text = Disk::readAll(store_->filesFolder(file), file.key(), max_bytes);
+    if (!text || sha256Hex(*text) == file.hex) { return text; }
+    tree.lost.insert(file.key());
+    return fail(Code::NotFound, file.key() + " of the store is damaged: it comes again with the next try");
   };
   Status out = extras({tree.files, read,
                        [&](const std::string& path, const std::string& bytes) -> Status {
@@ -218,9 +222,9 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   if (out) { out = draft->build(*tree, now); }
   if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
   if (out) { out = mendDamaged(*tree, *draft, turn); }
-  std::set<std::string> lost;
+  std::set<std::string> lost = tree->lost;
   if (!out && out.error().code == Code::NotFound) {
-    lost = draft->lost(of_layers);
+    lost.merge(draft->lost(of_layers));
     lost.merge(draft->lost(tree->record.extras));
   }
   return turn([&](Store& store) {
