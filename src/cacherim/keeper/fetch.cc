@@ -137,6 +137,7 @@ class Fetch {
         if (how_.pace && !how_.pace(piece.size())) { return false; }
         const auto bytes = static_cast<std::int64_t>(piece.size());
         progress_.bytes += bytes;
+        progress_.came += bytes;
         if (how_.totals != nullptr) { how_.totals->fetched += bytes; }
         return sink(piece);
       });

@@ -31,6 +31,8 @@ namespace gs::cacherim {
 struct FetchProgress {
   std::atomic<std::int64_t> bytes = 0;  // of layers, as they are stored in the registry
   std::atomic<std::int64_t> total = 0;  // 0: not known yet
+  /// Of bytes, those that the registry gave: of a layer that is here nobody checks the size that is said.
+  std::atomic<std::int64_t> came = 0;
   /// How long others were waited for who fetched the same layers: the registry's slowness it is not.
   std::atomic<Duration> waited{};
 };

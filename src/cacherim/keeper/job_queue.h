@@ -85,7 +85,7 @@ class JobQueue {
     bool gives_up = false;
     int rests = 0;
     std::shared_ptr<const FetchProgress> progress{};
-    [[nodiscard]] std::int64_t bytesPerTurn() const { return progress->bytes.load() / (rests + 1); }
+    [[nodiscard]] std::int64_t bytesPerTurn() const { return progress->came.load() / (rests + 1); }
   };
   struct Counts {
     int begun = 0;

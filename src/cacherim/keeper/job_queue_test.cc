@@ -161,8 +161,8 @@ TEST(JobQueue, TheSlowestMakesRoom) {
   queue.push(fast);
   queue.push(slow);
   EXPECT_EQ(allOf(queue), (Steps{"begin fast/1", "begin slow/1"}));
-  fast.progress->bytes = std::int64_t{7} << 30;
-  slow.progress->bytes = 7 << 20;
+  fast.progress->came = std::int64_t{7} << 30;
+  slow.progress->came = 7 << 20;
   queue.push(jobOf("new", "1"));
   for (int i = 0; i < JobQueue::kMostTurns; ++i) {
     queue.rest(fast.cache);

@@ -147,7 +147,7 @@ void Keeper::takeTurns(JobQueue& queue) {
   const MutexLock lock{mutex_};
   for (auto& [cache, one] : under_way_) {
     const bool is_used = now - one.turn_began >= options_.turn ||
-                         one.job.progress->bytes - one.turn_bytes >= JobQueue::kTurnBytes;
+                         one.job.progress->came - one.turn_bytes >= JobQueue::kTurnBytes;
     if (!one.has_turn || one.job.is_here || !is_used || !queue.isAwaited()) { continue; }
     one.has_turn = false;
     queue.rest(cache);
@@ -179,7 +179,7 @@ void Keeper::giveTurn(UnderWay& to) {
   to.has_turn = true;
   to.is_used = false;
   to.turn_began = clock_.now().mono;
-  to.turn_bytes = to.job.progress->bytes;
+  to.turn_bytes = to.job.progress->came;
   changed_.notifyAll();
 }
 
@@ -192,7 +192,7 @@ void Keeper::endEarly(UnderWay& one) {
 bool Keeper::mayGoOn(const KeeperJob& job) {
   const MutexLock lock{mutex_};
   UnderWay& mine = under_way_.at(job.cache);
-  const bool is_used = job.progress->bytes - mine.turn_bytes >= JobQueue::kTurnBytes;
+  const bool is_used = job.progress->came - mine.turn_bytes >= JobQueue::kTurnBytes;
   if (mine.has_turn && is_used && !std::exchange(mine.is_used, true)) { news_.tryPush(TurnUsed{}); }
   if (mine.has_turn || mine.is_over) { return !mine.is_over; }
   const Mono rests = clock_.now().mono;
@@ -289,7 +289,7 @@ Status Keeper::fetch(const KeeperJob& job) {
   if (out || !is_too_slow) { return out; }
   return fail(
       Code::Unavailable,
-      fmt::format("the registry gave {} bytes in {} s: too slow", job.progress->bytes.load(),
+      fmt::format("the registry gave {} bytes in {} s: too slow", job.progress->came.load(),
                   std::chrono::duration_cast<std::chrono::seconds>(clock_.now().mono - began).count()));
 }
 
@@ -302,7 +302,7 @@ bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least
   const Duration by_registry = time - progress.waited.load();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(by_registry - Keeper::kGrace).count();
   return seconds > 0 &&
-         static_cast<std::uint64_t>(progress.bytes.load()) < least * static_cast<std::uint64_t>(seconds);
+         static_cast<std::uint64_t>(progress.came.load()) < least * static_cast<std::uint64_t>(seconds);
 }
 
 bool Keeper::begin(const KeeperJob& job, ImageSource& source) {

@@ -402,11 +402,26 @@ TEST(FetchRate, WaitingForAnotherFetchOfALayerIsCountedApart) {
   EXPECT_EQ(progress.waited.load(), std::chrono::seconds{2}) << "one look for each layer, before and after";
 }
 
+// Whoever writes a manifest can say any size of a layer that the node has.
+TEST_F(FetchBesideAnother, WhatIsHereAlreadyIsNoSpeedOfTheRegistry) {
+  FetchProgress first;
+  const auto source = images_.source();
+  ASSERT_TRUE(fetchImage(how_, *source, image_, first));
+  EXPECT_EQ(first.came.load(), first.bytes.load());
+  EXPECT_GT(first.came.load(), 0);
+  const auto more = images_.make({{{"K/a", "a"}}, {{"K/b", "b"}}});  // of which it has the first layer
+  FetchProgress second;
+  const auto again = images_.source();
+  ASSERT_TRUE(fetchImage(how_, *again, more, second));
+  EXPECT_EQ(second.bytes.load(), second.total.load());
+  EXPECT_EQ(second.came.load(), second.total.load() - first.total.load());
+}
+
 TEST(FetchRate, IsJudgedByTheTimeThatTheRegistryTook) {
   using std::chrono::seconds;
   const auto grace = std::chrono::duration_cast<seconds>(Keeper::kGrace);
   FetchProgress progress;
-  progress.bytes = 999;
+  progress.came = 999;
   EXPECT_FALSE(isTooSlow(progress, grace + seconds{0}, 100)) << "a while is given to each";
   EXPECT_FALSE(isTooSlow(progress, grace + seconds{9}, 100));
   EXPECT_TRUE(isTooSlow(progress, grace + seconds{10}, 100));
