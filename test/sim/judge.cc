@@ -538,7 +538,12 @@ void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const std::string node = str(call.body["target"]["name"]);
   tried_[uid][node] = now;
   const std::string what = sent.allocated.empty() ? toNode(node) : str(notes["gpu.scheduling/reservation"]);
-  const bool is_new = decided_[uid][fence].try_emplace(what, sent).second;
+  auto& of_fence = decided_[uid][fence];
+  const auto before = of_fence.find(what);
+  if (before != of_fence.end() && sent.allocated.empty() && before->second.at <= led_since_) {
+    before->second = sent;  // decided anew
+  }
+  const bool is_new = of_fence.try_emplace(what, sent).second;
   const auto pod = pods_.find(uid);
   if (is_new && sent.allocated.empty() && pod != pods_.end()) { namesNone(pod->second, node, now); }
 }

@@ -81,6 +81,8 @@ class Judge {
   void ledAnew(Duration how_long);
   /// By who led before.
   void isLed() { is_led_ = true; }
+  /// Another one leads from now on.
+  void newLeader() { led_since_ = now_; }
   /// Something keeps, or kept, agents from seeing and saying what is so.
   void agentsHindered() { agents_calm_ = false; }
   /// Pods whose Binding is always refused are not expected to be placed.
@@ -258,6 +260,7 @@ class Judge {
   [[nodiscard]] bool isBare(const std::string& node, Mono decided) const;
   [[nodiscard]] std::int64_t mostAllocatable(const std::string& node, Mono decided) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
+  [[nodiscard]] bool areGivenByTheNextLeader(const Pod& named, const Pod& counted, const Sent& sent) const;
   [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent,
                                                                 Mono decided) const;
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
@@ -431,6 +434,7 @@ class Judge {
   Mono lost_at_{};                     // when whoever led before that one was lost
   std::set<std::string> left_leased_;  // nodes with leases of pods that had gone by then
   bool is_led_ = false;
+  Mono led_since_{};  // by who leads now
   Mono looked_{};
   std::map<std::string, Mono> fits_since_;  // by uid
 };

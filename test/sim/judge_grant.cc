@@ -183,6 +183,7 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   std::int64_t counted = 0;
   for (const auto& [uid, other] : pods_) {
     if (!other.live() || other.node != pod.node) { continue; }
+    if (areGivenByTheNextLeader(other, pod, sent)) { continue; }
     const bool is_named = !other.ids.empty() && !other.isUnspoken();
     for (const Device& held : is_named ? heldByName(other) : std::vector<Device>{}) { named.insert(held.id); }
     if (is_named || other.bound_at + kKnown >= decided) { continue; }
@@ -227,6 +228,14 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them",
                       pod.text(), pod.node, named.size(), counted, left));
   }
+}
+
+/// A counted pod has no leases. So who leads next cannot know of its Binding that is under way, and may give
+/// the same GPUs by name before it lands (R41).
+bool Judge::areGivenByTheNextLeader(const Pod& named, const Pod& counted, const Sent& sent) const {
+  if (!counted.ids.empty() || sent.at > led_since_) { return false; }
+  const auto leased = reserved_.find(named.reservation);
+  return leased != reserved_.end() && leased->second >= led_since_;
 }
 
 /// Its GPUs were surely known then.

@@ -113,6 +113,7 @@ class Play {
     const bool asks_who_waits = plan_.has(Feature::Stuck) || plan_.has(Feature::KubeScheduler);
     const bool is_led = leader && leader == leader_;
     if (is_led) { judge_.isLed(); }
+    if (leader && !is_led) { judge_.newLeader(); }
     if (asks_who_waits && !is_led) { judge_.ledAnew(kTakeover); }
     leader_ = leader;
     extras_.look();
