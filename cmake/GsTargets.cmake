@@ -159,7 +159,7 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part agent_side cache_machine cache_places cache_registry cache_side call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
+  foreach(part agent_side cache_arrivals cache_damage cache_machine cache_places cache_registry cache_side cache_side_arrivals call_rates cluster extras features gang_side judge judge_grant judge_leases judge_quota judge_settled judge_waiting kube_side ledger_check mutators
                plan plan_caches plan_features plan_text play share_calls share_judge share_side shorten transcript)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()
@@ -174,9 +174,9 @@ function(gs_sim)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its agent, controller,
-  # engine, extender, scheduler, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the
+  # engine, extender, scheduler, webhook, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the
   # libraries.
-  foreach(folder agent controller engine extender scheduler serve kapi operator cacherim csi)
+  foreach(folder agent controller engine extender scheduler serve webhook kapi operator cacherim csi)
     get_target_property(sources ${folder} SOURCES)
     add_library(${folder}_mutant OBJECT ${sources})
     target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
@@ -190,7 +190,7 @@ function(gs_sim)
                               $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:extender_mutant>
                               $<TARGET_OBJECTS:scheduler_mutant> $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>
                               $<TARGET_OBJECTS:operator_mutant> $<TARGET_OBJECTS:cacherim_mutant> $<TARGET_OBJECTS:csi_mutant>
-                              $<TARGET_OBJECTS:agent_mutant>)
+                              $<TARGET_OBJECTS:agent_mutant> $<TARGET_OBJECTS:webhook_mutant>)
   set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)
   target_link_libraries(mutants_main PRIVATE sim)
   set(quick "")

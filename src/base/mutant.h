@@ -62,6 +62,8 @@ enum class Bug {
   KeepsDamage,          // a file that is damaged stays when the same comes again
   ForgetsDamage,        // what is found damaged is not noted
   AsksNoRegistry,       // an image that the node has is given to whoever names its digest
+  EvictsEquals,         // who is as important as a pod of kube-scheduler's is to go for it
+  AppendsVariables,     // the webhook's variables stand after the container's own
   OnePathForAll,        // paths in a cache's files are those of one place, wherever pods mount it
 };
 

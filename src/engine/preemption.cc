@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/mutant.h"
 #include "sched/ledger/quota.h"
 
 namespace gs::engine {
@@ -146,7 +147,8 @@ sched::NodePods Preemption::podsOf(const Question& q, std::size_t position, cons
     }
     const model::Pod* pod = engine_.cache().pod(uid);
     const bool may_go = q.pod->preempts && pod != nullptr && pod->node == name;
-    if (may_go && pod->priority < q.pod->priority) { out.lower.push_back(pod); }
+    const bool is_lower = pod->priority < q.pod->priority || GS_MUTANT(EvictsEquals);
+    if (may_go && is_lower) { out.lower.push_back(pod); }
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admission/json_patch.h"
+#include "base/mutant.h"
 #include "base/utf8.h"
 #include "model/annotations.h"
 #include "model/map.h"
@@ -97,7 +98,8 @@ void injectInto(JsonPatch& patch, const std::string& env_path, const View& env, 
   }
   for (auto i = to_go.rbegin(); i != to_go.rend(); ++i) { patch.remove(fmt::format("{}/{}", env_path, *i)); }
   for (; right < first.size(); ++right) {
-    patch.add(fmt::format("{}/{}", env_path, right), first[right].value());
+    const std::string place = GS_MUTANT(AppendsVariables) ? "-" : fmt::format("{}", right);
+    patch.add(env_path + "/" + place, first[right].value());
   }
 }
 

@@ -81,6 +81,8 @@ const std::vector<Case>& cases() {
       {"BindsUnseen", {Bug::BindsUnseen}, false, 1, {Feature::KubeScheduler}},
       {"WakesNobody", {Bug::WakesNobody}, false, 1, {Feature::KubeScheduler}},
       {"HoldsForEver", {Bug::HoldsForEver}, true, 1, {Feature::KubeScheduler}},
+      {"EvictsEquals", {Bug::EvictsEquals}, false, 1, {Feature::KubeScheduler}},
+      {"AppendsVariables", {Bug::AppendsVariables}, false, 1, {Feature::Webhook}},
       {"KeepsUntold", {Bug::KeepsUntold}, false, 1, {Feature::Stuck}},
       {"ForgetsInitShares", {Bug::ForgetsInitShares}, false, 1, {Feature::OddShares}},
       {"HoldsAnew", {Bug::HoldsAnew}, true, 1, {Feature::KubeScheduler}},
