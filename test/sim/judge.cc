@@ -68,6 +68,9 @@ const std::string& Judge::watch(Mono now) {
     if (entry == nullptr) { continue; }  // the caller watches before it compacts
     read(*entry);
   }
+  for (const auto& [name, node] : nodes_) {
+    if (agents_ && machines_.isAgentDown(name)) { agent_down_[name] = now_; }
+  }
   const bool anything_fails = stuck_until_ > now_ || hangs_until_ > now_;
   if (anything_fails && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
   return problem_;
@@ -436,6 +439,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
       const bool known = was != before.end() && was->second.in_use.contains(str(uid));
       gpu.in_use[str(uid)] = known ? was->second.in_use.at(str(uid)) : now_;
     }
+      seen_using_.insert(str(uid));
   }
   if (entry.after != nullptr) { links_[node].set(std::move(links), now_); }
   noteTakenOut(before);

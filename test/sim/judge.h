@@ -310,6 +310,7 @@ class Judge {
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
+  [[nodiscard]] bool couldNoAgentTell(const std::string& uid, const std::string& node) const;
   // judge_quota.cc
   void quotasChanged(const apiserver::HistoryEntry& entry);
   void noQuotas();
@@ -387,9 +388,11 @@ class Judge {
   std::map<std::string, Gone> gone_;                           // by uid
   std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
-  std::map<std::string, Mono> taken_out_;  // UUIDs of GPUs that another one took the place of, when last
-  std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
-  std::set<std::string> overtaken_;        // pods that a Binding of a history that is lost bound in this one
+  std::map<std::string, Mono> taken_out_;   // UUIDs of GPUs that another one took the place of, when last
+  std::set<std::string> seen_using_;        // uids that an agent named
+  std::map<std::string, Mono> agent_down_;  // node -> when its agent was down last
+  std::set<std::string> lost_;              // pods that were bound in a history that is lost, and run on
+  std::set<std::string> overtaken_;         // pods that a Binding of a history that is lost bound in this one
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<std::string, Mono> unnamed_since_;  // by node, when the first with GPUs by their number came

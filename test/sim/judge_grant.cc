@@ -574,6 +574,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
     if (gotAnother(running.uid, device)) { continue; }
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
+    if (couldNoAgentTell(running.uid, device.node)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
   }
@@ -620,6 +621,15 @@ bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process w
     if (std::any_of(bindings.begin(), bindings.end(), is_its_own)) { return false; }
   }
   return std::max(who.began, gone->second.bound_at) + kKnown >= gone->second.went_at;
+}
+
+/// It went, and its containers were told numbers that changed while they ran (which takes a boot of a real
+/// machine). An agent that began since, and of which nobody named it before, cannot tell what they have.
+bool Judge::couldNoAgentTell(const std::string& uid, const std::string& node) const {
+  const auto gone = gone_.find(uid);
+  const auto down = agent_down_.find(node);
+  if (gone == gone_.end() || down == agent_down_.end() || seen_using_.contains(uid)) { return false; }
+  return down->second > gone->second.bound_at && wereRenumberedSince(node, gone->second.bound_at);
 }
 
 }  // namespace gs::sim
