@@ -147,8 +147,7 @@ sched::NodePods Preemption::podsOf(const Question& q, std::size_t position, cons
     }
     const model::Pod* pod = engine_.cache().pod(uid);
     const bool may_go = q.pod->preempts && pod != nullptr && pod->node == name;
-    const bool is_lower = pod->priority < q.pod->priority || GS_MUTANT(EvictsEquals);
-    if (may_go && is_lower) { out.lower.push_back(pod); }
+    if (may_go && (pod->priority < q.pod->priority || GS_MUTANT(EvictsEquals))) { out.lower.push_back(pod); }
   }
   return out;
 }
