@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -26,7 +25,6 @@ constexpr const char* kVolume = "kernels";
 constexpr const char* kInMemory = "/dev/shm";  // as POSIX systems have it; else where temporary files are
 constexpr std::size_t kMostOfAFile = 4096;
 constexpr std::size_t kMostOfARecord = 65536;
-constexpr const char* kDamaged = "!";                                        // no file of an image begins so
 constexpr cacherim::JobQueue::Terms kTerms{.workers = 2, .most_begun = 16};  // as Keeper::Options
 constexpr std::uint64_t kVerifiedAtOnce = std::uint64_t{1} << 20;            // all that there is
 const Duration kToldWithin = csi::NodeService::Options{}.told_within;
@@ -82,6 +80,7 @@ cacherim::Disk CacheMachine::diskOf(Process& process) {
 
 void CacheMachine::begin(Now now) {
   agent_ = {};
+  began_ = now.mono;
   open(now);
 }
 
@@ -201,7 +200,7 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
       carryOut(due);
     }
     if (!agent_.is_dead) { giveTurns(now); }
-    if (!agent_.is_dead && was_damaged_) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
+    if (!agent_.is_dead && damaged_at_) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
     if (!agent_.is_dead) { has = keeping_->turn(now); }
   } else {
     has.is_known = false;
@@ -367,71 +366,38 @@ std::vector<std::pair<model::ObjectKey, std::string>> CacheMachine::placed() con
   return out;
 }
 
-/// The files of all trees.
-std::vector<fs::path> CacheMachine::files() const {
-  std::vector<fs::path> out;
-  for (const auto& tree : fs::directory_iterator{folder_ + "/store/trees"}) {
-    std::error_code none;  // a tree that is none yet
-    for (const auto& one : fs::recursive_directory_iterator{tree.path() / "root", none}) {
-      if (one.is_regular_file()) { out.push_back(one.path()); }
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 void CacheMachine::damage(int which, Damage how) {
-  const std::string folder = how == Damage::LayerRecord ? "/store/layers"
-                             : how == Damage::Content   ? "/store/files"
-                                                        : "/store/trees";
-  std::vector<fs::path> all = files();
-  if (folder != "/store/trees" || how == Damage::TreeRecord) {
-    all.clear();
-    for (const auto& one : fs::recursive_directory_iterator{folder_ + folder}) {
-      const bool is_record = one.path().filename() == "record.json";
-      if (one.is_regular_file() && is_record == (how == Damage::TreeRecord)) { all.push_back(one.path()); }
-    }
-    std::sort(all.begin(), all.end());
-  }
-  if (all.empty()) { return; }
-  was_damaged_ = true;
-  const fs::path& path = all[static_cast<std::size_t>(which) % all.size()];
-  switch (how) {
-    case Damage::Bytes:
-    case Damage::TreeRecord:
-    case Damage::LayerRecord:
-      fs::permissions(path, fs::perms::owner_write, fs::perm_options::add);
-      std::fstream{path, std::ios::in | std::ios::out | std::ios::binary} << kDamaged;
-      return;
-    case Damage::Gone:
-      gone_.insert(path);
-      fs::remove(path);
-      return;
-    case Damage::FolderGone:
-      if (path.parent_path().filename() == "root") { return; }
-      for (const fs::path& one : all) {
-        if (one.parent_path() == path.parent_path()) { gone_.insert(one); }
-      }
-      fs::remove_all(path.parent_path());
-      return;
-    case Damage::Content: fs::remove(path); return;
-  }
+  const DamageDone done = damageStore(folder_ + "/store", which, how);
+  if (!done.is_any) { return; }
+  gone_.insert(done.gone.begin(), done.gone.end());
+  damaged_at_ = world_.now().mono;
 }
 
 std::string CacheMachine::damaged(const std::set<std::string>& images) const {
-  for (const auto& tree : fs::directory_iterator{folder_ + "/store/trees"}) {
-    const auto image =
-        kcache::Digest::parse(std::string{kcache::Digest::kPrefix} + tree.path().filename().string());
-    const auto* files =
-        image && images.contains(std::string{image->hex()}) ? CacheRegistry::filesOf(*image) : nullptr;
-    if (files == nullptr) { continue; }
-    for (const auto& [path, text] : *files) {
-      const std::string at = tree.path() / "root" / path;
-      const auto has = readFile(at, kMostOfAFile);
-      if (!has || *has != text) { return fmt::format("{} has a damaged {} yet", node_, at); }
-    }
+  for (const std::string& digits : images) {
+    const auto image = kcache::Digest::parse(std::string{kcache::Digest::kPrefix} + digits);
+    const std::string file = image ? damagedFileOf(*image) : "";
+    if (!file.empty()) { return fmt::format("{} has a damaged {} yet", node_, file); }
   }
   return "";
+}
+
+/// "" where there is no such tree, too.
+std::string CacheMachine::damagedFileOf(const kcache::Digest& image) const {
+  const fs::path tree = fs::path{folder_} / "store/trees" / image.hex();
+  const auto* files = damaged_at_ && fs::exists(tree) ? CacheRegistry::filesOf(image) : nullptr;
+  if (files == nullptr) { return ""; }
+  for (const auto& [path, text] : *files) {
+    const std::string at = tree / "root" / path;
+    const auto has = readFile(at, kMostOfAFile);
+    if (!has || *has != text) { return at; }
+  }
+  return "";
+}
+
+Mono CacheMachine::hinderedAt() const {
+  const Mono full = std::min(full_until_, world_.now().mono);
+  return std::max({began_, full, damaged_at_.value_or(Mono{})});
 }
 
 /// Its record, and the files that name others by paths, from which a driver makes those of a mount.
@@ -447,41 +413,46 @@ bool CacheMachine::isUndamaged(const FakeMounts::Mounted& mount) const {
 
 /// A pod has its own place, which the attribute says, or the agent told: the driver has waited for that, but
 /// where there is no agent's file.
-std::set<std::string> CacheMachine::placesOf(const FakeMounts::Mounted& mount, const Volume& of) const {
+std::set<std::string> CacheMachine::placesOf(const Volume& of) const {
   const bool has_waited = of.waits && world_.now().mono - *of.waits >= kToldWithin;
   const bool is_told = !of.pod.attribute.empty() || knows_places_ || (tellsPaths() && !has_waited);
   std::set<std::string> out{of.pod.is};
-  if (!is_told || !isUndamaged(mount)) { out.insert(kSharedPlace); }
+  if (!is_told || of.is_of_damaged) { out.insert(kSharedPlace); }
   return out;
 }
 
-/// `text`: what all pods share; `places`: those for which it may be.
+/// `text`: what all pods share. What was made of a damaged file stays as it is as long as the pod.
 std::string CacheMachine::wrongFile(const FakeMounts::Mounted& mount, const std::string& path,
-                                    const std::string& text, const std::set<std::string>& places) const {
+                                    const std::string& text, const Volume& of) const {
   const std::string at = mount.tree + '/' + path;
   const auto shared = readFile(at, kMostOfAFile);
-  const bool is_damaged = shared ? shared->starts_with(kDamaged) : gone_.contains(at);
+  const bool is_damaged = shared ? isDamagedText(*shared, text) : gone_.contains(at);
   if (!shared && !is_damaged) { return fmt::format("has no {} any more, or not yet", path); }
   if (!is_damaged && *shared != text) { return fmt::format("has another {}", path); }
   const auto own = mount.paths.find(path);
   if (own == mount.paths.end() && (is_damaged || !namesPaths(path))) { return ""; }
   if (!namesPaths(path)) { return fmt::format("has a copy of {}", path); }
   const std::string& shown = own == mount.paths.end() ? text : own->second;
-  const bool is_right = std::any_of(places.begin(), places.end(),
-                                    [&](const auto& place) { return shown == textAt(text, place); });
-  return is_right ? "" : fmt::format("has a {} that is not for {}", path, fmt::join(places, " or "));
+  const bool is_right = std::any_of(of.is.begin(), of.is.end(), [&](const auto& place) {
+    const std::string right = textAt(text, place);
+    return shown == right || (of.is_of_damaged && isDamagedText(shown, right));
+  });
+  return is_right ? "" : fmt::format("has a {} that is not for {}", path, fmt::join(of.is, " or "));
 }
 
 std::string CacheMachine::wrongWith(const FakeMounts::Mounted& mount) {
   const auto* files = CacheRegistry::filesOf(*mount.shown.image);
   if (files == nullptr) { return "is of no image that there is"; }
   Volume& of = volumes_.at(csi::readTarget(mount.shown.target, FakeMounts::kRoot)->pod_uid);
-  if (of.is.empty()) { of.is = placesOf(mount, of); }
+  if (of.is.empty()) {
+    of.is_of_damaged = !isUndamaged(mount);
+    of.is = placesOf(of);
+  }
   for (const auto& [path, text] : mount.paths) {
     if (!files->contains(path)) { return fmt::format("has a {} that its image has not", path); }
   }
   for (const auto& [path, text] : *files) {
-    if (std::string wrong = wrongFile(mount, path, text, of.is); !wrong.empty()) { return wrong; }
+    if (std::string wrong = wrongFile(mount, path, text, of); !wrong.empty()) { return wrong; }
   }
   return "";
 }

@@ -29,6 +29,7 @@
 #include "csi/node_service.h"
 #include "sandbox/caches/cache_rim.h"
 #include "sandbox/world/world.h"
+#include "test/sim/cache_damage.h"
 #include "test/sim/cache_places.h"
 #include "test/sim/cache_registry.h"
 
@@ -74,10 +75,7 @@ class CacheMachine final : public sandbox::CacheRim {
   void crashDriver();
   void reboot();
   void emptyRun();
-  enum class Damage : std::uint8_t { Bytes, Gone, FolderGone, TreeRecord, LayerRecord, Content };
-  static constexpr int kDamages = 6;
-  /// To a file of the store, one of those that there are: of a tree, its folder, the record of a tree or a
-  /// layer, or a content that trees are made of.
+  /// damageStore() of its store.
   void damage(int which, Damage how);
   void fillDisk(Duration lasts) { full_until_ = world_.now().mono + lasts; }
   void calmDown();
@@ -98,6 +96,11 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] std::vector<std::pair<model::ObjectKey, std::string>> placed() const;
   /// "" or one of these images (digits of their digests) whose tree has damaged files yet.
   [[nodiscard]] std::string damaged(const std::set<std::string>& images) const;
+  /// "" or a file of that image's tree that is not as it should be.
+  [[nodiscard]] std::string damagedFileOf(const kcache::Digest& image) const;
+  /// When something last kept its agent from having images here, whole: it began anew, its disk was full, a
+  /// file was damaged.
+  [[nodiscard]] Mono hinderedAt() const;
   /// "" or what is wrong with what pods have mounted.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// "" or what is left, once nothing is wanted and no pod is there. Trees that nobody uses go by their age,
@@ -132,6 +135,7 @@ class CacheMachine final : public sandbox::CacheRim {
     rpc::PublishRequest request;
     std::optional<Mono> waits{};  // since then the driver waits to be told where the pod has it
     std::set<std::string> is{};   // once it is mounted: the places for which its files may be
+    bool is_of_damaged = false;   // a file of which its own are made was damaged then
   };
   /// A call that stands still is taken up again with the kubelet's next one: other calls go on meanwhile, as
   /// beside a thread that waits.
@@ -160,11 +164,10 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] rpc::PublishRequest requestOf(const Pod& pod);
   void look(const char* after);
   [[nodiscard]] bool isUndamaged(const csi::FakeMounts::Mounted& mount) const;
-  [[nodiscard]] std::set<std::string> placesOf(const csi::FakeMounts::Mounted& mount, const Volume& of) const;
-  [[nodiscard]] std::vector<std::filesystem::path> files() const;
+  [[nodiscard]] std::set<std::string> placesOf(const Volume& of) const;
   [[nodiscard]] std::string wrongWith(const csi::FakeMounts::Mounted& mount);
   [[nodiscard]] std::string wrongFile(const csi::FakeMounts::Mounted& mount, const std::string& path,
-                                      const std::string& text, const std::set<std::string>& places) const;
+                                      const std::string& text, const Volume& of) const;
 
   sandbox::World& world_;
   const CacheRegistry& registry_;
@@ -174,6 +177,7 @@ class CacheMachine final : public sandbox::CacheRim {
   std::string problem_;
   Mono full_until_{};
 
+  Mono began_{};  // this process of the agent
   Process agent_;
   cacherim::LayerClaims claims_;
   cacherim::Shares shares_{0};
@@ -185,7 +189,7 @@ class CacheMachine final : public sandbox::CacheRim {
   std::optional<cacherim::JobQueue> queue_;
   std::map<model::ObjectKey, Job> jobs_;  // that have begun
   std::optional<cacherim::Verifier> verifier_;
-  bool was_damaged_ = false;
+  std::optional<Mono> damaged_at_;        // last; nullopt: no file was
   std::set<std::filesystem::path> gone_;  // files of trees that were taken away, and have not come again
 
   Process driver_;

@@ -78,7 +78,22 @@ const Images& images() {
   return made;
 }
 
-enum class Manner : std::uint8_t { Well, Away, Lies, Cut, HasNone };
+enum class Manner : std::uint8_t { Well, Away, Lies, Cut, SendsNowhere, SendsToPage, HasNone };
+
+Manner mannerOf(CacheRegistry::Fault fault) {
+  using Fault = CacheRegistry::Fault;
+  switch (fault) {
+    case Fault::Away: return Manner::Away;
+    case Fault::Lies: return Manner::Lies;
+    case Fault::Cut: return Manner::Cut;
+    case Fault::SendsNowhere: return Manner::SendsNowhere;
+    case Fault::SendsToPage: return Manner::SendsToPage;
+    case Fault::Slow: break;
+  }
+  return Manner::Well;
+}
+
+constexpr std::string_view kPage = "<html><body>Please log in</body></html>";
 
 class Source final : public cacherim::ImageSource {
  public:
@@ -93,7 +108,10 @@ class Source final : public cacherim::ImageSource {
   }
   Status blob(const kcache::Reference& /*repository*/, const kcache::Descriptor& blob,
               const ByteSink& sink) override {
-    std::string text = images().blobs.at(blob.digest);
+    if (manner_ == Manner::SendsNowhere) {
+      return fail(Code::Unavailable, "the host that the registry sends to does not answer");
+    }
+    std::string text = manner_ == Manner::SendsToPage ? std::string{kPage} : images().blobs.at(blob.digest);
     const bool is_layer = text.size() > kLeastLayer;
     if (manner_ == Manner::Lies && is_layer) { text.at(text.find('{')) = '['; }
     const std::size_t sent = manner_ == Manner::Cut && is_layer ? kLeastLayer : text.size();
@@ -136,11 +154,7 @@ Digest CacheRegistry::digestOf(int image) { return images().images.at(static_cas
 
 std::unique_ptr<cacherim::ImageSource> CacheRegistry::source(const kcache::Reference& image) const {
   if (image.name() == elsewhere(false)) { return std::make_unique<Source>(Manner::HasNone); }
-  const Manner manner = is(Fault::Away)   ? Manner::Away
-                        : is(Fault::Lies) ? Manner::Lies
-                        : is(Fault::Cut)  ? Manner::Cut
-                                          : Manner::Well;
-  return std::make_unique<Source>(manner);
+  return std::make_unique<Source>(world_.now().mono < until_ ? mannerOf(how_) : Manner::Well);
 }
 
 const CacheRegistry::Files* CacheRegistry::filesOf(const Digest& image) {

@@ -1,6 +1,9 @@
 // The registry of a play: small images, some of which share layers, and tags that move between them. It
-// is away, gives other bytes than were asked for, ends in the middle, or is slow. Of what it gives every byte
-// is checked, as ImageSource promises; what it gave until then has been given.
+// is away, gives other bytes than were asked for, ends in the middle, or is slow; or it gives its manifests
+// itself and sends to another host for all else, which does not answer, or answers a page.
+// It stands at ImageSource, above HTTP: what is played is what comes of a redirect, not how one is followed
+// (cacherim/trust/odd_registries_test.cc). Of what it gives every byte is checked, as ImageSource promises;
+// what it gave until then has been given.
 // One thread; the World that tells the time must outlive it.
 #pragma once
 
@@ -23,7 +26,8 @@ inline constexpr int kCacheTags = 3;
 class CacheRegistry {
  public:
   using Files = std::map<std::string, std::string>;  // text by path
-  enum class Fault : std::uint8_t { Away, Lies, Cut, Slow };
+  enum class Fault : std::uint8_t { Away, Lies, Cut, Slow, SendsNowhere, SendsToPage };
+  static constexpr int kEvenFaults = 4;  // those that plans draw with equal chance
 
   explicit CacheRegistry(const sandbox::World& world) : world_{world} {}
 
@@ -32,6 +36,8 @@ class CacheRegistry {
   void move(int tag, int image) { tags_.at(static_cast<std::size_t>(tag)) = image; }
   void fail(Fault how, Duration lasts);
   void calmDown() { until_ = Mono{}; }
+  /// Nothing comes whole now, however long it takes.
+  [[nodiscard]] bool fails() const { return world_.now().mono < until_ && how_ != Fault::Slow; }
   /// What the webhook would write; nullopt: nobody answers.
   [[nodiscard]] std::optional<kcache::Digest> resolve(int tag) const;
   /// How long it takes until an image is here.

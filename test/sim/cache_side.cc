@@ -161,6 +161,7 @@ void CacheSide::tick() {
     machine->probe();
   }
   look();
+  lookAtArrivals();
   world_.after(kKubeletEvery, [this, there = is_there_] {
     if (*there) { tick(); }
   });
@@ -169,6 +170,7 @@ void CacheSide::tick() {
 // ---- steps
 
 void CacheSide::carryOut(const Step& s) {
+  noteHindrance();
   switch (s.op) {
     case Op::CacheComes: return comes(s.x, s.y);
     case Op::CacheChanges: return changes(s.x, s.y);
@@ -208,9 +210,7 @@ void CacheSide::carryOut(const Step& s) {
       return podMounts(fmt::format("v{}", s.x), nodeName(s.y), keyOf(s.z % kCacheSlots), s.x % 2 == 1,
                        s.z / kCacheSlots);
     case Op::FileDamaged:
-      if (Machine* machine = machineOf(nodeName(s.x))) {
-        machine->damage(s.y, static_cast<CacheMachine::Damage>(s.z));
-      }
+      if (Machine* machine = machineOf(nodeName(s.x))) { machine->damage(s.y, static_cast<Damage>(s.z)); }
       return;
     default: return;
   }

@@ -9,6 +9,7 @@
 //   - a cache that a pod has mounted keeps its object, while the pod's machine is there
 //   - a pod's containers run only when its cache is mounted
 //   - a cache that names a registry which does not have its image is never mounted, whatever the node has
+//   - what nothing hinders any more comes in time, and what was damaged is whole again (cache_arrivals.h)
 // Once the faults are over every image arrives, every pod that may mount its cache runs, and each cache tells
 // how many nodes and pods have it, though registries of others drip; files that were damaged are whole again,
 // and a pod that comes then has its paths.
@@ -30,6 +31,7 @@
 #include "sandbox/caches/caches.h"
 #include "sandbox/node/volumes.h"
 #include "sandbox/world/world.h"
+#include "test/sim/cache_arrivals.h"
 #include "test/sim/cache_machine.h"
 #include "test/sim/cache_registry.h"
 #include "test/sim/plan.h"
@@ -44,6 +46,8 @@ class CacheSide final : public sandbox::Volumes {
   CacheSide& operator=(const CacheSide&) = delete;
 
   void carryOut(const Step& step);
+  /// The API server is away for so long.
+  void apiIsAway(Duration lasts);
   /// To be called whenever something changed.
   void look();
   void calmDown();
@@ -85,6 +89,12 @@ class CacheSide final : public sandbox::Volumes {
   [[nodiscard]] std::string leftObjects() const;
   void wrong(std::string what);
 
+  // cache_side_arrivals.cc
+  void noteHindrance();
+  void lookAtArrivals();
+  [[nodiscard]] std::vector<CacheArrivals::Due> dues();
+  [[nodiscard]] bool isSaidDamaged(const std::string& node, const Machine::Mounted& mount) const;
+
   sandbox::World& world_;
   const Plan& plan_;
   Rng rng_;
@@ -99,6 +109,9 @@ class CacheSide final : public sandbox::Volumes {
   std::uint64_t fault_permille_ = 0;
   Mono slow_until_{};
   std::uint64_t slow_ms_ = 1;
+  Mono away_until_{};  // the API server
+  Mono hindered_{};    // last: by what hinders every agent
+  CacheArrivals arrivals_;
   bool is_calm_ = false;
   End end_ = End::Settles;
   std::size_t mounts_ = 0;

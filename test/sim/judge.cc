@@ -345,6 +345,7 @@ void Judge::leaseChanged(const apiserver::HistoryEntry& entry) {
   }
   if (!is_managed(entry.after) && !is_managed(entry.before)) { return; }
   last_change_ = now_;
+  mustBeReadable(entry);
   auto [device, now] = leaseOf(is_managed(entry.after) ? object : *entry.before);
   if (!is_managed(entry.after)) { now = {}; }
   if (hand_ && !now.uuid.empty() && now.uuid != leases_[device].uuid) {
@@ -438,8 +439,8 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
     for (const Value& uid : d["inUseBy"].items()) {
       const bool known = was != before.end() && was->second.in_use.contains(str(uid));
       gpu.in_use[str(uid)] = known ? was->second.in_use.at(str(uid)) : now_;
-    }
       seen_using_.insert(str(uid));
+    }
   }
   if (entry.after != nullptr) { links_[node].set(std::move(links), now_); }
   noteTakenOut(before);

@@ -233,6 +233,7 @@ class Judge {
   void noteOthers(const std::string& name, bool is);
   [[nodiscard]] bool isSharedUnderAnother(const Device& device, const std::string& uuid) const;
   void holdersChanged(const Device& device, Lease now);
+  void mustBeReadable(const apiserver::HistoryEntry& entry);  // judge_leases.cc
   void statusChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool lostBySwap(const std::string& uid, const std::string& gpu) const;
   void noteTakenOut(const std::map<Device, Gpu>& before);
@@ -309,8 +310,8 @@ class Judge {
   /// that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
-
   [[nodiscard]] bool couldNoAgentTell(const std::string& uid, const std::string& node) const;
+
   // judge_quota.cc
   void quotasChanged(const apiserver::HistoryEntry& entry);
   void noQuotas();

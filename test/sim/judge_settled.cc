@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/annotations.h"
+#include "test/sim/cluster.h"
 #include "test/sim/judge.h"
 
 namespace gs::sim {

@@ -88,6 +88,13 @@ std::vector<Mutator> all() {
            [](kapi::Call& call) {
              if (isBinding(call) && !namesDevices(call)) { forgetVersion(call); }
            }},
+      {.name = "NamesNoPod",  // a lease that is written anew does not say its pod's name
+       .sent =
+           [](kapi::Call& call) {
+             if (isLease(call) && call.verb == kapi::Verb::Update) {
+               call.body.child("metadata").child("annotations").erase("gpu.scheduling/pod-name");
+             }
+           }},
       {.name = "GrantsUnhealthy",  // every device counts as Healthy
        .read = [](model::Object& object) { makeHealthy(object, false); }},
       {.name = "UnknownIsHealthy",  // a device whose health nobody knows does

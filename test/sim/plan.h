@@ -122,7 +122,7 @@ enum class Op : std::uint8_t {
   OddCacheComes,   // x odd cache (kOddCaches), y image: of a registry that drips, or does not have it
   OddPodComes,     // x slot, y node, z odd cache: a pod that mounts it
   PlacedPodComes,  // x slot (odd: read-only), y node, z cache + kCacheSlots * place (cache_places.h)
-  FileDamaged,     // x node, y which file, z how (CacheMachine::Damage)
+  FileDamaged,     // x node, y which file, z how (cache_damage.h)
 };
 
 [[nodiscard]] inline bool isAboutCaches(Op op) { return op >= Op::CacheComes; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "test/sim/cache_machine.h"
+#include "test/sim/cache_damage.h"
 #include "test/sim/cache_places.h"
 #include "test/sim/cache_registry.h"
 #include "test/sim/plan.h"
@@ -43,10 +43,14 @@ class CacheScenes {
           below(kOddCaches));
     }
     for (int i = below(4); i > 0; --i) {
-      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64),
-          below(CacheMachine::kDamages));
+      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(64), below(kEvenDamages));
     }
     atPlaces();
+    redirects();
+    for (int i = below(3); i > 0; --i) {
+      add(2'000 + below(kCacheTime), Op::FileDamaged, below(kNodes), below(512),
+          static_cast<int>(Damage::ContentBytes));
+    }
   }
 
  private:
@@ -63,6 +67,12 @@ class CacheScenes {
       const int other = (place + 1 + below(kCachePlaces - 1)) % kCachePlaces;
       add(at, Op::PlacedPodComes, slot, node, cache + kCacheSlots * place);
       add(at + below(3'000), Op::PlacedPodComes, slot + 1, node, cache + kCacheSlots * other);
+    }
+  }
+  void redirects() {
+    constexpr int kFirst = static_cast<int>(CacheRegistry::Fault::SendsNowhere);
+    for (int i = below(3); i > 0; --i) {
+      add(below(kCacheTime), Op::RegistryFails, kFirst + below(2), 2 + below(20));
     }
   }
   void podComes(int at) {
@@ -94,7 +104,7 @@ class CacheScenes {
       case 5:
       case 6: return add(at, Op::CacheProcessDies, node, 4, below(kDriverCalls));
       case 7: return add(at, Op::MachineBoots, node);
-      case 8: return add(at, Op::RegistryFails, below(4), 2 + below(20));
+      case 8: return add(at, Op::RegistryFails, below(CacheRegistry::kEvenFaults), 2 + below(20));
       case 9: return add(at, Op::DiskFull, node, 1 + below(8));
       case 10: return add(at, Op::CacheFaults, 0, 1 + below(10), 20 + below(400));
       case 11: return add(at, Op::CacheSlow, 0, 1 + below(10), 50 + below(3'000));
@@ -138,7 +148,9 @@ std::string cacheText(const Step& s) {
     }
     case Op::MachineBoots: return fmt::format("node {} is rebooted", s.x);
     case Op::RegistryFails: {
-      constexpr const char* kHow[] = {"is away", "lies", "ends in the middle", "is slow"};
+      constexpr const char* kHow[] = {
+          "is away",        "lies", "ends in the middle", "is slow", "sends to a host that does not answer",
+          "sends to a page"};
       return fmt::format("the registry {} for {} s", kHow[s.x], s.y);
     }
     case Op::DiskFull: return fmt::format("the disk of node {} is full for {} s", s.x, s.y);
@@ -161,7 +173,8 @@ std::string cacheText(const Step& s) {
                                        "is gone with its folder",
                                        "(a tree's record) has other bytes",
                                        "(a layer's record) has other bytes",
-                                       "(a content) is gone"};
+                                       "(a content) is gone",
+                                       "(a content) has other bytes somewhere"};
       return fmt::format("file {} of the store of node {} {}", s.y, s.x, kWhat[s.z]);
     }
     default: return "";

@@ -310,6 +310,7 @@ class Play {
       case Op::Break: changeReplica(s); return;
       case Op::ApiAway:
         world_.setApiAway(true);
+        if (caches_) { caches_->apiIsAway(std::chrono::seconds{s.y}); }
         later(std::chrono::seconds{s.y}, [this] { world_.setApiAway(false); });
         return;
       case Op::Forget:
