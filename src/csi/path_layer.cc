@@ -15,7 +15,7 @@ constexpr std::uint64_t kLook = 4096;  // bytes that a look at a file counts as
 Result<std::string> textAt(const net::Fd& root, const std::string& path) {
   const auto place = Disk::below(root.get(), path);
   if (!place) { return tl::unexpected(place.error()); }
-  return Disk::readAll(place->folder.get(), place->name, kcache::kMaxPathsText);
+  return Disk{}.readAll(place->folder.get(), place->name, kcache::kMaxPathsText);
 }
 
 }  // namespace

@@ -30,6 +30,14 @@ tl::unexpected<Error> diskError(const char* call, const std::string& name, int e
   return fail(Code::Unavailable, text);
 }
 
+/// Of a file's bytes. Some that the disk has lost will not come by themselves another time.
+tl::unexpected<Error> readError(const char* call, const std::string& name, int error) {
+  const bool is_lost = error == EIO || error == EUCLEAN || error == EBADMSG;
+  auto out = diskError(call, name, error);
+  if (is_lost) { out.value().code = Code::Invalid; }
+  return out;
+}
+
 Disk::Entry entryOf(std::string name, const struct stat& is) {
   const auto changed = std::chrono::seconds{is.st_mtim.tv_sec} + std::chrono::nanoseconds{is.st_mtim.tv_nsec};
   return {std::move(name),
@@ -38,18 +46,6 @@ Disk::Entry entryOf(std::string name, const struct stat& is) {
           static_cast<std::uint64_t>(is.st_nlink),
           static_cast<std::uint64_t>(is.st_ino),
           Wall{std::chrono::duration_cast<std::chrono::microseconds>(changed)}};
-}
-
-/// Gives every piece of a file; 0, or errno.
-template <class Take>
-int readPieces(int fd, const Take& take) {
-  const auto piece = std::make_unique<std::array<char, kCopyPiece>>();
-  while (true) {
-    const ssize_t got = ::read(fd, piece->data(), piece->size());
-    if (got == 0) { return 0; }
-    if (got < 0 && errno != EINTR) { return errno; }
-    if (got > 0 && !take(std::string_view{piece->data(), static_cast<std::size_t>(got)})) { return EFBIG; }
-  }
 }
 
 /// 0, or errno.
@@ -97,15 +93,6 @@ Result<Fd> Disk::openFolder(int at, const std::string& name) {
   return fd;
 }
 
-Result<Fd> Disk::openFile(int at, const std::string& name) {
-  Fd fd{::openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-  if (!fd.valid()) { return diskError("open", name, errno); }
-  struct stat is {};
-  if (::fstat(fd.get(), &is) != 0) { return diskError("stat", name, errno); }
-  if (!S_ISREG(is.st_mode)) { return fail(Code::Invalid, name + " is no file"); }
-  return fd;
-}
-
 Result<Disk::Entry> Disk::look(int at, const std::string& name) {
   struct stat is {};
   if (::fstatat(at, name.c_str(), &is, AT_SYMLINK_NOFOLLOW) != 0) { return diskError("stat", name, errno); }
@@ -116,14 +103,6 @@ Result<Disk::Entry> Disk::lookAt(int fd, const std::string& name) {
   struct stat is {};
   if (::fstat(fd, &is) != 0) { return diskError("stat", name, errno); }
   return entryOf(name, is);
-}
-
-Result<std::size_t> Disk::readSome(int fd, const std::string& name, std::string& into) {
-  while (true) {
-    const ssize_t got = ::read(fd, into.data(), into.size());
-    if (got >= 0) { return static_cast<std::size_t>(got); }
-    if (errno != EINTR) { return diskError("read", name, errno); }
-  }
 }
 
 Result<Disk::Below> Disk::below(int root, const std::string& path) {
@@ -164,7 +143,48 @@ Result<std::string> Disk::readLink(int at, const std::string& name) {
   return std::string{text.data(), static_cast<std::size_t>(size)};
 }
 
-Result<std::string> Disk::readAll(int at, const std::string& name, std::size_t max_bytes) {
+// ---- the bytes of a file
+
+/// 0, or the errno that a test wants.
+int Disk::readFault(std::string_view call, int fd) const {
+  struct stat is {};
+  if (!read_fault_ || ::fstat(fd, &is) != 0) { return 0; }
+  return read_fault_(call, is.st_ino);
+}
+
+/// Gives every piece of a file; 0, or errno.
+template <class Take>
+int Disk::readPieces(int fd, const Take& take) const {
+  if (const int error = readFault("read", fd); error != 0) { return error; }
+  const auto piece = std::make_unique<std::array<char, kCopyPiece>>();
+  while (true) {
+    const ssize_t got = ::read(fd, piece->data(), piece->size());
+    if (got == 0) { return 0; }
+    if (got < 0 && errno != EINTR) { return errno; }
+    if (got > 0 && !take(std::string_view{piece->data(), static_cast<std::size_t>(got)})) { return EFBIG; }
+  }
+}
+
+Result<Fd> Disk::openFile(int at, const std::string& name) const {
+  Fd fd{::openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+  if (!fd.valid()) { return readError("open", name, errno); }
+  struct stat is {};
+  if (::fstat(fd.get(), &is) != 0) { return readError("stat", name, errno); }
+  if (!S_ISREG(is.st_mode)) { return fail(Code::Invalid, name + " is no file"); }
+  if (const int error = readFault("open", fd.get()); error != 0) { return readError("open", name, error); }
+  return fd;
+}
+
+Result<std::size_t> Disk::readSome(int fd, const std::string& name, std::string& into) const {
+  if (const int error = readFault("read", fd); error != 0) { return readError("read", name, error); }
+  while (true) {
+    const ssize_t got = ::read(fd, into.data(), into.size());
+    if (got >= 0) { return static_cast<std::size_t>(got); }
+    if (errno != EINTR) { return readError("read", name, errno); }
+  }
+}
+
+Result<std::string> Disk::readAll(int at, const std::string& name, std::size_t max_bytes) const {
   const auto fd = openFile(at, name);
   if (!fd) { return tl::unexpected<Error>(fd.error()); }
   std::string out;
@@ -172,11 +192,11 @@ Result<std::string> Disk::readAll(int at, const std::string& name, std::size_t m
     out += piece;
     return out.size() <= max_bytes;
   });
-  if (error != 0) { return diskError("read", name, error); }
+  if (error != 0) { return readError("read", name, error); }
   return out;
 }
 
-Result<std::string> Disk::hash(int at, const std::string& name) {
+Result<std::string> Disk::hash(int at, const std::string& name) const {
   const auto fd = openFile(at, name);
   if (!fd) { return tl::unexpected<Error>(fd.error()); }
   Sha256 hash;
@@ -184,9 +204,11 @@ Result<std::string> Disk::hash(int at, const std::string& name) {
     hash.update(piece);
     return true;
   });
-  if (error != 0) { return diskError("read", name, error); }
+  if (error != 0) { return readError("read", name, error); }
   return hash.hex();
 }
+
+// ---- what changes something
 
 Status Disk::makeFolder(int at, const std::string& name) const {
   Status out = change("mkdir", name, [&] { return asErrno(::mkdirat(at, name.c_str(), 0755)); });
@@ -198,6 +220,12 @@ Result<Fd> Disk::folder(int at, const std::string& name) const {
   if (auto open = openFolder(at, name)) { return open; }
   if (Status made = makeFolder(at, name); !made) { return tl::unexpected<Error>(std::move(made.error())); }
   return openFolder(at, name);
+}
+
+Result<Fd> Disk::ownFolder(int at, const std::string& name) const {
+  if (auto open = openFolder(at, name)) { return open; }
+  if (Status gone = removeUnlessFolder(at, name); !gone) { return tl::unexpected<Error>(gone.error()); }
+  return folder(at, name);
 }
 
 Result<Fd> Disk::create(int at, const std::string& name, mode_t mode) const {
@@ -260,6 +288,16 @@ Status Disk::rename(int from_at, const std::string& from, int to_at, const std::
   return change("rename", to, [&] { return asErrno(::renameat(from_at, from.c_str(), to_at, to.c_str())); });
 }
 
+Status Disk::takePlace(int from_at, const std::string& from, int to_at, const std::string& to) const {
+  Status out = rename(from_at, from, to_at, to);
+  if (out) { return out; }
+  const auto mine = look(from_at, from);
+  const auto there = look(to_at, to);
+  if (!mine || !there || mine->isFolder() == there->isFolder()) { return out; }
+  Status gone = removeAll(to_at, to);
+  return gone ? rename(from_at, from, to_at, to) : gone;
+}
+
 Status Disk::remove(int at, const std::string& name) const {
   return change("unlink", name, [&] {
     const int error = asErrno(::unlinkat(at, name.c_str(), 0));
@@ -289,6 +327,11 @@ Status Disk::removeAll(int at, const std::string& name) const {
     return removeFolder(in, what);
   };
   return remove_below(remove_below, at, name, kDeepestFolder);
+}
+
+Status Disk::removeUnlessFolder(int at, const std::string& name) const {
+  const auto is = look(at, name);
+  return is && !is->isFolder() ? remove(at, name) : Status{};
 }
 
 Status Disk::syncFolder(int folder) const {

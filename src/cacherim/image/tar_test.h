@@ -70,7 +70,7 @@ inline std::vector<NewEntry> entriesBelow(const std::string& folder,
     for (auto at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
       out[name.substr(0, at)] = {.name = name.substr(0, at), .is_folder = true};
     }
-    out[name] = textEntry(name, text);
+    if (!path.ends_with('/')) { out[name] = textEntry(name, text); }
   }
   std::vector<NewEntry> list;
   for (auto& [name, entry] : out) { list.push_back(entry); }

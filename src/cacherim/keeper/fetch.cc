@@ -44,7 +44,9 @@ class Fetch {
     }
     progress_.total = total;
     if (Status fits = reserve(*image); !fits) { return fits; }
-    const LayerClaims::Needed needed{how_.claims, {layers.begin(), layers.end()}};
+    std::set<Digest> about_to_be_used{layers.begin(), layers.end()};
+    about_to_be_used.insert(*reference_.digest);  // its tree may be there, damaged: it is mended
+    const LayerClaims::Needed needed{how_.claims, std::move(about_to_be_used)};
     for (const auto& layer : image->manifest.layers) {
       if (Status done = takeLayer(layer); !done) { return done; }
     }
@@ -200,15 +202,15 @@ class Fetch {
 
 }  // namespace
 
-LayerClaims::Needed::Needed(LayerClaims& claims, std::set<Digest> layers)
-    : claims_{claims}, layers_{std::move(layers)} {
+LayerClaims::Needed::Needed(LayerClaims& claims, std::set<Digest> digests)
+    : claims_{claims}, digests_{std::move(digests)} {
   const MutexLock lock{claims_.mutex_};
-  claims_.needed_.insert(layers_.begin(), layers_.end());
+  claims_.needed_.insert(digests_.begin(), digests_.end());
 }
 
 LayerClaims::Needed::~Needed() {
   const MutexLock lock{claims_.mutex_};
-  for (const Digest& layer : layers_) { claims_.needed_.erase(claims_.needed_.find(layer)); }
+  for (const Digest& one : digests_) { claims_.needed_.erase(claims_.needed_.find(one)); }
 }
 
 LayerClaims::Alone::Alone(LayerClaims& claims, const std::string& registry, const Digest& layer,

@@ -50,20 +50,20 @@ struct SharedStore {
   Store store GS_GUARDED_BY(mutex);
 };
 
-/// Which layers are being fetched, from where, and which are about to be needed.
+/// Which layers are being fetched, from where, and what is about to be needed of the store.
 class LayerClaims {
  public:
-  /// Those of one image, until this goes.
+  /// Those of one image, and its tree, by their digests, until this goes.
   class Needed {
    public:
-    Needed(LayerClaims& claims, std::set<kcache::Digest> layers);
+    Needed(LayerClaims& claims, std::set<kcache::Digest> digests);
     Needed(const Needed&) = delete;
     Needed& operator=(const Needed&) = delete;
     ~Needed();
 
    private:
     LayerClaims& claims_;
-    const std::set<kcache::Digest> layers_;
+    const std::set<kcache::Digest> digests_;
   };
   /// Alone on one layer of a registry, until this goes. Waits for whoever is on it, as long as `may_wait`
   /// says so, which is asked several times a second; then it is not alone.

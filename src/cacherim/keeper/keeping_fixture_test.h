@@ -112,7 +112,11 @@ class KeepingTest : public ::testing::Test {
   TempFolder folder_;
   ManualClock clock_;
   Disk::Fault fault_;
-  const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false};
+  Disk::ReadFault read_fault_;
+  const Disk disk_{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false,
+                   [this](std::string_view call, std::uint64_t inode) {
+                     return read_fault_ ? read_fault_(call, inode) : 0;
+                   }};
   ImagesOnPaper images_;
   LayerClaims claims_;
   Room quota_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <utility>
 
 #include "cacherim/keeper/keeping_fixture_test.h"
 
@@ -105,7 +106,7 @@ TEST_F(VerifierTest, WhatIsDamagedIsSaidAndComesAgain) {
   EXPECT_EQ(of(has, kOne, image_).what, HasImage::What::Here) << of(has, kOne, image_).cause;
   EXPECT_EQ(mountedText(image_, "K/a.cubin"), std::string(5000, 'a'));
   ASSERT_TRUE(pinned);
-  EXPECT_EQ(*Disk::readAll(pinned->get(), "K/a.cubin", 10'000), std::string(5000, 'a'))
+  EXPECT_EQ(*Disk{}.readAll(pinned->get(), "K/a.cubin", 10'000), std::string(5000, 'a'))
       << "in the very folder that pods have mounted";
   EXPECT_LT(images_.bytes() - layers_before, 100'000) << "only the layer of that file came again";
   EXPECT_EQ(damagedTrees(), 0U);
@@ -229,6 +230,35 @@ TEST_F(VerifierTest, WhatNobodyNeedsAndIsDamagedGoes) {
   clock_.advance(std::chrono::minutes{2});
   settle();
   EXPECT_FALSE(hasTree(image_));
+  EXPECT_EQ(damagedTrees(), 0U);
+}
+
+// Its cache is deleted in the very middle.
+TEST_F(VerifierTest, WhatIsBeingMendedIsNotTakenAway) {
+  want({{kOne, image_}});
+  settle();
+  const std::string at = pathOf(image_, "K/a.json");
+  fs::remove(at);
+  fs::create_directories(at + "/in/the way");
+  verify();
+  turn();
+  ++attempt_;
+  want({{kOne, image_}});
+  bool is_built = false;
+  bool is_swept = false;
+  fault_ = [&](std::string_view call) {
+    is_built = is_built || call == "syncfs";
+    if (is_built && call == "rmdir" && !std::exchange(is_swept, true)) {
+      want({});
+      clock_.advance(std::chrono::minutes{2});
+      turn();
+    }
+    return 0;
+  };
+  EXPECT_EQ(work(), 1);
+  EXPECT_TRUE(is_swept);
+  ASSERT_TRUE(fs::is_regular_file(at));
+  EXPECT_EQ(mountedText(image_, "K/a.json"), "{}");
   EXPECT_EQ(damagedTrees(), 0U);
 }
 

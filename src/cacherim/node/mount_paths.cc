@@ -103,7 +103,7 @@ Result<std::size_t> writeMountPaths(const std::string& folder, const kcache::Mou
 Result<ToldPaths> readMountPaths(const std::string& folder) {
   const auto at = usesFolder(folder);
   if (!at) { return because(at.error()); }
-  const auto text = Disk::readAll(at->get(), kPathsFile, kMostOfMountPaths);
+  const auto text = Disk{}.readAll(at->get(), kPathsFile, kMostOfMountPaths);
   if (!text) { return because(text.error()); }
   auto pods = parseMountPaths(*text);
   if (!pods) { return because(pods.error()); }

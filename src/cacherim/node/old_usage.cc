@@ -13,7 +13,7 @@ constexpr int kFoldersAbove = 3;  // <namespace>/<name>/<digest>/
 
 void readBelow(int folder, int depth, OldPods& out) {
   if (depth == 0) {
-    if (const auto text = Disk::readAll(folder, "usage.json", kMostOfAnOldUsage)) {
+    if (const auto text = Disk{}.readAll(folder, "usage.json", kMostOfAnOldUsage)) {
       out.merge(parseOldUsage(*text));
     }
     return;

@@ -104,7 +104,7 @@ Result<Present> parsePresent(std::string_view text) {
 
 Result<Present> readPresent(const std::string& root, const CacheName& cache) {
   const auto folder = folderOfCache(root, cache);
-  const auto text = folder ? Disk::readAll(folder->get(), kPresentFile, kMostOfAPresent)
+  const auto text = folder ? Disk{}.readAll(folder->get(), kPresentFile, kMostOfAPresent)
                            : Result<std::string>{because(folder.error())};
   auto out = text ? parsePresent(*text) : Result<Present>{because(text.error())};
   if (!out) { return aboutPresent(cache, out.error()); }
@@ -156,7 +156,7 @@ Result<std::vector<std::string>> pathsOfTree(const std::string& root, const kcac
   const auto store = openStore(root);
   const auto trees = store ? openStep(*store, "trees") : because(store.error());
   const auto tree = trees ? openStep(*trees, std::string{image.hex()}) : because(trees.error());
-  const auto text = tree ? Disk::readAll(tree->get(), "record.json", kMostRead)
+  const auto text = tree ? Disk{}.readAll(tree->get(), "record.json", kMostRead)
                          : Result<std::string>{because(tree.error())};
   auto record = text ? parseTree(*text) : Result<TreeRecord>{because(text.error())};
   if (record) { return std::move(record->paths); }

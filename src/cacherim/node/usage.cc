@@ -35,7 +35,7 @@ bool isUseName(std::string_view name) {
 }
 
 Result<VolumeUse> readUse(int volumes, const std::string& name) {
-  const auto text = Disk::readAll(volumes, name, kMostOfAUse);
+  const auto text = Disk{}.readAll(volumes, name, kMostOfAUse);
   auto use = text ? parseUse(*text) : Result<VolumeUse>{because(text.error())};
   if (use && useName(use->volume_id) != name) {
     use = fail(Code::Invalid, "it is of another volume than its name says");
@@ -167,7 +167,7 @@ Status Usage::sayComplete() const {
   if (!boot) { return because(boot.error()); }
   const auto folder = volumes();
   if (!folder) { return because(folder.error()); }
-  if (const auto there = Disk::readAll(folder->get(), kComplete, kMostOfABootId); there && *there == *boot) {
+  if (const auto there = Disk{}.readAll(folder->get(), kComplete, kMostOfABootId); there && *there == *boot) {
     return {};
   }
   const std::string beside = std::string{kComplete} + ".new";
@@ -182,7 +182,7 @@ Result<bool> Usage::isComplete() const {
   if (!boot) { return because(boot.error()); }
   const auto folder = volumes();
   if (!folder) { return because(folder.error()); }
-  const auto there = Disk::readAll(folder->get(), kComplete, kMostOfABootId);
+  const auto there = Disk{}.readAll(folder->get(), kComplete, kMostOfABootId);
   if (!there && there.error().code != Code::NotFound) { return because(there.error()); }
   return there && *there == *boot;
 }

@@ -6,27 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 #include "base/mutant.h"
 
 namespace gs::cacherim {
-namespace {
-
-std::string recordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
-
-/// By the digits that a key begins with; nullopt: it is none.
-std::optional<std::size_t> filesFolderOf(std::string_view key) {
-  std::size_t out = 0;
-  const auto read = std::from_chars(key.data(), key.data() + std::min<std::size_t>(key.size(), 2), out, 16);
-  return read.ec == std::errc{} && read.ptr == key.data() + 2 ? std::optional{out} : std::nullopt;
-}
-
-}  // namespace
-
 // ---- Drafts
+
+Draft::Draft(const Store& store, std::string name, std::string path, Fd folder)
+    : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {
+  ++*store.drafts_;
+}
 
 Draft::Draft(Draft&& other) noexcept
     : store_{std::exchange(other.store_, nullptr)},
@@ -35,13 +26,14 @@ Draft::Draft(Draft&& other) noexcept
       folder_{std::move(other.folder_)} {}
 
 Draft::~Draft() {
+  if (store_ == nullptr) { return; }
   // What stays after an error goes when the store is opened again.
-  if (store_ != nullptr && !name_.empty()) {
-    static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_));
-  }
+  if (!name_.empty()) { static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_)); }
+  --*store_->drafts_;
 }
 
 Result<Draft> Store::draft() {
+  if (Status whole = healFolders(); !whole) { return because(whole.error()); }
   const std::string name = newName();
   auto folder = disk_.folder(at_.tmp.get(), name);
   if (!folder) { return because(folder.error()); }
@@ -52,6 +44,18 @@ Result<Draft> Store::draft() {
 
 Store::Store(std::string root, Disk disk, Folders folders)
     : root_{std::move(root)}, disk_{std::move(disk)}, at_{std::move(folders)} {}
+
+std::array<std::pair<const char*, Fd*>, 5> Store::Folders::below() {
+  return {{{"tmp", &tmp}, {"files", &files}, {"layers", &layers}, {"trees", &trees}, {"caches", &caches}}};
+}
+
+/// Made if it is not there. In tmp/ and trees/ are files that anybody may change who gets to them.
+Result<Fd> Store::openOwn(const Disk& disk, int root, const std::string& name) {
+  auto out = disk.folder(root, name);
+  if (!out || (name != "tmp" && name != "trees")) { return out; }
+  Status closed = disk.setMode(root, name, 0700);
+  return closed ? std::move(out) : because(closed.error());
+}
 
 Result<Store::Folders> Store::openFolders(const std::string& root, const Disk& disk) {
   if (!root.starts_with('/')) {
@@ -65,18 +69,10 @@ Result<Store::Folders> Store::openFolders(const std::string& root, const Disk& d
   if (!out.root.valid()) {
     return fail(Code::Unavailable, fmt::format("cannot open {}: {}", root, std::strerror(errno)));
   }
-  const std::pair<const char*, Fd*> all[] = {{"tmp", &out.tmp},
-                                             {"files", &out.files},
-                                             {"layers", &out.layers},
-                                             {"trees", &out.trees},
-                                             {"caches", &out.caches}};
-  for (const auto& [name, fd] : all) {
-    auto folder = disk.folder(out.root.get(), name);
+  for (const auto& [name, fd] : out.below()) {
+    auto folder = openOwn(disk, out.root.get(), name);
     if (!folder) { return because(folder.error()); }
     *fd = std::move(*folder);
-  }
-  for (const char* ours : {"trees", "tmp"}) {
-    if (Status closed = disk.setMode(out.root.get(), ours, 0700); !closed) { return because(closed.error()); }
   }
   out.lock = Fd{::openat(out.root.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (!out.lock.valid()) {
@@ -99,22 +95,14 @@ Result<Store> Store::open(const std::string& root, Disk disk) {
 
 // ---- Files
 
-/// -1: there is no such file.
-int Store::filesFolder(const StoredFile& file) const {
-  const auto at = filesFolderOf(file.key());
-  return at ? at_.of_files.at(*at).get() : -1;
+/// Opened each time: who takes it away does not keep the next one away.
+Result<Fd> Store::filesFolder(const std::string& key) const {
+  return Disk::openFolder(at_.files.get(), key.substr(0, 2));
 }
 
-Result<int> Store::makeFilesFolder(const std::string& key) {
-  const auto at = filesFolderOf(key);
-  if (!at) { return fail(Code::Invalid, fmt::format("'{}' cannot be a file of the store", key)); }
-  Fd& out = at_.of_files.at(*at);
-  if (!out.valid()) {
-    auto made = disk_.folder(at_.files.get(), key.substr(0, 2));
-    if (!made) { return because(made.error()); }
-    out = *std::move(made);
-  }
-  return out.get();
+Result<Disk::Entry> Store::lookAtFile(const StoredFile& file) const {
+  const auto folder = filesFolder(file.key());
+  return folder ? Disk::look(folder->get(), file.key()) : because(folder.error());
 }
 
 void Store::note(const StoredFiles& files) {
@@ -124,9 +112,11 @@ void Store::note(const StoredFiles& files) {
 Status Store::dropFile(const std::string& key) {
   const auto it = files_.find(key);
   if (it == files_.end() || it->second.records > 0) { return {}; }
-  const auto folder = makeFilesFolder(key);
-  if (!folder) { return because(folder.error()); }
-  if (Status out = disk_.remove(*folder, key); !out) { return out; }
+  if (const auto folder = filesFolder(key)) {
+    if (Status out = disk_.removeAll(folder->get(), key); !out) { return out; }
+  } else if (folder.error().code != Code::NotFound) {
+    return because(folder.error());
+  }
   bytes_ -= it->second.size;
   damaged_files_.erase(key);
   files_.erase(it);
@@ -153,9 +143,9 @@ Status Store::keep(int folder, const StoredFile& file) {
     counters_.bytes_shared += file.size;
     return disk_.remove(folder, key);
   }
-  const auto to = makeFilesFolder(key);
+  const auto to = disk_.ownFolder(at_.files.get(), key.substr(0, 2));
   if (!to) { return because(to.error()); }
-  if (Status out = disk_.rename(folder, key, *to, key); !out) { return out; }
+  if (Status out = disk_.takePlace(folder, key, to->get(), key); !out) { return out; }
   damaged_files_.erase(key);
   counters_.bytes_new += file.size;
   if (is_there) { return {}; }
@@ -177,7 +167,7 @@ Status Store::keepSome(const Draft& draft, const StoredFiles& files, StoredFiles
 
 Status Store::finishLayer(const LayerRecord& record, const Draft& draft, Wall now) {
   // Over one that is there: somebody was faster, or something of it was damaged, its record perhaps.
-  Status out = disk_.rename(draft.folder(), kLayerRecord, at_.layers.get(), recordName(record.layer));
+  Status out = disk_.takePlace(draft.folder(), kLayerRecord, at_.layers.get(), layerRecordName(record.layer));
   const bool is_new = out && layers_.emplace(record.layer, now).second;
   if (!is_new) { dropKept(record.files, record.files.end()); }
   return out;
@@ -193,11 +183,11 @@ Status Store::publishLayer(const Draft& draft, const LayerRecord& record, Wall n
 }
 
 Result<LayerRecord> Store::layer(const kcache::Digest& layer) const {
-  const auto text = Disk::readAll(at_.layers.get(), recordName(layer), kMostOfARecord);
+  const auto text = disk_.readAll(at_.layers.get(), layerRecordName(layer), kMostOfARecord);
   if (!text) { return because(text.error()); }
   auto out = parseLayer(*text);
   if (out && out->layer != layer) {
-    return fail(Code::Invalid, recordName(layer) + " is the record of another layer");
+    return fail(Code::Invalid, layerRecordName(layer) + " is the record of another layer");
   }
   return out;
 }
@@ -208,7 +198,8 @@ Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
   const kcache::Digest& image = tree.record.image;
   const auto drop = [&] { dropKept(tree.record.extras, tree.record.extras.end()); };
   if (hasTree(image)) {  // somebody was faster, or it was damaged
-    const Status ended = tree.is_mended ? endMend(tree, draft) : Status{};
+    const bool is_better = tree.is_mended || (tree.is_instead && damaged_trees_.contains(image));
+    const Status ended = is_better ? endMend(tree, draft) : Status{};
     drop();
     return ended ? touch(image, now) : ended;
   }
@@ -251,7 +242,7 @@ Result<TreeRecord> Store::tree(const kcache::Digest& image) const {
 Result<TreeRecord> Store::readTree(const kcache::Digest& image) const {
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
   if (!folder) { return because(folder.error()); }
-  const auto text = Disk::readAll(folder->get(), "record.json", kMostOfARecord);
+  const auto text = disk_.readAll(folder->get(), kTreeRecord, kMostOfARecord);
   if (!text) { return because(text.error()); }
   auto out = parseTree(*text);
   if (out && out->image != image) { return fail(Code::Invalid, "the record is that of another image"); }
@@ -265,7 +256,7 @@ Status Store::touch(const kcache::Digest& image, Wall now) {
   }
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
   if (!folder) { return because(folder.error()); }
-  Status out = disk_.setTime(folder->get(), "record.json", now);
+  Status out = disk_.setTime(folder->get(), kTreeRecord, now);
   if (out) { it->second.used = now; }
   return out;
 }

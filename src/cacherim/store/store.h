@@ -9,6 +9,10 @@
 //   tmp/                           mode 0700: what is not complete
 //   lock                           held by the one process that changes the store
 //
+// All of it but what lies in caches/ is the store's alone: what stands there and is of another kind (a file
+// where a folder should be) goes when its place is needed. A folder of it that somebody takes away while the
+// store is open is made again. The store's own folder, `root`, has to stay.
+//
 // Whoever has a layer's bytes fills the folder of a Draft and publishes it; a tree is then made of layers
 // without a byte being copied. A full disk is an error; the store stays whole, and later calls work.
 // What a crash left is put in order by open(). For that, a layer's record is written when its files are on
@@ -26,8 +30,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,6 +65,12 @@ struct NewTree {
   std::uint64_t bytes_copied = 0;
   std::set<std::string> lost{};  // keys of files of the store that have other bytes than they should
   bool is_mended = false;        // its files are those of the tree that was there (Draft::mend())
+  bool is_instead = false;       // of one that the store knows and that is not there any more
+};
+/// What lies below a tree's root.
+struct TreeContent {
+  StoredFiles files;
+  std::set<std::string> folders;
 };
 /// For who says which files of a tree have other bytes there than in any layer.
 struct TreeEdit {
@@ -99,8 +111,8 @@ class Draft {
   [[nodiscard]] Result<StoredFile> end(NewFile& file) const;
   /// What a layer of the store has. The layer stays while this goes on: the caller sees to it.
   [[nodiscard]] Result<LayerRecord> layer(const kcache::Digest& layer) const;
-  /// What an image's tree has; NotFound: it has gone, or a layer of it.
-  [[nodiscard]] Result<StoredFiles> filesOf(const kcache::Digest& image) const;
+  /// What an image's tree should have; NotFound: it has gone, or a layer of it.
+  [[nodiscard]] Result<TreeContent> contentOf(const kcache::Digest& image) const;
   [[nodiscard]] Result<Fd> rootOf(const kcache::Digest& image) const;
   /// What is to be a tree. Its layers stay while this goes on: the caller sees to it.
   [[nodiscard]] Result<NewTree> plan(const TreePlan& of) const;
@@ -112,9 +124,10 @@ class Draft {
   [[nodiscard]] Status build(NewTree& tree, Wall now) const;
   /// What was written so far to the store's file system is on the disk.
   [[nodiscard]] Status sync() const;
-  /// Puts the files of a tree that was built into the damaged one that is there, where they are others.
+  /// Puts the files of a tree that was built into the damaged one, where they are others. One that is not
+  /// there at all is not made: the new one takes its place (Store::finishTree()).
   [[nodiscard]] Status mend(NewTree& tree) const;
-  /// Keys of those that the store should have and the disk does not.
+  /// Keys of those that the store should have and the disk does not, or not as a file of that size.
   [[nodiscard]] std::set<std::string> lost(const StoredFiles& files) const;
 
  private:
@@ -122,8 +135,7 @@ class Draft {
   [[nodiscard]] Status link(NewTree& tree, int folder, const std::string& name, const StoredFile& file) const;
   [[nodiscard]] Status linkAll(NewTree& tree, int root) const;
   friend class Store;
-  Draft(const Store& store, std::string name, std::string path, Fd folder)
-      : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {}
+  Draft(const Store& store, std::string name, std::string path, Fd folder);
   const Store* store_;  // nullptr: moved from
   std::string name_;
   std::string path_;
@@ -211,7 +223,7 @@ class Store {
   [[nodiscard]] std::optional<kcache::Digest> treeAfter(const std::optional<kcache::Digest>& image) const;
   /// Of an image's tree; `what`: of which file, for people.
   void noteDamage(const kcache::Digest& image, const std::string& what);
-  /// At `path` of it is a file with this inode, whose bytes are not the file's.
+  /// At `path` of it is something with this inode that is not the file.
   void noteDamage(const kcache::Digest& image, const std::string& path, const StoredFile& file,
                   std::uint64_t inode);
   /// The disk does not have these, or other bytes in their place, by their keys.
@@ -242,14 +254,15 @@ class Store {
   /// Of the file system: contents, each once, the folders of trees, and records.
   [[nodiscard]] std::uint64_t inodes() const;
   [[nodiscard]] const StoreCounters& counters() const { return counters_; }
+  /// Its own; any thread.
+  [[nodiscard]] const Disk& disk() const { return disk_; }
 
  private:
   friend class Draft;
   struct Folders {
     Fd root, tmp, files, layers, trees, caches, lock;
-    /// Those below files/, by their two digits; open once there is a file in it. Without a turn one is used
-    /// for files that are known to be there, and so not changed meanwhile.
-    std::array<Fd, 256> of_files;
+    /// Those below `root`, by their names.
+    [[nodiscard]] std::array<std::pair<const char*, Fd*>, 5> below();
   };
   struct Known {
     std::uint64_t size = 0;
@@ -263,6 +276,7 @@ class Store {
 
   Store(std::string root, Disk disk, Folders folders);
   static Result<Folders> openFolders(const std::string& root, const Disk& disk);
+  static Result<Fd> openOwn(const Disk& disk, int root, const std::string& name);
 
   // store_repair.cc
   [[nodiscard]] Status repair();
@@ -276,8 +290,8 @@ class Store {
 
   // store.cc
   [[nodiscard]] std::string newName() { return std::to_string(next_++); }
-  [[nodiscard]] int filesFolder(const StoredFile& file) const;
-  [[nodiscard]] Result<int> makeFilesFolder(const std::string& key);
+  [[nodiscard]] Result<Fd> filesFolder(const std::string& key) const;
+  [[nodiscard]] Result<Disk::Entry> lookAtFile(const StoredFile& file) const;
   [[nodiscard]] Status keep(int folder, const StoredFile& file);
   [[nodiscard]] Result<TreeRecord> readTree(const kcache::Digest& image) const;
   void note(const StoredFiles& files);
@@ -287,7 +301,17 @@ class Store {
 
   // store_damage.cc
   [[nodiscard]] bool areDamaged(const StoredFiles& files) const;
-  [[nodiscard]] Status endMend(const NewTree& tree, const Draft& draft);
+  [[nodiscard]] Status endMend(const NewTree& tree, Draft& draft);
+  [[nodiscard]] Status healFolders();
+
+  // store_recount.cc
+  struct Named {
+    std::map<std::string, std::uint64_t> files;  // how often, by key
+    std::vector<kcache::Digest> spoilt_layers;
+    std::vector<kcache::Digest> spoilt_trees;
+  };
+  [[nodiscard]] std::optional<Named> named() const;
+  [[nodiscard]] Status recount();
 
   // store_places.cc
   [[nodiscard]] Result<std::string> firstDifference(int old_tree, const kcache::Digest& image) const;
@@ -296,7 +320,13 @@ class Store {
   [[nodiscard]] Status unplaceAll(const kcache::Digest& image);
 
   // store_sweep.cc
-  [[nodiscard]] std::optional<std::map<kcache::Digest, int>> neededLayers();
+  using LayerNeeds = std::optional<std::map<kcache::Digest, int>>;
+  [[nodiscard]] LayerNeeds neededLayers();
+  [[nodiscard]] bool isOver(const SweepTerms& terms) const;
+  [[nodiscard]] Status sweepLayers(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now,
+                                   LayerNeeds& needed, Swept& swept);
+  [[nodiscard]] Status sweepTrees(const std::set<kcache::Digest>& in_use, LayerNeeds& needed, Swept& swept,
+                                  const std::function<bool(const kcache::Digest& image, Wall used)>& goes);
   [[nodiscard]] Status dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept);
   [[nodiscard]] Status dropLayer(const kcache::Digest& layer, Swept& swept);
 
@@ -308,9 +338,12 @@ class Store {
   std::map<kcache::Digest, Wall> layers_;  // when they were published
   std::map<kcache::Digest, KnownTree> trees_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t tree_folders_ = 0;                       // of all trees
-  std::set<std::string> damaged_files_;                  // by key
-  std::map<kcache::Digest, std::string> damaged_trees_;  // see damagedTrees()
+  std::uint64_t tree_folders_ = 0;  // of all trees
+  /// A record that nobody could read any more was dropped: Known::records says too much.
+  bool must_recount_ = false;
+  std::unique_ptr<std::atomic<int>> drafts_ = std::make_unique<std::atomic<int>>(0);  // that there are
+  std::set<std::string> damaged_files_;                                               // by key
+  std::map<kcache::Digest, std::string> damaged_trees_;                               // see damagedTrees()
   StoreCounters counters_;
 };
 

@@ -1,5 +1,11 @@
 // Store: files whose bytes are not what they should be.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/mutant.h"
@@ -17,7 +23,7 @@ void Store::noteDamage(const kcache::Digest& image, const std::string& path, con
                        std::uint64_t inode) {
   if (!hasTree(image) || GS_MUTANT(ForgetsDamage)) { return; }
   noteDamage(image, path);
-  const auto content = Disk::look(filesFolder(file), file.key());
+  const auto content = lookAtFile(file);
   // The tree's own copy may be damaged alone, where a file has too many links.
   if (files_.contains(file.key()) && (!content || content->inode == inode)) {
     damaged_files_.insert(file.key());
@@ -47,8 +53,9 @@ bool Store::isWhole(const StoredFiles& files) const { return hasAll(files) && !a
 std::set<std::string> Draft::lost(const StoredFiles& files) const {
   std::set<std::string> out;
   for (const auto& [path, file] : files) {
-    const auto is = Disk::look(store_->filesFolder(file), file.key());
-    if (!is && is.error().code == Code::NotFound) { out.insert(file.key()); }
+    const auto is = store_->lookAtFile(file);
+    const bool is_lost = is ? !is->isFile() || is->size != file.size : is.error().code == Code::NotFound;
+    if (is_lost) { out.insert(file.key()); }
   }
   return out;
 }
@@ -57,8 +64,10 @@ std::set<std::string> Draft::lost(const StoredFiles& files) const {
 /// it mounted. What stands in the way of a file or a folder goes.
 Status Draft::mend(NewTree& tree) const {
   const Disk& disk = store_->disk_;
-  const auto there = disk.folder(store_->at_.trees.get(), std::string{tree.record.image.hex()});
-  const auto to = there ? disk.folder(there->get(), "root") : because(there.error());
+  const auto there = Disk::openFolder(store_->at_.trees.get(), std::string{tree.record.image.hex()});
+  tree.is_instead = !there && there.error().code == Code::NotFound;
+  if (tree.is_instead) { return {}; }
+  const auto to = there ? disk.ownFolder(there->get(), "root") : because(there.error());
   const auto from = Disk::openFolder(folder(), "root");
   for (const auto* root : {&from, &to}) {
     if (!*root) { return because(root->error()); }
@@ -87,22 +96,25 @@ Status Draft::mendFile(int from, int to, const std::string& path) const {
   if (!should_be) { return because(should_be.error()); }
   const auto is = Disk::look(place->folder.get(), place->name);
   if (is && is->inode == should_be->inode) { return {}; }
-  if (is && is->isFolder()) {
-    if (Status gone = disk.removeAll(place->folder.get(), place->name); !gone) { return gone; }
-  }
-  return disk.rename(good->folder.get(), good->name, place->folder.get(), place->name);
+  return disk.takePlace(good->folder.get(), good->name, place->folder.get(), place->name);
 }
 
-/// Its files are good: its record, and what is known of it.
-Status Store::endMend(const NewTree& tree, const Draft& draft) {
+/// Its files are good: its record, or all of it, and what is known of it.
+Status Store::endMend(const NewTree& tree, Draft& draft) {
   const kcache::Digest& image = tree.record.image;
+  const std::string name{image.hex()};
   KnownTree& known = trees_.at(image);
   const auto old = known.counts ? readTree(image) : fail(Code::NotFound, "nothing of it counts");
-  const auto there = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
-  if (!there) { return because(there.error()); }
-  if (Status out = disk_.rename(draft.folder(), "record.json", there->get(), "record.json"); !out) {
-    return out;
+  if (tree.is_instead) {
+    if (Status out = disk_.takePlace(at_.tmp.get(), draft.name_, at_.trees.get(), name); !out) { return out; }
+    draft.name_.clear();
+  } else {
+    const auto there = Disk::openFolder(at_.trees.get(), name);
+    if (!there) { return because(there.error()); }
+    Status out = disk_.takePlace(draft.folder(), kTreeRecord, there->get(), kTreeRecord);
+    if (!out) { return out; }
   }
+  must_recount_ = must_recount_ || (known.counts && !old);
   tree_folders_ += tree.record.folders - known.folders;
   known.folders = tree.record.folders;
   known.counts = true;
@@ -110,6 +122,24 @@ Status Store::endMend(const NewTree& tree, const Draft& draft) {
   if (old) { static_cast<void>(forget(old->extras)); }
   damaged_trees_.erase(image);
   log::info("an image in the store is whole again", {{"image", image.text()}});
+  return {};
+}
+
+/// One that somebody took away, or put elsewhere, is made again. It keeps its descriptor: who is at a draft,
+/// without a turn, uses the one or the other.
+Status Store::healFolders() {
+  for (const auto& [name, fd] : at_.below()) {
+    const auto named = Disk::look(at_.root.get(), name);
+    const auto open = Disk::lookAt(fd->get(), name);
+    if (!open) { return because(open.error()); }
+    if (named && named->isFolder() && named->inode == open->inode) { continue; }
+    log::warn("a folder of the store is not there any more: it is made again", {{"folder", name}});
+    const auto made = openOwn(disk_, at_.root.get(), name);
+    if (!made) { return because(made.error()); }
+    if (::dup3(made->get(), fd->get(), O_CLOEXEC) < 0) {
+      return fail(Code::Unavailable, fmt::format("dup3 {}: {}", name, std::strerror(errno)));
+    }
+  }
   return {};
 }
 

@@ -19,7 +19,8 @@ std::string linkTargetOf(const kcache::Digest& image) {
 using AllowedFiles = std::map<std::string, std::vector<StoredFile>>;
 
 /// "": all is as it should be, and nothing is missing. Takes from `allowed` what was seen.
-Result<std::string> compareFolder(int folder, const std::string& path, AllowedFiles& allowed) {
+Result<std::string> compareFolder(const Disk& disk, int folder, const std::string& path,
+                                  AllowedFiles& allowed) {
   const auto entries = Disk::list(folder);
   if (!entries) { return because(entries.error()); }
   for (const Disk::Entry& one : *entries) {
@@ -28,13 +29,13 @@ Result<std::string> compareFolder(int folder, const std::string& path, AllowedFi
     if (one.isFolder()) {
       const auto next = Disk::openFolder(folder, one.name);
       if (!next) { return because(next.error()); }
-      auto different = compareFolder(next->get(), below, allowed);
+      auto different = compareFolder(disk, next->get(), below, allowed);
       if (!different || !different->empty()) { return different; }
       continue;
     }
     const auto it = allowed.find(below);
     if (!one.isFile() || it == allowed.end()) { return below; }
-    const auto hex = Disk::hash(folder, one.name);
+    const auto hex = disk.hash(folder, one.name);
     if (!hex) { return because(hex.error()); }
     const bool good = std::any_of(it->second.begin(), it->second.end(),
                                   [&](const StoredFile& file) { return file.hex == *hex; });
@@ -165,7 +166,7 @@ Result<std::string> Store::firstDifference(int old_tree, const kcache::Digest& i
     for (const auto& [path, file] : layer->files) { allowed[path] = {file}; }
   }
   for (const auto& [path, file] : record->extras) { allowed[path].push_back(file); }
-  auto different = compareFolder(old_tree, "", allowed);
+  auto different = compareFolder(disk_, old_tree, "", allowed);
   if (different && different->empty() && !allowed.empty()) { return allowed.begin()->first; }
   return different;
 }

@@ -1,6 +1,7 @@
 // What takes long of publishing, and the order of the steps.
 #include <fmt/format.h>
 
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,13 +42,18 @@ Result<StoredFile> Draft::end(NewFile& file) const {
 
 Result<LayerRecord> Draft::layer(const kcache::Digest& layer) const { return store_->layer(layer); }
 
-Result<StoredFiles> Draft::filesOf(const kcache::Digest& image) const {
+Result<TreeContent> Draft::contentOf(const kcache::Digest& image) const {
   auto tree = store_->readTree(image);
   if (!tree) { return because(tree.error()); }
-  auto out = plan({image, tree->layers});
-  if (!out) { return because(out.error()); }
-  for (const auto& [path, file] : tree->extras) { out->files.insert_or_assign(path, file); }
-  return std::move(out->files);
+  auto planned = plan({image, tree->layers});
+  if (!planned) { return because(planned.error()); }
+  TreeContent out{.files = std::move(planned->files), .folders = {}};
+  for (const auto& [path, file] : tree->extras) { out.files.insert_or_assign(path, file); }
+  for (LayerRecord& layer : planned->layers) {
+    out.folders.insert(std::make_move_iterator(layer.folders.begin()),
+                       std::make_move_iterator(layer.folders.end()));
+  }
+  return out;
 }
 
 Result<Fd> Draft::rootOf(const kcache::Digest& image) const {
@@ -78,8 +84,12 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
   StoredFiles& put = tree.record.extras;
   // What is made of them has a hash of its own: nobody would ever see that they were not what they should be.
   const auto read = [&](const StoredFile& file, std::size_t max_bytes) -> Result<std::string> {
-    auto text = Disk::readAll(store_->filesFolder(file), file.key(), max_bytes);
-    if (!text || sha256Hex(*text) == file.hex) { return text; }
+    const auto folder = store_->filesFolder(file.key());
+    if (!folder) { return because(folder.error()); }
+    auto text = store_->disk_.readAll(folder->get(), file.key(), max_bytes);
+    const bool is_damaged =
+        text ? sha256Hex(*text) != file.hex : text.error().code == Code::Invalid && file.size <= max_bytes;
+    if (!is_damaged) { return text; }
     tree.lost.insert(file.key());
     return fail(Code::NotFound, file.key() + " of the store is damaged: it comes again with the next try");
   };
@@ -103,12 +113,13 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
 
 Status Draft::link(NewTree& tree, int folder, const std::string& name, const StoredFile& file) const {
   const Disk& disk = store_->disk_;
-  const int from = store_->filesFolder(file);
   const std::string key = file.key();
-  Status out = disk.hardLink(from, key, folder, name);
+  const auto from = store_->filesFolder(key);
+  if (!from) { return because(from.error()); }
+  Status out = disk.hardLink(from->get(), key, folder, name);
   if (!out && Disk::isTooManyLinks(out.error())) {
     tree.bytes_copied += file.size;
-    return disk.copy(from, key, folder, name, file.mode());
+    return disk.copy(from->get(), key, folder, name, file.mode());
   }
   ++tree.links;
   return out;
@@ -143,7 +154,7 @@ Status Draft::build(NewTree& tree, Wall now) const {
   std::set<std::string_view> folders;
   for (const LayerRecord& layer : tree.layers) { folders.insert(layer.folders.begin(), layer.folders.end()); }
   tree.record.folders = folders.size();
-  const std::string name = "record.json";
+  const std::string name = kTreeRecord;
   const std::string text = printTree(tree.record);
   if (text.size() > kMostOfARecord) { return recordTooLarge(name, text.size()); }
   Status out = disk.makeFolder(folder(), "root");
@@ -223,7 +234,7 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
   if (out) { out = mendDamaged(*tree, *draft, turn); }
   std::set<std::string> lost = tree->lost;
-  if (!out && out.error().code == Code::NotFound) {
+  if (!out) {  // that may be why
     lost.merge(draft->lost(of_layers));
     lost.merge(draft->lost(tree->record.extras));
   }

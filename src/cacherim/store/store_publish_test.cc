@@ -167,6 +167,16 @@ TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
   EXPECT_TRUE(again.verify(digest("image")));
 }
 
+TEST_F(StorePublish, WhatHasAFilesNameAndIsNoneGoesAtTheNextStart) {
+  open();
+  const std::string key = kcache::Digest::of("x").text().substr(7);
+  const std::string at = root() + "/files/" + key.substr(0, 2) + '/' + key;
+  std::filesystem::create_directories(at + "/in/the way");
+  std::ofstream{root() + "/files/" + (key.starts_with("00") ? "11" : "00")} << "in the way";
+  open();
+  EXPECT_FALSE(std::filesystem::exists(at));
+}
+
 TEST_F(StorePublish, AFileInAnotherFolderIsNotThere) {
   ASSERT_TRUE(putLayer(open(), "one", {{"a", "aaaa"}}, now_));
   const std::string key = store_->layer(digest("one"))->files.at("a").key();

@@ -126,6 +126,8 @@ std::string treeRootBelow(const std::string& root, const kcache::Digest& image) 
   return fmt::format("{}/trees/{}/root", root, image.hex());
 }
 
+std::string layerRecordName(const kcache::Digest& layer) { return std::string{layer.hex()} + ".json"; }
+
 tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes) {
   return fail(Code::Invalid,
               fmt::format("{} would have {} bytes: it has too many files of too long names", name, bytes));

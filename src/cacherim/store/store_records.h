@@ -81,6 +81,14 @@ struct TreeRecord {
 
 constexpr std::size_t kMostOfARecord = std::size_t{256} << 20;  // bytes
 constexpr const char* kLayerRecord = "record.json";             // in a draft, until it has its name
+constexpr const char* kTreeRecord = "record.json";
+/// Below layers/.
+[[nodiscard]] std::string layerRecordName(const kcache::Digest& layer);
+/// The disk does not give it now. That says nothing about what is on it, and others may have it mounted.
+template <class Record>
+[[nodiscard]] bool mayBeRead(const Result<Record>& record) {
+  return !record && record.error().code == Code::Unavailable;
+}
 /// It could not be read again.
 [[nodiscard]] tl::unexpected<Error> recordTooLarge(const std::string& name, std::size_t bytes);
 

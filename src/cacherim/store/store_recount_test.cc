@@ -96,6 +96,9 @@ TEST_F(RecountTest, OfASpoiltTreeNothingCountsUntilItIsMended) {
   EXPECT_EQ(store.bytes(), 30U);
   EXPECT_EQ(bytesOnDisk(), 30U);
   EXPECT_TRUE(store.verify(digest("i1")));
+  ASSERT_TRUE(store.sweep({}, {.most_age = 1s}, now_ + 3h));
+  EXPECT_EQ(store.bytes(), 0U);
+  EXPECT_EQ(store.inodes(), 0U);
 }
 
 }  // namespace

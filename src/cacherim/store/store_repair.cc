@@ -44,13 +44,18 @@ Status Store::scanFiles() {
   const auto folders = Disk::list(at_.files.get());
   if (!folders) { return because(folders.error()); }
   for (const Disk::Entry& folder : *folders) {
+    if (!folder.isFolder()) { continue; }  // it goes when its place is needed
     const auto open = Disk::openFolder(at_.files.get(), folder.name);
     if (!open) { return because(open.error()); }
     const auto entries = Disk::list(open->get());
     if (!entries) { return because(entries.error()); }
     for (const Disk::Entry& one : *entries) {
-      if (!one.isFile() || !isFileKey(one.name) || one.name.substr(0, 2) != folder.name) { continue; }
-      if (const auto there = makeFilesFolder(one.name); !there) { return because(there.error()); }
+      if (!isFileKey(one.name) || one.name.substr(0, 2) != folder.name) { continue; }
+      if (!one.isFile()) {
+        log::warn("what has a file's name in the store and is none is taken away", {{"name", one.name}});
+        if (Status out = disk_.removeAll(open->get(), one.name); !out) { return out; }
+        continue;
+      }
       files_.emplace(one.name, Known{.size = one.size});
       bytes_ += one.size;
     }
@@ -63,12 +68,6 @@ bool Store::hasAll(const StoredFiles& files) const {
     const auto it = files_.find(one.second.key());
     return it != files_.end() && it->second.size == one.second.size;
   });
-}
-
-/// The disk does not give it now. That says nothing about what is on it, and others may have it mounted.
-template <class Record>
-bool mayBeRead(const Result<Record>& record) {
-  return !record && record.error().code == Code::Unavailable;
 }
 
 /// A layer whose record or files are not all there is none.
@@ -122,7 +121,7 @@ Status Store::repairTree(const kcache::Digest& image, Wall changed) {
   }
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});
   if (!folder) { return because(folder.error()); }
-  const auto marker = Disk::look(folder->get(), "record.json");
+  const auto marker = Disk::look(folder->get(), kTreeRecord);
   if (!marker) { return because(marker.error()); }
   known.used = marker->changed;
   const auto lost = std::find_if_not(record->layers.begin(), record->layers.end(),

@@ -20,21 +20,19 @@ std::vector<std::pair<Wall, kcache::Digest>> byAge(const All& all, const std::se
   return out;
 }
 
-/// The disk does not give its record now: it stays, and keeps no other from going.
+/// It stays, and keeps no other from going.
 template <class Record>
 bool mustWait(const Result<Record>& record, const kcache::Digest& which) {
-  const bool out = !record && record.error().code == Code::Unavailable;
-  if (out) {
-    log::warn("the store cannot read what it has, and leaves it",
-              {{"digest", which.text()}, {"why", record.error().message}});
-  }
-  return out;
+  if (!mayBeRead(record)) { return false; }
+  log::warn("the store cannot read what it has, and leaves it",
+            {{"digest", which.text()}, {"why", record.error().message}});
+  return true;
 }
 
 }  // namespace
 
 /// First nobody finds it, then it is not complete, then it is gone. What a spoilt record named counts until
-/// the store is opened again.
+/// recount().
 Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& record, Swept& swept) {
   if (Status out = unplaceAll(image); !out) { return out; }
   const std::string aside = newName();
@@ -47,6 +45,7 @@ Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& re
   swept.trees.push_back(image);
   if (Status safe = disk_.syncFolder(at_.trees.get()); !safe) { return safe; }
   const Status removed = disk_.removeAll(at_.tmp.get(), aside);  // else it goes when the store is opened
+  must_recount_ = must_recount_ || (known.counts && !record);
   const Status forgot = record && known.counts ? forget(record->extras) : Status{};
   return removed ? forgot : removed;
 }
@@ -54,17 +53,18 @@ Status Store::dropTree(const kcache::Digest& image, const Result<TreeRecord>& re
 Status Store::dropLayer(const kcache::Digest& layer, Swept& swept) {
   const auto record = this->layer(layer);
   if (mustWait(record, layer)) { return {}; }
-  if (Status out = disk_.remove(at_.layers.get(), std::string{layer.hex()} + ".json"); !out) { return out; }
+  if (Status out = disk_.removeAll(at_.layers.get(), layerRecordName(layer)); !out) { return out; }
   layers_.erase(layer);
   swept.layers.push_back(layer);
   // Before its files go: a record that a power failure brings back must not find others under their names.
   if (Status safe = disk_.syncFolder(at_.layers.get()); !safe) { return safe; }
-  return record ? forget(record->files) : Status{};  // as of a tree
+  must_recount_ = must_recount_ || !record;
+  return record ? forget(record->files) : Status{};
 }
 
 /// Layers that trees need, and how often; nullopt: not all trees say it now. One that cannot say it any more
 /// is damaged, and its layers come again with it.
-std::optional<std::map<kcache::Digest, int>> Store::neededLayers() {
+Store::LayerNeeds Store::neededLayers() {
   std::map<kcache::Digest, int> out;
   for (const auto& [image, known] : trees_) {
     const auto record = tree(image);
@@ -78,35 +78,56 @@ std::optional<std::map<kcache::Digest, int>> Store::neededLayers() {
   return out;
 }
 
-Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
-  Swept out;
-  const std::uint64_t before = bytes_;
-  const auto isOver = [&] {
-    return (terms.quota > 0 && bytes_ > terms.quota) ||
-           (terms.inode_quota > 0 && inodes() > terms.inode_quota);
-  };
-  // A tree that goes takes those layers with it that no other has.
-  auto needed = neededLayers();
+bool Store::isOver(const SweepTerms& terms) const {
+  return (terms.quota > 0 && bytes_ > terms.quota) || (terms.inode_quota > 0 && inodes() > terms.inode_quota);
+}
+
+Status Store::sweepLayers(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now,
+                          LayerNeeds& needed, Swept& swept) {
   for (const auto& [published, layer] : byAge(layers_, in_use, [](Wall at) { return at; })) {
-    const bool waits = published + terms.layer_grace > now && !isOver();
+    const bool waits = published + terms.layer_grace > now && !isOver(terms);
     if (!needed || (*needed)[layer] > 0 || waits) { continue; }
-    if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
+    if (Status dropped = dropLayer(layer, swept); !dropped) { return dropped; }
   }
+  return {};
+}
+
+/// A tree that goes takes those layers with it that no other has.
+Status Store::sweepTrees(const std::set<kcache::Digest>& in_use, LayerNeeds& needed, Swept& swept,
+                         const std::function<bool(const kcache::Digest& image, Wall used)>& goes) {
   for (const auto& [used, image] : byAge(trees_, in_use, [](const KnownTree& one) { return one.used; })) {
-    const bool old = terms.most_age > Duration::zero() && used + terms.most_age < now;
-    const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
-    if (!old && !is_damaged && !isOver()) { continue; }
+    if (!goes(image, used)) { continue; }
     const auto record = tree(image);
     if (mustWait(record, image)) { continue; }
-    if (Status dropped = dropTree(image, record, out); !dropped) { return because(dropped.error()); }
+    if (Status dropped = dropTree(image, record, swept); !dropped) { return dropped; }
     if (!needed || !record) { continue; }
     for (const kcache::Digest& layer : record->layers) {
       if (--(*needed)[layer] > 0 || in_use.contains(layer)) { continue; }
-      if (Status dropped = dropLayer(layer, out); !dropped) { return because(dropped.error()); }
+      if (Status dropped = dropLayer(layer, swept); !dropped) { return dropped; }
     }
   }
+  return {};
+}
+
+/// What goes in any case goes first, and what it leaves is counted, so that it pushes no other out.
+Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
+  Swept out;
+  const std::uint64_t before = bytes_;
+  const auto goesAnyway = [&](const kcache::Digest& image, Wall used) {
+    const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
+    return is_damaged || (terms.most_age > Duration::zero() && used + terms.most_age < now);
+  };
+  Status done = healFolders();
+  auto needed = neededLayers();
+  if (done) { done = sweepLayers(in_use, terms, now, needed, out); }
+  if (done) { done = sweepTrees(in_use, needed, out, goesAnyway); }
+  if (done) { done = recount(); }
+  const auto isTooMuch = [&](const kcache::Digest& /*image*/, Wall /*used*/) { return isOver(terms); };
+  if (done) { done = sweepTrees(in_use, needed, out, isTooMuch); }
+  if (done) { done = recount(); }
+  if (!done) { return because(done.error()); }
   out.bytes_freed = before - bytes_;
-  out.over_quota = isOver();
+  out.over_quota = isOver(terms);
   return out;
 }
 

@@ -10,9 +10,7 @@ constexpr mode_t kAnybodys = 0777;
 Result<Fd> treeFolder(const Disk& disk, int at, const std::string& name, InTheWay other) {
   if (auto there = Disk::openFolder(at, name)) { return there; }
   if (other == InTheWay::Goes) {
-    const auto is = Disk::look(at, name);
-    const Status gone = is && !is->isFolder() ? disk.remove(at, name) : Status{};
-    if (!gone) { return because(gone.error()); }
+    if (Status gone = disk.removeUnlessFolder(at, name); !gone) { return because(gone.error()); }
   }
   Status made = disk.makeFolder(at, name);
   if (made) { made = disk.setMode(at, name, kAnybodys); }
