@@ -22,6 +22,7 @@ class Counted final : public rpc::CsiDriver {
   Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request) override;
   Status ready() override { return service_.ready(); }
   void registered(bool is_registered, const std::string& error) override;
+  void stopping() override { service_.stopping(); }
 
   /// The kubelet has said so, last.
   [[nodiscard]] bool isRegistered() const { return is_registered_; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cacherim/registry/registry_fixture_test.h"
 #include "csi/node_fixture_test.h"
 
 namespace gs::csi {
@@ -30,6 +31,20 @@ TEST(Counted, CallsAreCountedByWhatCameOfThem) {
   counted.registered(false, "no");
   EXPECT_NE(counted.metricsText().find("gkm_csi_registered 0"), std::string::npos);
   EXPECT_NE(counted.metricsText().find("gkm_csi_volumes 0"), std::string::npos);
+}
+
+TEST(Counted, ADriverThatIsToEndSaysSoToItsService) {
+  NodeMachine machine;
+  Metrics metrics;
+  ManualClock clock;
+  cacherim::NoPause pause{clock};
+  NodeService service{{.store = machine.store(), .usage = machine.usage(), .target_root = FakeMounts::kRoot},
+                      *cacherim::Usage::open(machine.usage(), cacherim::Disk{{}, false}),
+                      machine.mounts,
+                      &pause};
+  Counted counted{service, metrics, clock};
+  counted.stopping();
+  EXPECT_FALSE(pause.wait(Duration::zero()));
 }
 
 }  // namespace

@@ -129,28 +129,33 @@ Status NodeService::publish(const rpc::PublishRequest& request) {
   std::optional<kcache::Digest> image;
   const auto tree = chooseTree(*wish, image);
   if (!tree) { return tl::unexpected(tree.error()); }
-  const PathLayer paths = pathsFor(*wish, *tree, *image);
-  return mountTree(*wish, {*tree, wish->cache, *image, paths});
+  const auto paths = pathsFor(*wish, *tree, *image);
+  Status done =
+      paths ? mountTree(*wish, {*tree, wish->cache, *image, *paths}) : Status{tl::unexpected(paths.error())};
+  if (!done) { undo(*wish); }
+  return done;
 }
 
-PathLayer NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree, const kcache::Digest& image) {
+Result<PathLayer> NodeService::pathsFor(const VolumeWish& wish, const net::Fd& tree,
+                                        const kcache::Digest& image) {
   const auto paths = cacherim::pathsOfTree(options_.store, image);
   if (!paths) {
     log::warn("its paths stay as they are", {{"cache", wish.cacheText()}, {"why", paths.error().message}});
-    return {};
+    return PathLayer{};
   }
-  if (paths->empty() || GS_MUTANT(OnePathForAll)) { return {}; }
-  const std::string at = wish.mount_path.empty() ? mountPathOf(wish) : wish.mount_path;
-  if (at.empty()) { return {}; }
-  PathLayer out = pathLayerOf(tree, *paths, at);
+  if (paths->empty() || GS_MUTANT(OnePathForAll)) { return PathLayer{}; }
+  const auto at = wish.mount_path.empty() ? mountPathOf(wish) : wish.mount_path;
+  if (!at) { return tl::unexpected(at.error()); }
+  if (at->empty()) { return PathLayer{}; }
+  PathLayer out = pathLayerOf(tree, *paths, *at);
   if (out.left_out > 0) {
     log::warn("files keep paths of another place: too many, or they cannot be read",
-              {{"cache", wish.cacheText()}, {"files", std::to_string(out.left_out)}, {"place", at}});
+              {{"cache", wish.cacheText()}, {"files", std::to_string(out.left_out)}, {"place", *at}});
   }
   return out;
 }
 
-std::string NodeService::mountPathOf(const VolumeWish& wish) {
+Result<std::string> NodeService::mountPathOf(const VolumeWish& wish) {
   for (Duration waited{};; waited += kLookEvery) {
     const auto told = told_.read();
     if (told) {
@@ -165,11 +170,20 @@ std::string NodeService::mountPathOf(const VolumeWish& wish) {
     // is new: then the node may be, and its agent on the way.
     const bool is_told = (told && isKept(**told)) || isNew();
     const bool may_come = is_told && pause_ != nullptr && waited < options_.told_within;
-    if (!may_come || !pause_->wait(kLookEvery)) {
+    if (!may_come) {
       staysAsItIs("nobody has told where the pod has it", wish);
-      return {};
+      return std::string{};
+    }
+    if (!pause_->wait(kLookEvery)) {
+      return fail(Code::Unavailable, wish.cacheText() +
+                                         ": the driver ends while it waits to be told where the "
+                                         "pod has it; the one that comes next is asked again");
     }
   }
+}
+
+void NodeService::stopping() {
+  if (pause_ != nullptr) { pause_->cancel(); }
 }
 
 bool NodeService::isNew() const {
@@ -177,7 +191,7 @@ bool NodeService::isNew() const {
 }
 
 bool NodeService::isKept(const cacherim::ToldPaths& told) const {
-  return options_.clock == nullptr || told.isKept(options_.clock->now().wall);
+  return options_.clock == nullptr || told.isKept(options_.clock->now().mono);
 }
 
 Status NodeService::alreadyMounted(const VolumeWish& wish, const TargetMount& top, const Use& use) {
@@ -243,12 +257,9 @@ Result<net::Fd> NodeService::chooseTree(const VolumeWish& wish, std::optional<kc
 
 Status NodeService::mountTree(const VolumeWish& wish, const MountedTree& tree) {
   Status done = mounts_.makeTarget(wish.target);
-  if (done) {
-    done = wish.is_read_only ? mounts_.mountReadOnly(tree, wish.target)
-                             : mounts_.mountWritable(tree, wish.target);
-  }
-  if (!done) { undo(wish); }
-  return done;
+  if (!done) { return done; }
+  return wish.is_read_only ? mounts_.mountReadOnly(tree, wish.target)
+                           : mounts_.mountWritable(tree, wish.target);
 }
 
 /// Nothing is mounted. What cannot be undone now the next call for the volume finds.

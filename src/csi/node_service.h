@@ -44,8 +44,8 @@ class NodeService {
     Duration lock_limit = std::chrono::seconds{10};
     /// How long the agent is waited for that tells where a pod has its volume; then it is mounted as it is.
     Duration told_within = std::chrono::seconds{10};
-    /// By which is seen whether it tells still (cacherim/node/mount_paths.h), and whether it may come yet;
-    /// nullptr: it always does, and never may.
+    /// By which is seen whether it tells still (cacherim/node/mount_paths.h), and whether it may come yet: of
+    /// the machine, as the agent's is. nullptr: it always does, and never may.
     const Clock* clock = nullptr;
   };
   /// `pause` may be nullptr: then nobody is waited for.
@@ -77,6 +77,8 @@ class NodeService {
   /// made any more. Only a container that is started anew gets the new one.
   [[nodiscard]] Status alive() const;
   [[nodiscard]] Result<std::vector<cacherim::VolumeUse>> uses() const { return usage_.all(); }
+  /// This process is to end: calls that wait for the agent are Unavailable, from now on.
+  void stopping();
 
  private:
   using Use = std::optional<cacherim::VolumeUse>;
@@ -94,9 +96,11 @@ class NodeService {
   [[nodiscard]] Status checkGpus(const VolumeWish& wish, const cacherim::Present& present) const;
   [[nodiscard]] Status mountTree(const VolumeWish& wish, const MountedTree& tree);
   /// What of the tree has to be otherwise where the pod has it.
-  [[nodiscard]] PathLayer pathsFor(const VolumeWish& wish, const net::Fd& tree, const kcache::Digest& image);
-  /// Where the pod's containers have it, as told; "": nowhere as a whole, or nobody has told.
-  [[nodiscard]] std::string mountPathOf(const VolumeWish& wish);
+  [[nodiscard]] Result<PathLayer> pathsFor(const VolumeWish& wish, const net::Fd& tree,
+                                           const kcache::Digest& image);
+  /// Where the pod's containers have it, as told; "": nowhere as a whole, or nobody has told. Error
+  /// Unavailable: this process is to end.
+  [[nodiscard]] Result<std::string> mountPathOf(const VolumeWish& wish);
   void undo(const VolumeWish& wish);
   // unpublish
   [[nodiscard]] Status unmountAll(const std::string& target);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "cacherim/node/mount_paths.h"
 #include "cacherim/registry/registry_fixture_test.h"
@@ -48,11 +47,8 @@ class PathLayerTest : public ::testing::Test {
   }
   void tell(const kcache::MountPaths& paths) {
     static_cast<void>(service());
-    ASSERT_TRUE(cacherim::writeMountPaths(machine_.usage(), paths, cacherim::Disk{{}, false}));
-  }
-  void beOld() const {
-    const timespec then[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, (machine_.usage() + "/paths.json").c_str(), then, 0), 0);
+    ASSERT_TRUE(
+        cacherim::writeMountPaths(machine_.usage(), paths, clock_.now().mono, cacherim::Disk{{}, false}));
   }
   /// What is logged meanwhile.
   std::string loggedBy(const rpc::PublishRequest& request) {
@@ -196,10 +192,38 @@ TEST_F(PathLayerTest, WhereNoAgentTellsNobodyIsWaitedFor) {
 TEST_F(PathLayerTest, OfAnAgentThatIsGoneWhatItSaidHoldsAndNobodyIsWaitedFor) {
   tell({{"u1", {.volumes = {{"kernels", "/home/vllm"}}}}});
   clock_.advance(cacherim::kToldFor + std::chrono::seconds{1});
-  beOld();
   EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), groupAt("/home/vllm"));
   EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");
   EXPECT_TRUE(pause_.waits.empty());
+}
+
+// The kubelet asks the next process again.
+TEST_F(PathLayerTest, WhoWaitsWhenTheDriverEndsIsUnavailableAndNothingIsMounted) {
+  tell({});
+  pause_.onWait = [this] { service().stopping(); };
+  const auto request = machine_.request("u1", "kernels");
+  const Status done = service().publish(request);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::Unavailable);
+  EXPECT_EQ(pause_.waits.size(), 1U);
+  EXPECT_EQ(machine_.mounts.top(request.target_path), nullptr);
+  EXPECT_TRUE(service().uses()->empty());
+  tell({{"u2", {.volumes = {{"kernels", "/cache"}}}}});
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "") << "who need not wait is served to the end";
+}
+
+TEST_F(PathLayerTest, AWallClockThatIsSetMakesNobodyOldOrNew) {
+  static_cast<void>(service());
+  clock_.advance(cacherim::kToldFor + std::chrono::seconds{1});
+  tell({});
+  clock_.setWall(clock_.now().wall + std::chrono::hours{24});
+  EXPECT_EQ(mountedBy(machine_.request("u1", "kernels")), "");
+  EXPECT_EQ(pause_.waits.size(), 100U) << "the agent tells: it is waited for";
+  clock_.advance(cacherim::kToldFor);
+  clock_.setWall(clock_.now().wall - std::chrono::hours{48});
+  pause_.waits.clear();
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels")), "");
+  EXPECT_TRUE(pause_.waits.empty()) << "nobody tells any more";
 }
 
 TEST_F(PathLayerTest, WhatIsToldAndIsNoPathIsSaidOnceAndNotBelieved) {

@@ -54,6 +54,8 @@ class CsiDriver {
   [[nodiscard]] virtual Status ready() = 0;
   /// The kubelet has registered the driver; `error`: or why not.
   virtual void registered(bool is_registered, const std::string& error) = 0;
+  /// The server is to stop: calls that wait for somebody else end now. May come more than once, beside calls.
+  virtual void stopping() = 0;
 };
 
 }  // namespace gs::rpc

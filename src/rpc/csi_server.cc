@@ -198,6 +198,7 @@ class CsiServer::Core {
  public:
   Core(Options options, CsiDriver& driver)
       : options_{std::move(options)},
+        driver_{driver},
         registration_{options_, driver},
         identity_{options_, driver},
         node_{options_, driver} {}
@@ -242,6 +243,7 @@ class CsiServer::Core {
       stopped_ = true;
       changed_.notifyAll();
     }
+    driver_.stopping();  // the watcher may be waiting for calls
     if (watcher_) { watcher_->join(); }
     end(grace);
   }
@@ -276,6 +278,7 @@ class CsiServer::Core {
   }
 
   const Options options_;
+  CsiDriver& driver_;
   RegistrationService registration_;
   IdentityService identity_;
   NodeCalls node_;

@@ -7,7 +7,7 @@
 // that cannot be done, or another process has put its own there, `on_failure` is called, once: nobody would
 // find the driver any more.
 // At most `most_calls` are answered at once; another one is UNAVAILABLE. Requests have at most 1 MiB.
-// Owns its threads. stop() lets calls that are under way come to their end.
+// Owns its threads. stop() lets calls that are under way come to their end, and tells the driver to end them.
 #pragma once
 
 #include <cstddef>

@@ -52,6 +52,8 @@ class FakeDriver final : public CsiDriver {
     said_ = (is_registered ? "yes" : "no") + error;
   }
 
+  void stopping() override { hangs = false; }
+
   void answerWith(Status answer) {
     const std::lock_guard lock{mutex_};
     answer_ = std::move(answer);
@@ -311,6 +313,34 @@ TEST_F(CsiServerTest, StoppingLetsCallsComeToTheirEnd) {
   while (driver_.inside == 0) { ::usleep(1000); }
   std::jthread stopping{[&] { server_->stop(std::chrono::minutes{5}); }};
   driver_.hangs = false;
+}
+
+TEST_F(CsiServerTest, StoppingTellsTheDriverSoThatNoCallIsWaitedFor) {
+  start();
+  driver_.hangs = true;
+  std::jthread waits{[&] { EXPECT_TRUE(publish({}).ok()); }};
+  while (driver_.inside == 0) { ::usleep(1000); }
+  server_->stop(std::chrono::minutes{5});
+  EXPECT_FALSE(driver_.hangs);
+}
+
+// The watcher waits for calls too, when the socket has to be made again.
+TEST_F(CsiServerTest, StoppingWhileTheSocketIsMadeAgainTellsTheDriverToo) {
+  start();
+  driver_.hangs = true;
+  std::jthread waits{[&] { static_cast<void>(publish({})); }};
+  while (driver_.inside == 0) { ::usleep(1000); }
+  const auto stub = wire::Node::NewStub(channel());
+  const auto isServed = [&] {
+    grpc::ClientContext context;
+    wire::NodeGetInfoResponse node;
+    return stub->NodeGetInfo(&context, wire::NodeGetInfoRequest{}, &node).ok();
+  };
+  ASSERT_TRUE(isServed());
+  std::filesystem::remove(socket_);
+  while (isServed()) {}  // until the watcher has seen it, and ends what is under way
+  server_->stop(std::chrono::minutes{5});
+  EXPECT_FALSE(driver_.hangs);
 }
 
 TEST(SocketPath, FormsOfEndpoints) {

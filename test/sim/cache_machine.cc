@@ -81,6 +81,7 @@ cacherim::Disk CacheMachine::diskOf(Process& process) {
 void CacheMachine::begin(Now now) {
   agent_ = {};
   began_ = now.mono;
+  teller_.emplace(folder_ + "/usage", diskOf(agent_));
   open(now);
 }
 
@@ -92,7 +93,7 @@ void CacheMachine::end() {
   queue_.reset();
   jobs_.clear();
   wanted_.reset();
-  paths_.reset();
+  teller_.reset();
   told_.reset();
 }
 
@@ -119,12 +120,10 @@ void CacheMachine::open(Now /*now*/) {
   queue_.emplace(kTerms);
   verifier_.emplace(*store_);
   keeping_->want(wanted_);
-  keeping_->mountPaths(paths_);
 }
 
 void CacheMachine::mountPaths(kcache::MountPathsPtr paths) {
-  paths_ = std::move(paths);
-  if (keeping_ != nullptr) { keeping_->mountPaths(paths_); }
+  if (teller_) { teller_->mountPaths(std::move(paths)); }
 }
 
 void CacheMachine::want(kcache::WantedPtr wanted) {
@@ -185,6 +184,7 @@ void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
 
 kcache::NodeHasPtr CacheMachine::turn(Now now) {
   if (keeping_ == nullptr) { open(now); }
+  if (!agent_.is_dead) { teller_->turn(now.mono); }
   if (agent_.is_dead) { return nullptr; }
   kcache::NodeHas has;
   if (keeping_ != nullptr) {
@@ -206,6 +206,7 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
     has.is_known = false;
     has.trouble = "the store cannot be opened";
   }
+  if (has.trouble.empty()) { has.trouble = teller_->trouble(); }
   look("the agent's turn");
   if (agent_.is_dead || (told_ != nullptr && *told_ == has)) { return nullptr; }
   told_ = std::make_shared<const kcache::NodeHas>(std::move(has));
@@ -288,7 +289,7 @@ bool CacheMachine::publish(const Pod& pod) {
 bool CacheMachine::Waiting::wait(Duration /*time*/) {
   if (!volume_->waits) { volume_->waits = world_.now().mono; }
   if (world_.now().mono - *volume_->waits < kToldWithin) { throw Stands{}; }
-  return false;
+  return true;
 }
 
 bool CacheMachine::unpublish(const std::string& uid) {

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "cacherim/keeper/job_queue.h"
 #include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/paths_teller.h"
 #include "cacherim/keeper/verifier.h"
 #include "csi/fake_mounts_test.h"
 #include "csi/node_service.h"
@@ -184,7 +185,7 @@ class CacheMachine final : public sandbox::CacheRim {
   std::unique_ptr<cacherim::SharedStore> store_;
   std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
   kcache::WantedPtr wanted_;
-  kcache::MountPathsPtr paths_;
+  std::optional<cacherim::PathsTeller> teller_;
   kcache::NodeHasPtr told_;
   std::optional<cacherim::JobQueue> queue_;
   std::map<model::ObjectKey, Job> jobs_;  // that have begun

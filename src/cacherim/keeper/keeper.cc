@@ -35,10 +35,13 @@ Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, 
       clock_{clock},
       pause_{pause},
       rate_{options_.bytes_per_second, clock},
-      shares_{options_.quota} {}
+      shares_{options_.quota},
+      teller_{options_.keeping.usage_folder, disk_} {}
 
 void Keeper::start() {
   threads_.push_back(std::make_unique<Worker>("keeper", [this](const std::stop_token&) { run(); }));
+  threads_.push_back(
+      std::make_unique<Worker>("paths", [this](const std::stop_token&) { teller_.run(clock_); }));
   for (int i = 0; i < std::max(options_.workers, options_.most_begun); ++i) {
     threads_.push_back(std::make_unique<Worker>("fetch", [this](const std::stop_token&) { work(); }));
   }
@@ -51,6 +54,7 @@ void Keeper::stop() {
     for (auto& [cache, one] : under_way_) { endEarly(one); }
   }
   pause_.cancel();
+  teller_.stop();
   news_.close();
   to_do_.close();
   threads_.clear();
@@ -80,17 +84,14 @@ std::unique_ptr<Keeping> Keeper::open() {
 }
 
 void Keeper::run() {
-  kcache::MountPathsPtr paths;
   std::unique_ptr<Keeping> keeping = open();
   for (; keeping == nullptr; keeping = open()) {
     if (auto news = news_.pop(clock_.now().mono + kAgain)) {
       if (auto* wanted = std::get_if<kcache::WantedPtr>(&*news)) { wanted_ = std::move(*wanted); }
-      if (auto* told = std::get_if<kcache::MountPathsPtr>(&*news)) { paths = std::move(*told); }
     }
     if (news_.drained()) { return; }
   }
   keeping->want(wanted_);
-  keeping->mountPaths(std::move(paths));
   const Worker verifying{"verify",
                          [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
   JobQueue queue{
@@ -130,8 +131,6 @@ void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
     const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
     for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
     cancelUnless(is_wanted);
-  } else if (auto* paths = std::get_if<kcache::MountPathsPtr>(&news)) {
-    keeping.mountPaths(std::move(*paths));
   } else if (const auto* ended = std::get_if<FetchEnd>(&news)) {
     queue.ended(ended->job);
     keeping.finished(ended->job, ended->how);
@@ -207,6 +206,7 @@ bool Keeper::goesOn(const KeeperJob& job) {
 }
 
 void Keeper::tell(kcache::NodeHas has) {
+  if (has.trouble.empty()) { has.trouble = teller_.trouble(); }
   if (told_ != nullptr && *told_ == has) { return; }
   told_ = std::make_shared<const kcache::NodeHas>(std::move(has));
   outside_.tell(told_);

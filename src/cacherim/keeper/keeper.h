@@ -1,6 +1,7 @@
 // Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through
-// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), and some that fetch images,
-// of which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a
+// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), one that tells where pods
+// mount caches (paths_teller.h; from the start, with the store or without), and some that fetch images, of
+// which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a
 // registry that closes it meanwhile is asked for the rest.
 //
 // The store is opened by that thread, and again every kAgain while it cannot be (another agent has it, the
@@ -24,6 +25,7 @@
 #include "cacherim/image/image_source.h"
 #include "cacherim/keeper/job_queue.h"
 #include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/paths_teller.h"
 #include "cacherim/registry/pause.h"
 
 namespace gs::cacherim {
@@ -107,14 +109,14 @@ class Keeper {
   void stop();
   /// From any thread.
   void want(kcache::WantedPtr wanted);
-  /// From any thread.
-  void mountPaths(kcache::MountPathsPtr paths) { news_.push(std::move(paths)); }
+  /// From any thread. Never waits.
+  void mountPaths(kcache::MountPathsPtr paths) { teller_.mountPaths(std::move(paths)); }
   /// From any thread.
   [[nodiscard]] KeeperFigures figures() const GS_EXCLUDES(mutex_);
 
  private:
   struct TurnUsed {};
-  using News = std::variant<kcache::WantedPtr, FetchEnd, TurnUsed, kcache::MountPathsPtr>;
+  using News = std::variant<kcache::WantedPtr, FetchEnd, TurnUsed>;
   /// An image that has begun.
   struct UnderWay {
     KeeperJob job;
@@ -162,6 +164,7 @@ class Keeper {
   LayerClaims claims_;
   Shares shares_;
   FetchTotals totals_;
+  PathsTeller teller_;
   std::atomic<std::uint64_t> verified_ = 0;
   std::unique_ptr<SharedStore> store_;
   kcache::WantedPtr wanted_;  // of the thread: the last one

@@ -11,6 +11,7 @@
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
 #include "cacherim/keeper/images_test.h"
+#include "cacherim/node/mount_paths.h"
 
 namespace gs::cacherim {
 namespace {
@@ -52,7 +53,8 @@ class KeeperTest : public ::testing::Test {
   std::unique_ptr<Keeper> make(Keeper::Options options,
                                std::function<std::unique_ptr<ImageSource>()> source) {
     EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
-    options.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")};
+    options.keeping.root = folder_.path("store");
+    options.keeping.usage_folder = folder_.path("usage");
     options.look = std::chrono::milliseconds{10};
     return std::make_unique<Keeper>(
         options,
@@ -66,7 +68,7 @@ class KeeperTest : public ::testing::Test {
                   const MutexLock lock{mutex_};
                   ends_.push_back(end);
                 }},
-        Disk{{}, false}, clock_, pause_);
+        Disk{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false}, clock_, pause_);
   }
   static kcache::WantedPtr wanting(const kcache::Reference& image) {
     kcache::Wanted out;
@@ -84,6 +86,7 @@ class KeeperTest : public ::testing::Test {
   const SystemClock clock_{};
   RealPause pause_{clock_};
   ImagesOnPaper images_;
+  Disk::Fault fault_;  // before make()
   Status admitted_;
   Told told_;
   Mutex mutex_;
@@ -182,6 +185,40 @@ TEST_F(KeeperTest, WhoMayNotHaveAnImageEndsBeforeAnythingCame) {
   EXPECT_FALSE(ends_[0].was_admitted);
   EXPECT_EQ(ends_[0].how.error().message, "nobody signed it");
   EXPECT_EQ(keeper->figures().fetched_bytes, 0);
+}
+
+TEST_F(KeeperTest, WhileTheStoreIsSweptWhereNewPodsMountIsTold) {
+  const auto image = images_.make({{{"K/a", "one"}}});
+  std::promise<void> go;
+  std::promise<void> hangs;
+  std::atomic<bool> is_to_hang = false;
+  fault_ = [&, held = go.get_future().share()](std::string_view call) {
+    if (call == "rmdir" && is_to_hang.exchange(false)) {  // a tree that goes, folder by folder
+      hangs.set_value();
+      held.wait();
+    }
+    return 0;
+  };
+  Keeper::Options options;
+  options.keeping.sweep.most_age = std::chrono::nanoseconds{1};
+  options.keeping.sweep_every = Duration::zero();
+  const auto keeper = make(options, [this] { return images_.source(); });
+  keeper->start();
+  keeper->want(wanting(image));
+  ASSERT_TRUE(comes(HasImage::What::Here));
+  is_to_hang = true;
+  keeper->want(std::make_shared<const kcache::Wanted>());
+  hangs.get_future().wait();
+  const kcache::MountPaths paths{{"u1", {.volumes = {{"k", "/home/vllm"}}}}};
+  keeper->mountPaths(std::make_shared<const kcache::MountPaths>(paths));
+  const auto isTold = [&] {
+    const auto read = readMountPaths(folder_.path("usage"));
+    return read && read->pods == paths;
+  };
+  const Mono end = clock_.now().mono + std::chrono::seconds{20};
+  while (!isTold() && clock_.now().mono < end) { std::this_thread::yield(); }
+  EXPECT_TRUE(isTold());
+  go.set_value();
 }
 
 TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/mutant.h"
-#include "cacherim/node/mount_paths.h"
 
 namespace gs::cacherim {
 namespace {
@@ -324,7 +323,7 @@ void Keeping::takeAway(Now now, std::string& trouble) {
 void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
   if (now.mono < next_sweep_) { return; }
   next_sweep_ = now.mono + options_.sweep_every;
-  std::set<Digest> in_use = claims_.needed();  // with the store locked: nobody counts on a layer meanwhile
+  std::set<Digest> in_use = claims_.needed();  // with the store locked: nobody counts on more meanwhile
   for (const auto& [key, pods] : uses) {
     if (!GS_MUTANT(TakesMounted)) { in_use.insert(key.second); }
   }
@@ -440,21 +439,8 @@ bool Keeping::wants(const KeeperJob& job) const {
 
 void Keeping::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
 
-/// One that could not be written is written with the next turn.
-void Keeping::tellMountPaths(Now now, std::string& trouble) {
-  if (mount_paths_ == nullptr || now.mono < next_told_) { return; }
-  const auto cut = writeMountPaths(options_.usage_folder, *mount_paths_, disk_);
-  if (!cut) { return say(trouble, cut.error()); }
-  next_told_ = now.mono + kToldEvery;
-  if (std::exchange(pods_cut_, *cut) == *cut || *cut == 0) { return; }
-  log::warn(
-      "not all is told of where pods mount caches: it is too much. Those keep the paths of --mount-path",
-      {{"pods", *cut}});
-}
-
 kcache::NodeHas Keeping::turn(Now now) {
   std::string trouble;
-  tellMountPaths(now, trouble);
   auto uses = readUses();
   if (!uses) { say(trouble, uses.error()); }
   learnComplete();

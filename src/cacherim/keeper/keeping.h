@@ -23,7 +23,6 @@
 #include "cacherim/keeper/shares.h"
 #include "cacherim/node/present.h"
 #include "cacherim/node/usage.h"
-#include "kcache/node/mount_paths.h"
 #include "kcache/node/node.h"
 
 namespace gs::cacherim {
@@ -53,12 +52,6 @@ class Keeping {
   /// What was placed before. Call once, first.
   [[nodiscard]] Status begin();
   void want(kcache::WantedPtr wanted) { wanted_ = std::move(wanted); }
-  /// Where pods mount caches: written for the CSI driver (node/mount_paths.h) with the next turn, and
-  /// again every kToldEvery.
-  void mountPaths(kcache::MountPathsPtr paths) {
-    mount_paths_ = std::move(paths);
-    next_told_ = {};
-  }
   /// Jobs that are to begin now.
   [[nodiscard]] std::vector<KeeperJob> takeJobs();
   /// False: what it is for is not wanted any more.
@@ -106,7 +99,6 @@ class Keeping {
   [[nodiscard]] bool mustTakeAway(const Uses& uses) const;
   void takeAway(Now now, std::string& trouble) GS_EXCLUDES(store_.mutex);
   void learnComplete();
-  void tellMountPaths(Now now, std::string& trouble);
   [[nodiscard]] bool isHere(const kcache::Digest& image) const GS_EXCLUDES(store_.mutex);
   void learnDamage() GS_EXCLUDES(store_.mutex);
   void measure(Now now);
@@ -122,7 +114,6 @@ class Keeping {
   Shares& shares_;
   const Usage usage_;
   const Disk disk_;
-  kcache::MountPathsPtr mount_paths_;     // nullptr: not known, or written
   kcache::WantedPtr wanted_;              // nullptr: not known yet, and nothing is changed
   std::map<model::ObjectKey, Job> jobs_;  // of what is wanted
   std::map<Key, Place> places_;
@@ -132,8 +123,6 @@ class Keeping {
   std::optional<Uses> last_uses_;                  // that could be read
   bool is_complete_ = false;                       // they are all that is mounted
   Mono next_sweep_{};
-  Mono next_told_{};  // when mount_paths_ is written again
-  std::size_t pods_cut_ = 0;
   bool is_over_quota_ = false;
 };
 

@@ -1,11 +1,14 @@
 #include "cacherim/node/mount_paths.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -16,7 +19,8 @@ namespace {
 
 constexpr const char* kPathsFile = "paths.json";
 constexpr const char* kPathsBeside = ".paths.json.new";
-constexpr std::string_view kBegin = R"({"pods":{)";
+constexpr const char* kTold = "told";
+constexpr std::int64_t kMostTold = 1'000'000'000;  // seconds that a machine is on
 constexpr std::string_view kEnd = "}}";
 constexpr std::string_view kSeen = R"({"more":true})";
 
@@ -47,14 +51,16 @@ PrintedPod printed(const std::string& uid, const kcache::PodPaths& pod) {
 
 }  // namespace
 
-PrintedPaths printMountPaths(const kcache::MountPaths& paths, std::size_t most) {
+PrintedPaths printMountPaths(const kcache::MountPaths& paths, Mono now, std::size_t most) {
   std::vector<PrintedPod> pods;
   pods.reserve(paths.size());
   for (const auto& [uid, pod] : paths) { pods.push_back(printed(uid, pod)); }
   std::stable_sort(pods.begin(), pods.end(),
                    [](const PrintedPod& a, const PrintedPod& b) { return a.body.size() < b.body.size(); });
   PrintedPaths out;
-  std::size_t used = kBegin.size() + kEnd.size();
+  const auto told = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  const std::string begin = fmt::format(R"({{"{}":{},"pods":{{)", kTold, told.count());
+  std::size_t used = begin.size() + kEnd.size();
   std::erase_if(pods, [&](const PrintedPod& pod) {  // each is seen at the least
     const std::size_t size = pod.name.size() + std::min(kSeen.size(), pod.body.size()) + 2;
     const bool is_too_much = used + size > most;
@@ -62,37 +68,45 @@ PrintedPaths printMountPaths(const kcache::MountPaths& paths, std::size_t most) 
     used += is_too_much ? 0 : size;
     return is_too_much;
   });
-  out.text = kBegin;
+  out.text = begin;
   for (const PrintedPod& pod : pods) {
     const std::size_t more = pod.body.size() - std::min(kSeen.size(), pod.body.size());
     const bool fits = used + more <= most;
     used += fits ? more : 0;
     out.cut += fits ? 0 : 1;
-    out.text.append(out.text.size() > kBegin.size() ? "," : "").append(pod.name).append(":");
+    out.text.append(out.text.size() > begin.size() ? "," : "").append(pod.name).append(":");
     out.text.append(fits ? std::string_view{pod.body} : kSeen);
   }
   out.text += kEnd;
   return out;
 }
 
-Result<kcache::MountPaths> parseMountPaths(std::string_view text) {
+Result<ToldPaths> parseMountPaths(std::string_view text) {
   const auto value = json::parse(text, kMostOfMountPaths);
   if (!value || !(*value)["pods"].isObject()) {
     return fail(Code::Invalid, std::string{kPathsFile} + ": it is no JSON object with the member pods");
   }
-  kcache::MountPaths out;
+  ToldPaths out;
+  if (const auto told = (*value)[kTold].integer(); told && *told >= 0 && *told <= kMostTold) {
+    out.told_at = Mono{std::chrono::seconds{*told}};
+  }
   for (const auto& [uid, pod] : (*value)["pods"].members()) {
-    out.emplace(uid, kcache::PodPaths{textsOf(pod["volumes"]), textsOf(pod["claims"]),
-                                      pod["more"] == json::Value{true}});
+    out.pods.emplace(uid, kcache::PodPaths{textsOf(pod["volumes"]), textsOf(pod["claims"]),
+                                           pod["more"] == json::Value{true}});
   }
   return out;
 }
 
-Result<std::size_t> writeMountPaths(const std::string& folder, const kcache::MountPaths& paths,
+Result<std::size_t> writeMountPaths(const std::string& folder, const kcache::MountPaths& paths, Mono now,
                                     const Disk& disk) {
+  std::error_code ignored;  // said by the open
+  std::filesystem::create_directories(folder, ignored);
   const auto at = usesFolder(folder);
   if (!at) { return because(at.error()); }
-  const PrintedPaths printed = printMountPaths(paths);
+  if (::flock(at->get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(Code::Unavailable, folder + ": another process writes " + kPathsFile);
+  }
+  const PrintedPaths printed = printMountPaths(paths, now);
   Status done = disk.remove(at->get(), kPathsBeside);
   if (done) { done = disk.writeFile(at->get(), kPathsBeside, printed.text, 0644); }
   if (done) { done = disk.rename(at->get(), kPathsBeside, at->get(), kPathsFile); }
@@ -105,12 +119,7 @@ Result<ToldPaths> readMountPaths(const std::string& folder) {
   if (!at) { return because(at.error()); }
   const auto text = Disk{}.readAll(at->get(), kPathsFile, kMostOfMountPaths);
   if (!text) { return because(text.error()); }
-  auto pods = parseMountPaths(*text);
-  if (!pods) { return because(pods.error()); }
-  // A newer one may be there by now, and is as good.
-  struct stat is {};
-  const bool is_there = ::fstatat(at->get(), kPathsFile, &is, AT_SYMLINK_NOFOLLOW) == 0;
-  return ToldPaths{*std::move(pods), is_there ? Wall{std::chrono::seconds{is.st_mtim.tv_sec}} : Wall{}};
+  return parseMountPaths(*text);
 }
 
 Result<std::shared_ptr<const ToldPaths>> MountPathsFile::read() {
