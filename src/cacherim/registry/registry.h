@@ -46,9 +46,10 @@ class RegistryHosts {
 /// What says that an image is its subject. Of each media type, digest, size, artifact type, and, of its
 /// annotations, what its statement means (kcache/trust/bundle.h) only.
 struct Referrers {
-  /// Those that say that they are attestations last. An artifact of which two things are said stands twice.
+  /// Those first that may be signatures (kcache/trust/listed.h). An artifact of which two things are said
+  /// stands twice.
   std::vector<kcache::Descriptor> found{};
-  bool is_cut = false;            // there are more than were taken
+  bool is_cut = false;            // there may be more of those than were taken
   std::optional<Error> broken{};  // why there may be more than could be read
 };
 
@@ -72,8 +73,8 @@ class Registry final : public ImageSource {
   /// What says that `subject` is its subject (signatures, say), of one artifact type or, "", of all: by the
   /// referrers API, else by the tag that stands in for it. An answer of the API that is no list (of a
   /// registry before 1.1, or of a page that stands in front of it) leads to the tag at once, after half of
-  /// the time at most. What was read before an error counts (Referrers::broken). Taken are 256, and as many
-  /// more that say that they are attestations, of 8 MiB of lists.
+  /// the time at most. What was read before an error counts (Referrers::broken). Taken are 256 that may be
+  /// signatures, and as many others, of 8 MiB and 100 pages of lists.
   [[nodiscard]] Result<Referrers> referrers(const kcache::Reference& repository,
                                             const kcache::Digest& subject, const std::string& artifact_type);
   /// By when all that is asked here ends: RegistryOptions::until, or a part of that time.

@@ -8,6 +8,7 @@
 #include "cacherim/registry/registry.h"
 #include "json/value.h"
 #include "kcache/trust/bundle.h"
+#include "kcache/trust/listed.h"
 
 namespace gs::cacherim {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t kMostTags = 10'000;
 constexpr std::size_t kMostReferrers = 256;
 constexpr std::size_t kMostOfReferrers = std::size_t{8} << 20;  // bytes of all pages
 constexpr int kMostPages = 100;
-constexpr const char* kAnother = "another";  // in place of what an attestation says that it is
+constexpr const char* kAnother = "another";  // in place of what one that is no signature says that it is
 
 /// The next page's target, "" after the last. Of this host: a list is not followed to another.
 std::string nextPage(const RegistryHost& host, const net::Answer& answer) {
@@ -27,18 +28,13 @@ std::string nextPage(const RegistryHost& host, const net::Answer& answer) {
 /// "sha256-<hex>": the tag of the index that stands in for the referrers API.
 std::string fallbackTag(const kcache::Digest& subject) { return "sha256-" + std::string{subject.hex()}; }
 
-/// Whether the list says of an artifact that it is an attestation, and so no signature.
-bool saysAttestation(const kcache::Descriptor& one) {
-  const auto says = one.annotations.find(kcache::trust::kPredicateAnnotation);
-  return says != one.annotations.end() && says->second != kcache::trust::kSignPredicate;
-}
-
 /// What is kept of one: of what people may write about it at length only what tells what it is.
 kcache::Descriptor shortened(const kcache::Descriptor& one) {
   kcache::Descriptor out{one.media_type, one.digest, one.size, {}, {}, one.artifact_type};
   const auto says = one.annotations.find(kcache::trust::kPredicateAnnotation);
   if (says != one.annotations.end()) {
-    out.annotations.emplace(says->first, saysAttestation(one) ? kAnother : says->second);
+    const bool is_sign = says->second == kcache::trust::kSignPredicate;
+    out.annotations.emplace(says->first, is_sign ? says->second : kAnother);
   }
   return out;
 }
@@ -47,30 +43,31 @@ bool saysTheSame(const kcache::Descriptor& a, const kcache::Descriptor& b) {
   return a.digest == b.digest && a.artifact_type == b.artifact_type && a.annotations == b.annotations;
 }
 
-/// Those that are not there yet: attestations, which anybody's scanner makes daily, take no room from others.
+/// How many of them may be signatures: the first so many.
+std::size_t mayBeSignatures(const std::vector<kcache::Descriptor>& found) {
+  const auto end = std::find_if_not(found.begin(), found.end(), kcache::trust::mayBeSignature);
+  return static_cast<std::size_t>(end - found.begin());
+}
+
+/// Those that are not there yet. What is no signature takes no room from what may be one.
 void addReferrers(Referrers& out, const kcache::Index& index, const std::string& type) {
   for (const kcache::Descriptor& one : index.manifests) {
     const bool is_wanted = type.empty() || one.artifact_type == type;
+    const std::size_t signatures = mayBeSignatures(out.found);
+    const bool may_be = kcache::trust::mayBeSignature(one);
+    const bool has_room = (may_be ? signatures : out.found.size() - signatures) < kMostReferrers;
+    if (!is_wanted || (!has_room && !may_be)) { continue; }
     kcache::Descriptor kept = shortened(one);
     const bool is_known = std::any_of(out.found.begin(), out.found.end(),
                                       [&](const auto& other) { return saysTheSame(other, kept); });
-    if (!is_wanted || is_known) { continue; }
-    const auto attestations = std::find_if(out.found.begin(), out.found.end(), saysAttestation);
-    const auto before = static_cast<std::size_t>(attestations - out.found.begin());
-    const bool is_last = saysAttestation(one);
-    if ((is_last ? out.found.size() - before : before) >= kMostReferrers) {
+    if (is_known) { continue; }
+    if (!has_room) {
       out.is_cut = true;
-      continue;
+      return;
     }
-    out.found.insert(is_last ? out.found.end() : attestations, std::move(kept));
+    const auto at = may_be ? out.found.begin() + static_cast<std::ptrdiff_t>(signatures) : out.found.end();
+    out.found.insert(at, std::move(kept));
   }
-}
-
-/// Enough of others than attestations.
-bool isFull(const Referrers& referrers) {
-  const auto& all = referrers.found;
-  return all.size() >= kMostReferrers &&
-         std::none_of(all.begin(), all.begin() + kMostReferrers, saysAttestation);
 }
 
 bool mayHelpLater(const Status& status) {
@@ -114,7 +111,7 @@ Status Registry::listReferrers(RegistryHost& host, const RegistryAsk& first, Reg
   std::size_t bytes = 0;
   RegistryAsk page = first;
   for (int pages = 0; !page.target.empty(); ++pages) {
-    if (pages == kMostPages || bytes >= kMostOfReferrers || isFull(out)) {
+    if (pages == kMostPages || bytes >= kMostOfReferrers || mayBeSignatures(out.found) >= kMostReferrers) {
       out.is_cut = true;
       return {};
     }

@@ -89,7 +89,7 @@ FakeRegistry::Handle pagesOf(const std::function<std::string(int)>& page) {
 TEST_F(ReferrersTest, NoMoreThan256AreTaken) {
   FakeRegistry fake{pagesOf([](int count) {
     std::vector<std::pair<std::string, std::string>> entries;
-    for (int i = 0; i < 100; ++i) { entries.emplace_back(std::to_string(100 * count + i), "sig"); }
+    for (int i = 0; i < 100; ++i) { entries.emplace_back(std::to_string(100 * count + i), ""); }
     return indexOf(entries);
   })};
   plain(fake);
@@ -208,6 +208,30 @@ TEST_F(ReferrersTest, AttestationsTakeNoRoomFromOthers) {
   EXPECT_TRUE(out->is_cut);
   const auto& first = out->found.front().annotations;
   EXPECT_EQ(first.at(kcache::trust::kPredicateAnnotation), kcache::trust::kSignPredicate);
+}
+
+// Lists of parts and reports of faults, each under a type of its own.
+TEST_F(ReferrersTest, WhatIsNoSignatureTakesNoRoomFromWhatMayBeOne) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (int i = 0; i < 300; ++i) {
+    entries.emplace_back("before" + std::to_string(i), i % 2 == 0 ? "application/spdx+json" : "text/sarif");
+  }
+  entries.emplace_back("signature", kcache::trust::kBundleType);
+  entries.emplace_back("unnamed", "");
+  for (int i = 0; i < 300; ++i) {
+    entries.emplace_back("after" + std::to_string(i), "application/spdx+json");
+  }
+  FakeRegistry fake{[&](Peer& peer, const net::Request&, int) {
+    peer.write(http(200, {}, indexOf(entries)));
+    return true;
+  }};
+  plain(fake);
+  const auto out = registry().referrers(fake.image(), subject_, "");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->found.size(), 258U);
+  EXPECT_EQ(out->found[0].digest, kcache::Digest::of("signature"));
+  EXPECT_EQ(out->found[1].digest, kcache::Digest::of("unnamed"));
+  EXPECT_FALSE(out->is_cut) << "nothing is missing that may be a signature";
 }
 
 TEST_F(ReferrersTest, AnEntryThatCannotBeReadHidesNoOther) {

@@ -21,8 +21,10 @@ const PrivateKey kAnother = PrivateKey::generate();
 class OddRegistry {
  public:
   explicit OddRegistry(std::uint64_t seed) : rng_{seed} {
+    if (rng_.chance(40)) { addReports(); }
     for (std::uint64_t i = rng_.below(40); i > 0; --i) { addBad(); }
     if (rng_.chance(60)) { addGood(); }
+    if (rng_.chance(20)) { addReports(); }
     for (std::uint64_t i = rng_.below(40); i > 0; --i) { addBad(); }
     answer();
   }
@@ -63,6 +65,14 @@ class OddRegistry {
     }
     image.addBundle(served_.bundleBy(kTrustedOne));
     list(source);
+  }
+  /// More lists of parts than are kept. Nobody looks into one, so none has a manifest.
+  void addReports() {
+    for (int i = 0; i < 300; ++i) {
+      const auto digest = kcache::Digest::of("report " + std::to_string(++texts_));
+      served_.image.referrers.push_back(
+          {std::string{kcache::media::kOciManifest}, digest, 1, {}, {}, "application/spdx+json"});
+    }
   }
   /// Those of somebody else, of another image, attestations of whom we trust, and no signatures at all.
   void addBad() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kcache/trust/bundle.h"
+#include "kcache/trust/listed.h"
 #include "kcache/trust/simple_signing.h"
 
 namespace gs::cacherim::trust {
@@ -25,26 +26,11 @@ constexpr std::size_t kMostReported = 8;
 
 using Artifacts = std::vector<kcache::Descriptor>;
 
-enum class Rank : std::uint8_t { SaysSignature, Named, MayBe, SaysAttestation, No };
-
-/// A list may say nothing of what an artifact is. What cosign 2.6 and 3.0 put beside an image is in the
-/// index under the fallback tag, and in some registries' own list, with the type of its config, which is
-/// that of nothing.
-Rank rankOf(const kcache::Descriptor& listed) {
-  const auto says = listed.annotations.find(kt::kPredicateAnnotation);
-  const bool says_signature = says != listed.annotations.end() && says->second == kt::kSignPredicate;
-  if (says_signature || listed.artifact_type == kt::kSignatureArtifact) { return Rank::SaysSignature; }
-  if (says != listed.annotations.end()) { return Rank::SaysAttestation; }
-  if (listed.artifact_type.starts_with(kt::kBundlePrefix)) { return Rank::Named; }
-  const bool may_be = listed.artifact_type.empty() || listed.artifact_type == kt::kEmptyConfigType;
-  return may_be ? Rank::MayBe : Rank::No;
-}
-
 /// Of that rank, without those that are `seen`, by digest.
-Artifacts takeOf(Rank rank, const Artifacts& listed, std::set<kcache::Digest>& seen) {
+Artifacts takeOf(kt::Listed rank, const Artifacts& listed, std::set<kcache::Digest>& seen) {
   Artifacts out;
   for (const kcache::Descriptor& one : listed) {
-    if (rankOf(one) == rank && seen.insert(one.digest).second) { out.push_back(one); }
+    if (kt::listedAs(one) == rank && seen.insert(one.digest).second) { out.push_back(one); }
   }
   return out;
 }
@@ -174,15 +160,18 @@ class Verification {
     }
     if (referrers->broken) { report_.passOver("referrers", *referrers->broken); }
     if (referrers->is_cut) {
-      report_.leftOut(fmt::format("the list of what refers to it is too long, and was left after {}",
-                                  referrers->found.size()));
+      const auto& found = referrers->found;
+      report_.leftOut(
+          fmt::format("the list of what refers to it is too long, and was left after {} that may be "
+                      "signatures",
+                      std::count_if(found.begin(), found.end(), kt::mayBeSignature)));
     }
     std::set<kcache::Digest> seen;
-    for (const Rank rank : {Rank::SaysSignature, Rank::Named, Rank::MayBe}) {
+    for (const auto rank : {kt::Listed::SaysSignature, kt::Listed::Bundle, kt::Listed::MayBe}) {
       auto of_rank = takeOf(rank, referrers->found, seen);
       if (!of_rank.empty()) { out.push_back(std::move(of_rank)); }
     }
-    report_.attestations(takeOf(Rank::SaysAttestation, referrers->found, seen).size());
+    report_.attestations(takeOf(kt::Listed::Attestation, referrers->found, seen).size());
     return out;
   }
 
@@ -215,7 +204,7 @@ class Verification {
       return one.media_type.starts_with(kt::kBundlePrefix);
     });
     const bool has_layers = std::any_of(layers.begin(), layers.end(), isSigned);
-    if (bundle == layers.end() && !has_layers && rankOf(listed) == Rank::MayBe) {
+    if (bundle == layers.end() && !has_layers && kt::listedAs(listed) == kt::Listed::MayBe) {
       return Look::InVain;  // it is something else
     }
     if (!manifest->subject || manifest->subject->digest != image_.digest) {

@@ -10,8 +10,9 @@
 // Sources, in this order: artifacts that the list says are signatures; others that it says are bundles; those
 // of which it says nothing; the older tag. None takes from another: limits are of each source, and so is an
 // equal part of the time that is left, of which one thing that does not come takes half at most. Work ends
-//   - of a source of artifacts, after 32 that do not count. (Attestations are no signatures and cost none of
-//     these, since a scanner may add one each day; of those that do not say so 256 are listed at most);
+//   - of a source of artifacts, after 32 that do not count. (Attestations, lists of parts and reports are no
+//     signatures and cost none of these, since a scanner may add one each day; of what may be a signature 256
+//     are listed at most);
 //   - of a list of layers, after 32 texts under the older tag, 4 in an artifact, and 1024 signatures;
 //   - at the latest with SignatureSource::time.
 // The error says what was left out.
