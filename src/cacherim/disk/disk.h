@@ -2,9 +2,9 @@
 // no path is walked, no symbolic link followed. Before each call that changes something a test may let it
 // fail: what is on the disk then is what a crash at this place leaves. So it may when a file is read.
 //
-// Errors: NotFound; Conflict, it is there already; Invalid, it is too large, a link or no file, or the disk has
-// lost the bytes that are to be read (EIO, EUCLEAN, EBADMSG); Unavailable else: that may be another time. They
-// name the call and the name.
+// Errors: NotFound; Conflict, it is there already; Invalid, it is too large, a link or no file, or the disk
+// has lost the bytes that are to be read (EIO, EUCLEAN, EBADMSG); Unavailable else: that may be another time.
+// They name the call and the name.
 #pragma once
 
 #include <sys/stat.h>

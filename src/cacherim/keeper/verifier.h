@@ -1,11 +1,11 @@
 // Verifier: reads what is in the store again, tree by tree, and notes files whose bytes are not what they
-// should be, and folders that are not there (Store::noteDamage()). Disks forget, and so do people who write into a store: a kernel that is
-// not the image's must not be there unseen, nor for good.
+// should be, and folders that are not there (Store::noteDamage()). Disks forget, and so do people who write
+// into a store: a kernel that is not the image's must not be there unseen, nor for good.
 //
-// Each file is read once in a pass, however many trees have it (by its inode, and what its bytes were). After the last tree the first
-// follows. step() reads some bytes; how often it is called is the caller's business. The store's turn is
-// taken for moments only: files are read by their open folders, and one that goes meanwhile is passed over.
-// One thread; the store outlives it.
+// Each file is read once in a pass, however many trees have it (by its inode, and what its bytes were). After
+// the last tree the first follows. step() reads some bytes; how often it is called is the caller's business.
+// The store's turn is taken for moments only: files are read by their open folders, and one that goes
+// meanwhile is passed over. One thread; the store outlives it.
 #pragma once
 
 #include <array>
