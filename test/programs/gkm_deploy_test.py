@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """gkm_deploy_test.py: tools/gkm-deploy, which the make targets of GKM's guide run, with kubectl, kind and podman played by a
-program that writes down how it is called; and what the manifests of deploy/gkm and examples/gkm say. Needs nothing else.
+program that writes down how it is called; and what the manifests of deploy/gkm and examples/gkm say. Needs nothing else, but
+for one test a kubectl ($KUBECTL, or in PATH), whose templates choose what is taken away.
 (The real case gkm-chart applies the same manifests to a real API server.)
 """
 
+import http.server
+import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -69,6 +74,14 @@ class Place:
                               env={"PATH": str(self.bin), "FORCE_SECONDS": "1", **variables})
         return done.returncode, done.stdout, done.stderr
 
+    def asks(self, lists, pattern):
+        """Calls of kubectl in which the pattern is found go to a real one, which asks `lists`."""
+        player = self.bin / "kubectl"
+        head, rest = player.read_text().split("\n", 1)
+        player.write_text(f"""{head}
+if [[ "$*" =~ {pattern.replace(" ", chr(92) + " ")} ]]; then HOME={self.root} KUBECONFIG= exec {KUBECTL} --server={lists.url} "$@"; fi
+{rest}""")
+
     def calls(self):
         path = self.root / "calls"
         return path.read_text().splitlines() if path.exists() else []
@@ -83,6 +96,48 @@ class Place:
         shutil.rmtree(self.root)
 
 
+class Lists:
+    """As much of an API server as kubectl needs to list these two kinds."""
+
+    def __init__(self, claims, volumes):
+        kinds = (("persistentvolumeclaims", "PersistentVolumeClaim", True, claims), ("persistentvolumes", "PersistentVolume", False, volumes))
+        answers = {"/api": {"kind": "APIVersions", "versions": ["v1"]}, "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+                   "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                       {"name": name, "kind": kind, "namespaced": namespaced, "verbs": ["list"]} for name, kind, namespaced, _ in kinds]},
+                   **{f"/api/v1/{name}": {"kind": f"{kind}List", "apiVersion": "v1", "items": items} for name, kind, _, items in kinds}}
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                answer = answers.get(self.path.split("?")[0])
+                self.send_response(404 if answer is None else 200)
+                self.send_header("Content-Type", "application/json")
+                self.end_headers()
+                self.wfile.write(json.dumps(answer).encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+def an_object(kind, name, spec=None, **metadata):
+    return {"apiVersion": "v1", "kind": kind, "spec": spec or {},
+            "metadata": {"name": name, "namespace": "team-a" if kind == "PersistentVolumeClaim" else "", "labels": {"gkm.io/managed": "true"}, **metadata}}
+
+
+KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
+HANDLE = "gkm.io/volume-handle"
 KIND_IS_THERE = ["^kind get clusters", "other\nkind-gpu-sim\n"]
 KNOWN = ["get crd (gkmcaches|clustergkmcaches)", "crd\n"]
 CACHES = ["get gkmcaches.gkm.io", "GKMCache team-a/one\n"]
@@ -263,6 +318,30 @@ class Undeploy(unittest.TestCase):
             for call in self.deletes(place):
                 self.assertNotIn(" -l ", call)
                 self.assertNotIn("persistentvolume", call)
+
+    @unittest.skipUnless(KUBECTL, "no kubectl that could fill templates in")
+    def test_each_thing_that_tells_the_operators_claims_and_volumes_from_those_of_others_is_needed(self):
+        owner = {"apiVersion": "gkm.io/v1alpha1", "kind": "GKMCache", "name": "one", "uid": "u"}
+        claims = [an_object("PersistentVolumeClaim", name, annotations=annotations, ownerReferences=owners) for name, annotations, owners in (
+            ("ours", {HANDLE: "h"}, [owner]),
+            ("without-annotations", None, [owner]),
+            ("without-the-annotation", {"a": "b"}, [owner]),
+            ("without-an-owner", {HANDLE: "h"}, []),
+            ("of-another-owner", {HANDLE: "h"}, [{**owner, "apiVersion": "gkm.io.example/v1"}]))]
+        volumes = [an_object("PersistentVolume", name, annotations=annotations, spec=spec) for name, annotations, spec in (
+            ("ours", {HANDLE: "h"}, {"csi": {"driver": "csi.gkm.io", "volumeHandle": "h"}}),
+            ("of-no-driver", {HANDLE: "h"}, {"hostPath": {"path": "/tmp"}}),
+            ("of-another-driver", {HANDLE: "h"}, {"csi": {"driver": "csi.example.com", "volumeHandle": "h"}}),
+            ("without-annotations", None, {"csi": {"driver": "csi.gkm.io", "volumeHandle": "h"}}),
+            ("without-the-annotation", {"a": "b"}, {"csi": {"driver": "csi.gkm.io", "volumeHandle": "h"}}),
+            ("of-another-handle", {HANDLE: "h"}, {"csi": {"driver": "csi.gkm.io", "volumeHandle": "i"}}))]
+        with Lists(claims, volumes) as lists, Place(["kubectl"]) as place:
+            place.asks(lists, "get persistentvolume(claim)?s")
+            code, _, err = place.run("undeploy")
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual([call for call in self.deletes(place) if "persistentvolume" in call], [
+                "kubectl delete persistentvolumeclaim ours -n team-a --ignore-not-found --wait=false",
+                "kubectl delete persistentvolume ours --ignore-not-found --wait=false"])
 
     def test_force_deletes_caches_while_gkm_is_there_to_do_it(self):
         with Place(["kubectl"], [KNOWN, [*CACHES, 0, 2]]) as place:
