@@ -374,15 +374,6 @@ void CacheMachine::damage(int which, Damage how) {
   damaged_at_ = world_.now().mono;
 }
 
-std::string CacheMachine::damaged(const std::set<std::string>& images) const {
-  for (const std::string& digits : images) {
-    const auto image = kcache::Digest::parse(std::string{kcache::Digest::kPrefix} + digits);
-    const std::string file = image ? damagedFileOf(*image) : "";
-    if (!file.empty()) { return fmt::format("{} has a damaged {} yet", node_, file); }
-  }
-  return "";
-}
-
 /// "" where there is no such tree, too.
 std::string CacheMachine::damagedFileOf(const kcache::Digest& image) const {
   const fs::path tree = fs::path{folder_} / "store/trees" / image.hex();

@@ -95,8 +95,6 @@ class CacheMachine final : public sandbox::CacheRim {
   [[nodiscard]] std::vector<Mounted> mounted() const;
   /// Links to images below the names of caches: namespace/name and digest.
   [[nodiscard]] std::vector<std::pair<model::ObjectKey, std::string>> placed() const;
-  /// "" or one of these images (digits of their digests) whose tree has damaged files yet.
-  [[nodiscard]] std::string damaged(const std::set<std::string>& images) const;
   /// "" or a file of that image's tree that is not as it should be.
   [[nodiscard]] std::string damagedFileOf(const kcache::Digest& image) const;
   /// When something last kept its agent from having images here, whole: it began anew, its disk was full, a

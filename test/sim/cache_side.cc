@@ -427,10 +427,6 @@ std::string CacheSide::wrongCounts() {
         ++(mount.image.text() == cache.digest ? counts.pods_running : counts.pods_outdated);
       }
       ++(pods > 0 ? counts.nodes_in_use : counts.nodes_not_in_use);
-      const auto placed = machine->placed();
-      if (std::find(placed.begin(), placed.end(), std::pair{key, cache.digest}) == placed.end()) {
-        return fmt::format("{} has not come to {}", key.text(), node);
-      }
     }
     if (!cache.status || cache.status->counts != counts) {
       return fmt::format("{} has wrong counts: {}", key.text(), json::print((*cacheObject(key))["status"]));
@@ -479,16 +475,10 @@ void CacheSide::lastPods() {
 std::string CacheSide::settled() {
   if (!caches_->leader()) { return "no operator leads"; }
   if (end_ == End::Settles) {
+    if (std::string wrong = notDone(); !wrong.empty()) { return wrong; }
     if (std::string wrong = wrongCounts(); !wrong.empty()) { return wrong; }
     if (std::string wrong = waitingPod(); !wrong.empty()) { return wrong; }
-    // What pods have that no cache names any more nobody fetches again.
-    std::set<std::string> named;
-    for (const auto& key : cachesThere()) {
-      const auto cache = kcache::decodeCache(*cacheObject(key));
-      if (!cache.is_deleting) { named.insert(cache.digest.substr(cache.digest.find(':') + 1)); }
-    }
     for (const auto& [node, machine] : machines()) {
-      if (std::string wrong = machine->damaged(named); !wrong.empty()) { return wrong; }
       if (plan_.has(Feature::OddCaches) && !machine->tellsPaths()) {
         return fmt::format("on {} nobody says where pods mount caches", node);
       }

@@ -93,6 +93,7 @@ class CacheSide final : public sandbox::Volumes {
   void noteHindrance();
   void lookAtArrivals();
   [[nodiscard]] std::vector<CacheArrivals::Due> dues();
+  [[nodiscard]] std::string notDone();
   [[nodiscard]] bool isSaidDamaged(const std::string& node, const Machine::Mounted& mount) const;
 
   sandbox::World& world_;

@@ -1,4 +1,6 @@
 // What is due of kernel caches on each machine, for the law of cache_arrivals.h.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kcache/kinds/kinds.h"
@@ -55,6 +57,14 @@ std::vector<CacheArrivals::Due> CacheSide::dues() {
     }
   }
   return out;
+}
+
+/// "" or what is due yet.
+std::string CacheSide::notDone() {
+  for (const auto& due : dues()) {
+    if (!due.is_so) { return fmt::format("{} is not {} on {}", due.cache.text(), due.what, due.node); }
+  }
+  return "";
 }
 
 /// By the object of its node.

@@ -22,8 +22,10 @@ struct Said {
   std::string cause{};
 };
 
+/// Pods that have it mounted count first, and what is wrong with it is said beside that: they have a damaged
+/// file, say.
 Said saidOf(const HasImage& has, bool is_present) {
-  if (!has.pods.empty()) { return {is_present ? State::Running : State::Outdated}; }
+  if (!has.pods.empty()) { return {is_present ? State::Running : State::Outdated, has.cause}; }
   if (!has.unload_error.empty()) { return {State::UnloadError, has.unload_error}; }
   switch (has.what) {
     case HasImage::What::Here: return {State::Extracted};

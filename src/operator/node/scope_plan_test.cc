@@ -55,6 +55,17 @@ TEST(ScopePlan, AnEntrySaysWhatTheNodeHas) {
   }
 }
 
+/// A pod runs on with a file that is damaged, and somebody has to start it anew.
+TEST(ScopePlan, WhatIsWrongWithAnImageThatPodsHaveIsSaid) {
+  NodeScope scope;
+  scope.has["one"][kDigest] = {
+      .what = HasImage::What::Failed, .cause = "a file of it is damaged", .pods = {{"ns", "p", "v"}}};
+  const auto status = statusOf(scope, {model::NodeName{"node-a"}, {}}, kNow);
+  const auto said = status.caches.at("one").at(kDigest).condition;
+  EXPECT_EQ(said->state, State::Running);
+  EXPECT_EQ(kcache::causeIn(said->state, said->message), "a file of it is damaged");
+}
+
 TEST(ScopePlan, TimesOfWhatStaysTheSameStay) {
   NodeScope scope;
   auto object = std::make_shared<kcache::CacheNode>();
