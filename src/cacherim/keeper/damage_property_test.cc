@@ -116,7 +116,7 @@ class DamageProperty : public DamageTest {
 };
 
 TEST_F(DamageProperty, WhateverIsDamagedIsWholeAgain) {
-  play(300, [&] {
+  play(200, [&] {
     std::string out;
     for (std::uint64_t i = 1 + rng_.below(4); i > 0; --i) {
       const Kind& kind = kinds()[rng_.below(kinds().size())];
