@@ -77,7 +77,7 @@ class Fetch {
                                      return goes_on() && how_.clock.now().mono - asked < how_.longest_wait;
                                    }};
     progress_.waited = progress_.waited.load() + (how_.clock.now().mono - asked);
-    if (!goes_on()) { return fail(Code::Conflict, reference_.text() + ": it is to end"); }
+    if (!goes_on()) { return wasToEnd(reference_); }
     auto known = knownLayer(layer.digest);
     if (!known) { return because(known.error()); }
     Status out = *known ? followLayer(**known) : fetchLayer(layer);
@@ -201,6 +201,10 @@ class Fetch {
 };
 
 }  // namespace
+
+tl::unexpected<Error> wasToEnd(const kcache::Reference& image) {
+  return fail(Code::Conflict, image.text() + ": it was to end before it was here");
+}
 
 LayerClaims::Needed::Needed(LayerClaims& claims, std::set<Digest> digests)
     : claims_{claims}, digests_{std::move(digests)} {

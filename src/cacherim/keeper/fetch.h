@@ -110,6 +110,10 @@ struct Fetching {
   Room needed{};                     // of that, at least
 };
 
+/// Why one did not come that was to end meanwhile. Error Conflict: nobody is to blame, and whoever wants it
+/// still tries again.
+[[nodiscard]] tl::unexpected<Error> wasToEnd(const kcache::Reference& image);
+
 /// `image` names a digest, under which the store has the tree afterwards. Errors: those of openImage(),
 /// readLayer() and the store; Conflict: it was to end; Unavailable: it does not fit its share, or was here
 /// and went.

@@ -260,7 +260,7 @@ Status Keeper::fetch(const KeeperJob& job) {
   auto made = outside_.sources(job.cache, job.image);
   if (!made) { return because(made.error()); }
   ImageSource& source = **made;
-  if (!begin(job, source)) { return fail(Code::Unavailable, "it is to end"); }
+  if (!begin(job, source)) { return wasToEnd(job.image.image); }
   const Mono began = clock_.now().mono;
   bool is_too_slow = false;
   Fetching how{.store = *store_,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "base/mutex.h"
@@ -67,6 +68,7 @@ class KeeperTest : public ::testing::Test {
                 [this](const FetchEnd& end) {
                   const MutexLock lock{mutex_};
                   ends_.push_back(end);
+                  ended_.notifyAll();
                 }},
         Disk{[this](std::string_view call) { return fault_ ? fault_(call) : 0; }, false}, clock_, pause_);
   }
@@ -89,7 +91,20 @@ class KeeperTest : public ::testing::Test {
   Disk::Fault fault_;  // before make()
   Status admitted_;
   Told told_;
+  /// How the attempt for that cache ended; nullopt: it did not within 20 s.
+  std::optional<FetchEnd> endOf(const model::ObjectKey& cache) {
+    const Mono end = clock_.now().mono + std::chrono::seconds{20};
+    const MutexLock lock{mutex_};
+    while (true) {
+      for (const FetchEnd& one : ends_) {
+        if (one.job.cache == cache) { return one; }
+      }
+      if (!ended_.waitUntil(mutex_, end)) { return std::nullopt; }
+    }
+  }
+
   Mutex mutex_;
+  Signal ended_;
   std::vector<FetchEnd> ends_;  // under the mutex, until the keeper has stopped
 };
 
@@ -232,6 +247,29 @@ TEST_F(KeeperTest, ASecondOneOfAStoreWaitsUntilTheFirstIsGone) {
   }));
   first.reset();
   EXPECT_TRUE(told_.waitFor([](const kcache::NodeHas& has) { return has.trouble.empty(); }));
+}
+
+TEST_F(KeeperTest, OneThatIsNotWantedAnyMoreBeforeItsRegistryIsAskedIsNobodysFault) {
+  const model::ObjectKey two{"ns", "two"};
+  const auto image = images_.make({{{"K/a", "one"}}});
+  kcache::Wanted other;
+  other.images.emplace(two, kcache::WantedImage{"quay.io/gkm/a:b", image, 0});
+  Keeper* keeper = nullptr;
+  std::atomic<bool> is_first = true;
+  const auto made = make({}, [&] {
+    if (is_first.exchange(false)) {
+      keeper->want(std::make_shared<const kcache::Wanted>(other));
+      EXPECT_TRUE(told_.waitFor([&](const kcache::NodeHas& has) { return has.caches.contains(two); }));
+    }
+    return images_.source();
+  });
+  keeper = made.get();
+  made->start();
+  made->want(wanting(image));
+  const auto end = endOf(kOne);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->how.error().code, Code::Conflict);
+  EXPECT_EQ(end->how.error().message, image.text() + ": it was to end before it was here");
 }
 
 TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {

@@ -21,7 +21,7 @@ const char* resultOf(const cacherim::FetchEnd& end) {
   switch (end.how.error().code) {
     case Code::Invalid: return "invalid";
     case Code::NotFound: return "not_found";
-    case Code::Conflict: return "not_wanted";
+    case Code::Conflict: return end.was_admitted ? "not_wanted" : "invalid";  // no signature of it counts
     case Code::Unavailable: return "unavailable";
     case Code::Deadline: return "deadline";
     case Code::Internal: break;

@@ -26,13 +26,16 @@ TEST(NodeCounts, EndsAreCountedByStepAndResult) {
   counts.ended(ending({}));
   counts.ended(ending(fail(Code::NotFound, "manifest unknown")));
   counts.ended(ending(fail(Code::Invalid, "nobody signed it"), false));
+  counts.ended(ending(fail(Code::Conflict, "no signature of it counts"), false));
+  counts.ended(ending(fail(Code::Conflict, "it was to end")));
   cacherim::FetchEnd again = ending(fail(Code::Unavailable, "no route"));
   again.job.image.attempt = 1;
   counts.ended(again);
   const std::string text = counts.text({}, {});
   EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="ok",step="fetch"} 1)")) << text;
   EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="not_found",step="fetch"} 1)"));
-  EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="invalid",step="policy"} 1)"));
+  EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="invalid",step="policy"} 2)"));
+  EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="not_wanted",step="fetch"} 1)"));
   EXPECT_TRUE(has(text, R"(gkm_agent_fetches_total{result="unavailable",step="fetch"} 1)"));
   EXPECT_TRUE(has(text, "gkm_agent_fetch_retries_total 1"));
   EXPECT_TRUE(has(text, "gkm_agent_fetch_seconds_count 1"));
