@@ -111,6 +111,7 @@ expect_like "a port of the scheduler's" 'webhook.port or webhook.healthPort is 8
 expect_like "no time at all" "'/leaderElection/retryPeriod': '0s' does not match pattern" "$(refused leaderElection.retryPeriod=0s)"
 expect_like "a label of the chart's" "podLabels has app, which the chart sets itself" "$(refused podLabels.app=mine)"
 expect_like "a variable of the chart's" "env has POD_UID, which the chart sets itself: give it another name, or leave it out" "$(refused 'env[0].name=POD_UID')"
+expect_like "MIG by a variable alone" "leave it out and set agent.mig=true" "$(refused 'agent.extraEnv[0].name=NVIDIA_MIG_MONITOR_DEVICES')"
 expect_like "a volume under its old name and its new one" "extraVolumes with volumes has x twice" "$(refused 'volumes[0].name=x,extraVolumes[0].name=x,extraVolumes[0].emptyDir.medium=Memory')"
 expect_like "a sidecar's volume that is another" "extraVolumes with webhook.extraVolumes has x twice" \
   "$(refused 'webhook.placement=Sidecar,webhook.extraVolumes[0].name=x,extraVolumes[0].name=x,extraVolumes[0].emptyDir.medium=Memory')"
