@@ -1,5 +1,8 @@
 // Numbers that may reach another GPU than the status means: such GPUs are given to nobody.
+#include <fmt/format.h>
+
 #include "agent/agent_test.h"
+#include "agent/health.h"
 #include "model/annotations.h"
 
 namespace gs::agent {
@@ -36,6 +39,14 @@ class AgentNumbers : public AgentTest {
     std::string out;
     for (const Value& one : (*status)["status"]["devices"].items()) {
       out += std::string{one["uuid"].str()} + " ";
+    }
+    return out;
+  }
+  /// "1 3 ": whose ids may reach another one.
+  [[nodiscard]] std::string moved() const {
+    std::string out;
+    for (const Value& one : (*status)["status"]["devices"].items()) {
+      if (one["idMoved"].boolOr(false)) { out += fmt::format("{} ", one["id"].intOr(-1)); }
     }
     return out;
   }
@@ -131,7 +142,36 @@ TEST_F(AgentNumbers, WhereContainersAreToldUuidsNothingMoves) {
     look(seeing(lost));
     EXPECT_EQ(uuids(), four);
     EXPECT_EQ(healths(), "HUHH");
+    EXPECT_EQ(moved(), "1 2 3 ") << "pods that are told ids all the same are not given those";
   }
+  start(losing(1));
+  EXPECT_EQ(moved(), "1 2 3 ") << "so it is before the first look";
+  start(hardware(all()));
+  EXPECT_EQ(moved(), "");
+}
+
+/// It has only its number, which may reach another one.
+TEST_F(AgentNumbers, WhereContainersAreToldUuidsOneWithoutIsGivenToNobody) {
+  told_uuids = true;
+  Hardware unnamed = hardware(all());
+  Gpu& gpu = unnamed.gpus[1];
+  gpu.uuid = gpu.pci_bus_id = "";
+  gpu.above = unnamed.gpus[0].pci_bus_id;
+  gpu.health = Health::Unknown;
+  gpu.reason = "the driver does not give it: Unknown Error (999)";
+  gpu.counted = Counted::Maybe;
+  start(unnamed);
+  EXPECT_EQ(healths().substr(0, 3), "HHH");
+  EXPECT_EQ(healths().substr(3), "U");
+  EXPECT_EQ(
+      reason(3),
+      "the driver does not give it: Unknown Error (999); containers are told UUIDs, and the driver does "
+      "not say its UUID");
+  Hardware without = hardware({"GPU-1A", "GPU-2B"});
+  for (Gpu& one : without.gpus) { one.uuid = ""; }
+  status = {};
+  start(without);
+  EXPECT_EQ(healths(), "HH") << "containers of such a node are told ids";
 }
 
 TEST_F(AgentNumbers, ABootCountsAnew) {
@@ -252,6 +292,42 @@ TEST_F(AgentNumbers, OneThatIsKnownToBeSplitIsNotGivenWholeWhenThatCannotBeReadA
   }
   start(hardware({"GPU-1A", "GPU-2B"}));
   EXPECT_EQ(healths(), "HH") << "it can be read again";
+}
+
+/// Over restarts, whatever else is wrong with it, and whether the driver fails or says that there is no MIG.
+TEST_F(AgentNumbers, OneThatIsKnownToBeSplitIsNotGivenWholeWhateverElseIsWrong) {
+  Facts facts;
+  facts.split_into_nothing = true;
+  facts.uncorrected = 2;
+  const Verdict worst = healthOf(facts);
+  EXPECT_EQ(worst.reason, "2 uncorrectable memory errors; reset the GPU; MIG is on");
+  Hardware split = hardware({"GPU-1A", "GPU-2B"});
+  split.gpus[0].partitions = {{"MIG-1", "1g.10gb", 1, 1}};
+  split.gpus[1].health = worst.health;
+  split.gpus[1].reason = worst.reason;
+  Hardware unread = hardware({"GPU-1A", "GPU-2B"});
+  Hardware silent = unread;
+  for (Gpu& gpu : unread.gpus) {
+    gpu.partitions_unread = true;
+    gpu.health = Health::Unknown;
+    gpu.reason = "the driver cannot tell its partitions (MIG): Unknown Error (999)";
+  }
+  for (Gpu& gpu : silent.gpus) { gpu.says_no_mig = true; }
+  for (Hardware* next : {&unread, &silent}) {
+    start(split);
+    for (Hardware* now : {next, next, &unread, &silent}) {
+      start(*now);
+      EXPECT_EQ(device(0)["partitions"].items().size(), 1U);
+      EXPECT_EQ(health(0), "Unknown") << reason(0);
+      EXPECT_EQ(health(1), "Unhealthy");
+      EXPECT_NE(reason(1).find("MIG is on"), std::string::npos) << reason(1);
+    }
+    start(hardware({"GPU-1A"}));
+    start(*next);
+    EXPECT_EQ(health(1), "Unhealthy") << "it was gone for a moment";
+    start(hardware({"GPU-1A", "GPU-2B"}));
+    EXPECT_EQ(healths(), "HH") << "MIG is off";
+  }
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ struct Gpu {
   /// Of one without an address: it lies above this address on the bus; "" nobody knows where it is.
   std::string above{};
   bool partitions_unread = false;  // whether it is split, and how, could not be read
+  bool says_no_mig = false;        // the driver says that it cannot be split
+  bool id_moved = false;           // whoever is told its id may get another GPU
   Vendor vendor = Vendor::Nvidia;
   std::string driver_version{};  // "": that of the Hardware
   friend bool operator==(const Gpu&, const Gpu&) = default;

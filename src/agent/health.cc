@@ -99,7 +99,10 @@ bool isOut(const Facts& facts) {
   return facts.lost || facts.needs_reset || is_off_bus;
 }
 
-Verdict healthOf(const Facts& facts) {
+namespace {
+
+/// The first of all that is wrong.
+Verdict worstOf(const Facts& facts) {
   if (facts.lost) { return unhealthy("GPU is lost: it does not answer on the bus; reboot the node"); }
   if (facts.needs_reset) { return unhealthy("the driver wants the GPU reset"); }
   if (const std::string remedy = remedyOf(facts); !remedy.empty()) {
@@ -111,13 +114,13 @@ Verdict healthOf(const Facts& facts) {
     if (verdict.health == Health::Unhealthy) { return verdict; }
   }
   if (facts.split_into_nothing) {
-    return unhealthy("MIG is on, and there is no partition: make some, or turn MIG off");
+    return unhealthy(fmt::format("{}, and there is no partition: make some, or turn MIG off", kMigOn));
   }
   if (facts.split_unread) {
     return unhealthy(fmt::format(
-        "MIG is on, and its partitions cannot be read ({}): let the agent do so (agent.mig of the chart, "
+        "{}, and its partitions cannot be read ({}): let the agent do so (agent.mig of the chart, "
         "else NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN), or turn MIG off",
-        facts.unreadable));
+        kMigOn, facts.unreadable));
   }
   if (facts.fabric_failed) { return unhealthy("the NVLink fabric failed; see to nvidia-fabricmanager"); }
   if (facts.fabric_limited) {
@@ -128,6 +131,18 @@ Verdict healthOf(const Facts& facts) {
   }
   if (!facts.unreadable.empty()) { return unknown(facts.unreadable); }
   return memory.health != Health::Healthy ? memory : xids;
+}
+
+}  // namespace
+
+/// After a restart only the published text says that a GPU is split of which no partition is known.
+Verdict healthOf(const Facts& facts) {
+  Verdict out = worstOf(facts);
+  const bool is_split = facts.split_into_nothing || facts.split_unread;
+  if (is_split && out.reason.find(kMigOn) == std::string::npos) {
+    out.reason = fmt::format("{}; {}", out.reason, kMigOn);
+  }
+  return out;
 }
 
 std::set<std::uint64_t> xidsIn(std::string_view reason) {

@@ -50,6 +50,11 @@ struct Facts {
   std::string unreadable{};  // what could not be asked, and how it failed
 };
 
+/// Stands in the reason of each that is split and of which no partition is known: none of them is given, also
+/// after a restart of the agent.
+inline constexpr std::string_view kMigOn = "MIG is on";
+inline constexpr const char* kMigUnsaid = "the driver no longer says that MIG splits it";
+
 struct Verdict {
   model::Health health = model::Health::Healthy;
   std::string reason;  // "" of a Healthy one

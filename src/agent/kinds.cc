@@ -32,6 +32,7 @@ Gpu gpuOf(const View& v) {
   out.numa_node = static_cast<int>(bounded(v["numaNode"], kMostInt, -1));
   out.health = healthOf(v["health"].str());
   out.reason = text(v["healthReason"]);
+  out.id_moved = v["idMoved"].boolOr(false);
   for (const View p : v["partitions"].items()) {
     out.partitions.push_back({text(p["uuid"]), text(p["profile"]), bounded(p["memoryMiB"], kMost),
                               static_cast<int>(bounded(p["milli"], 1000))});

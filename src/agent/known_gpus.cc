@@ -15,7 +15,6 @@ namespace {
 using model::Health;
 
 constexpr std::string_view kVanished = "the driver does not list it any more: lost, or taken out";
-constexpr std::string_view kSplit = "MIG is on";  // so begins the reason of one that cannot be given for that
 constexpr std::string_view kMaybeCounted = "CUDA may count it or not";
 
 const char* nameOf(Health health) {
@@ -66,8 +65,27 @@ const Device* doubtfulOne(const std::vector<Device>& devices, const std::vector<
   return unplaced;
 }
 
-/// Whoever is told such a number may get another GPU than is meant. (A reason that gives XIDs begins with
-/// them, and goes on to: they are read out of it after a restart.)
+/// Whoever is told such a number may get another GPU than is meant.
+void noteMoved(std::vector<Device>& devices) {
+  const std::vector<Numbers> numbers = numbersOf(devices);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].gpu.id_moved = !isSure(devices[i], numbers[i]);
+  }
+}
+
+/// Containers are told UUIDs, and those of other GPUs are known: one without has only a number to be told.
+void shutUnnamed(std::vector<Device>& devices) {
+  for (Device& device : devices) {
+    Gpu& gpu = device.gpu;
+    if (!gpu.uuid.empty() || gpu.health == Health::Unhealthy) { continue; }
+    gpu.health = Health::Unhealthy;
+    gpu.reason = fmt::format("{}{}containers are told UUIDs, and the driver does not say its UUID",
+                             gpu.reason, gpu.reason.empty() ? "" : "; ");
+  }
+}
+
+/// None of them is given. (A reason that gives XIDs begins with them, and goes on to: they are read out of it
+/// after a restart.)
 void shutMoved(std::vector<Device>& devices) {
   const std::vector<Numbers> numbers = numbersOf(devices);
   const Device* doubtful = doubtfulOne(devices, numbers);
@@ -75,7 +93,7 @@ void shutMoved(std::vector<Device>& devices) {
   const std::string moved = movedBy(*doubtful);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     Gpu& gpu = devices[i].gpu;
-    if (isSure(devices[i], numbers[i]) || gpu.health == Health::Unhealthy) { continue; }
+    if (!gpu.id_moved || gpu.health == Health::Unhealthy) { continue; }
     gpu.health = Health::Unhealthy;
     const std::string own = std::exchange(gpu.reason, {});
     const bool is_it = &devices[i] == doubtful;
@@ -86,12 +104,22 @@ void shutMoved(std::vector<Device>& devices) {
 /// What is not said of it is as it was before.
 void fillIn(Gpu& gpu, const Gpu& before) {
   fillInWhatItIs(gpu, before);
+  const bool is_marked = before.reason.find(kMigOn) != std::string::npos;
+  const bool was_split = is_marked || !before.partitions.empty();
+  if (gpu.says_no_mig && was_split && !gpu.partitions_unread) {
+    gpu.partitions_unread = true;
+    if (gpu.health == Health::Healthy) {
+      gpu.health = Health::Unknown;
+      gpu.reason = kMigUnsaid;
+    }
+  }
   if (!gpu.partitions_unread) { return; }
   if (gpu.partitions.empty()) { gpu.partitions = before.partitions; }
-  const bool was_split = before.reason.find(kSplit) != std::string::npos;
-  if (!was_split || !gpu.partitions.empty() || gpu.health == Health::Unhealthy) { return; }
+  if (!is_marked || !gpu.partitions.empty() || gpu.reason.find(kMigOn) != std::string::npos) { return; }
+  gpu.reason = gpu.health == Health::Unhealthy
+                   ? fmt::format("{}; {}", gpu.reason, kMigOn)
+                   : fmt::format("{}, as far as is known, and {}", kMigOn, gpu.reason);
   gpu.health = Health::Unhealthy;
-  gpu.reason = fmt::format("{}, as far as is known, and {}", kSplit, gpu.reason);
 }
 
 }  // namespace
@@ -149,7 +177,8 @@ void KnownGpus::keep() {
     if (all.size() > model::kMaxDeviceId) { break; }
     if (auto xids = xidsIn(gpu.reason); !xids.empty()) { xids_[gpu.uuid].merge(std::move(xids)); }
     gpu.health = Health::Unhealthy;
-    gpu.reason = kVanished;
+    const bool is_marked = gpu.reason.find(kMigOn) != std::string::npos;
+    gpu.reason = is_marked ? fmt::format("{}; {}", kVanished, kMigOn) : std::string{kVanished};
     gpu.counted = Counted::No;
     all.push_back(std::move(gpu));
   }
@@ -163,7 +192,12 @@ void KnownGpus::arrange() {
   all.gpus = known_;
   devices_ = devicesOf(all);
   for (Device& device : devices_) { recall(device.gpu); }
-  if (!told_uuids_ && !GS_MUTANT(GivesMoved)) { shutMoved(devices_); }
+  if (GS_MUTANT(GivesMoved)) { return; }
+  noteMoved(devices_);
+  const bool by_uuid = told_uuids_ && std::any_of(devices_.begin(), devices_.end(), [](const Device& device) {
+                         return !device.gpu.uuid.empty();
+                       });
+  by_uuid ? shutUnnamed(devices_) : shutMoved(devices_);
 }
 
 const Device* KnownGpus::vanished() const {

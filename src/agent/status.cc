@@ -102,6 +102,7 @@ Value deviceValue(const Device& d) {
   out.set("health", healthText(cut ? model::Health::Unhealthy : d.gpu.health));
   set_text("healthReason",
            cut ? fmt::format("{} pods use it, more than {}", d.in_use_by.size(), kMostUsers) : d.gpu.reason);
+  if (d.gpu.id_moved) { out.set("idMoved", true); }
   out.set("island", d.island);
   out.set("bandwidthGBps", d.bandwidth_gbps);
   if (!d.links.empty()) { out.set("links", linksValue(d.links)); }

@@ -40,6 +40,7 @@ model::Device deviceOf(const View& v) {
     if (to >= 0) { d.links.push_back({static_cast<int>(to), bounded(link["gbps"], kMost)}); }
   }
   d.partitioned = !v["partitions"].items().empty();
+  d.id_moved = v["idMoved"].boolOr(false);
   for (const View uid : v["inUseBy"].items()) {
     if (!uid.str().empty()) { d.in_use_by.emplace_back(uid.str()); }
   }

@@ -52,7 +52,7 @@ TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
     {"id":1,"uuid":"GPU-1","model":"A100","memoryMiB":81920,"health":"Healthy","island":"0",
     "bandwidthGBps":600,
      "links":[{"to":0,"gbps":600,"type":"nvlink"},{"to":-1,"gbps":1},{"to":2,"gbps":-5}],
-     "partitions":[{"uuid":"MIG-1"}],"inUseBy":["u-2","u-1","u-2",""]},
+     "partitions":[{"uuid":"MIG-1"}],"idMoved":true,"inUseBy":["u-2","u-1","u-2",""]},
     {"id":0,"health":"Unhealthy","healthReason":"XID 79"},{"id":0,"uuid":"twice"},{"id":2,"health":"Sick"},
     {"id":-1},{"id":1024},{"id":"x"},{}]}})"));
   EXPECT_EQ(s.node, model::NodeName{"node-a"});
@@ -67,6 +67,8 @@ TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
   EXPECT_EQ(d.memory_mib, 81920);
   EXPECT_EQ(d.links, (std::vector<model::Link>{{0, 600}, {2, 0}}));
   EXPECT_TRUE(d.partitioned);
+  EXPECT_TRUE(d.id_moved);
+  EXPECT_FALSE(s.devices[0].id_moved);
   EXPECT_EQ(d.in_use_by, (std::vector<model::Uid>{model::Uid{"u-1"}, model::Uid{"u-2"}}));
   EXPECT_EQ(s.devices[2].health, model::Health::Unknown);
 }

@@ -57,6 +57,7 @@ struct Device {
   std::int64_t bandwidth_gbps = 0;  // the worst pair inside the island
   std::vector<Link> links;          // empty: every pair of one island has bandwidth_gbps, all others 0
   bool partitioned = false;         // status lists MIG partitions
+  bool id_moved = false;            // whoever is told its id may get another GPU
   std::vector<Uid> in_use_by;       // pods whose containers hold it, sorted
   friend bool operator==(const Device&, const Device&) = default;
 };

@@ -230,8 +230,8 @@ void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
   unsigned pending = 0;
   unsigned most = 0;
   const int has_mode = nvml.mig_mode(out.handle, &mode, &pending);
-  out.has_no_mig = has_mode == kNvmlUnsupported || has_mode == kNvmlNoFunction;
-  if (out.has_no_mig) { return; }
+  out.gpu.says_no_mig = has_mode == kNvmlUnsupported || has_mode == kNvmlNoFunction;
+  if (out.gpu.says_no_mig) { return; }
   if (has_mode != kNvmlOk) { return gives_up(has_mode); }
   out.is_split = mode == 1;
   if (!out.is_split) { return; }
@@ -325,9 +325,9 @@ NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sys
 
 void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
   agent::fillInWhatItIs(gpu.gpu, before.gpu);
-  if (gpu.has_no_mig && before.is_split) {  // it is split until the driver says that MIG is off
+  if (gpu.gpu.says_no_mig && before.is_split) {  // it is split until the driver says that MIG is off
     gpu.gpu.partitions_unread = true;
-    if (gpu.facts.unreadable.empty()) { gpu.facts.unreadable = "the driver no longer says whether MIG is on"; }
+    if (gpu.facts.unreadable.empty()) { gpu.facts.unreadable = agent::kMigUnsaid; }
   }
   if (gpu.gpu.partitions_unread) {
     gpu.gpu.partitions = before.gpu.partitions;

@@ -34,7 +34,6 @@ struct NvmlGpu {
   bool fabric_unread = false;
   bool links_unread = false;
   bool is_split = false;    // MIG is on, as far as is known
-  bool has_no_mig = false;  // the driver says that it cannot be split
   bool is_off_bus = false;  // it has no address: a Jetson's GPU is on no bus
 };
 

@@ -32,8 +32,8 @@ bool sameForDecisions(const model::Node& a, const model::Node& b) {
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {
-  return a.id == b.id && a.health == b.health && a.partitioned == b.partitioned && a.island == b.island &&
-         a.bandwidth_gbps == b.bandwidth_gbps && a.links == b.links;
+  return a.id == b.id && a.health == b.health && a.partitioned == b.partitioned && a.id_moved == b.id_moved &&
+         a.island == b.island && a.bandwidth_gbps == b.bandwidth_gbps && a.links == b.links;
 }
 
 auto deviceAt(std::vector<DeviceState>& devices, int id) {

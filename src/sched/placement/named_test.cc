@@ -76,12 +76,13 @@ TEST_F(Named, WaitsForWhatOthersHave) {
 }
 
 TEST_F(Named, NeedsWhatTheStatusLists) {
-  testNode("a").gpus(4).health(1, model::Health::Unhealthy).partitioned(2).addTo(ledger);
+  testNode("a").gpus(4).health(1, model::Health::Unhealthy).partitioned(2).idMoved(3).addTo(ledger);
   hold(7, "p", kShared);
   EXPECT_EQ(give({0, 5, 7}), "node(s) had no GPUs 5 and 7");
   EXPECT_EQ(give({1, 9}), "node(s) had no GPU 9");
   EXPECT_EQ(give({1, 2}), "node(s) had no whole GPU 2: MIG cuts it up");
   EXPECT_EQ(give({0, 1}), "node(s) had unhealthy GPU 1");
+  EXPECT_EQ(give({0, 3}), "node(s) had no GPU 3 by number: indices moved");
 }
 
 TEST_F(Named, UnknownOnesAreGivenAsTheyAreNamed) {

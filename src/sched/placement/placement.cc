@@ -141,6 +141,7 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
   std::vector<int> cut_up;
   std::vector<int> twice;
   std::vector<int> unhealthy;
+  std::vector<int> moved;
   for (const int id : ids) {
     const DeviceState* d = n.device(id);
     if (d == nullptr || !d->listed) {
@@ -151,6 +152,8 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
       twice.push_back(id);
     } else if (!d->givable()) {
       unhealthy.push_back(id);
+    } else if (d->facts.id_moved) {
+      moved.push_back(id);
     }
   }
   if (!missing.empty()) { return Misfit{Reason::NoSuchGpus, gpusText(missing), 0, 0}; }
@@ -159,6 +162,9 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
   }
   if (!twice.empty()) { return Misfit{Reason::GpusTwice, gpusText(twice), 0, 0}; }
   if (!unhealthy.empty()) { return Misfit{Reason::GpusUnhealthy, gpusText(unhealthy), 0, 0}; }
+  if (!moved.empty()) {
+    return Misfit{Reason::NoSuchGpus, fmt::format("{} by number: indices moved", gpusText(moved)), 0, 0};
+  }
   return std::nullopt;
 }
 
