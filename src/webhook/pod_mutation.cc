@@ -143,13 +143,26 @@ std::string setting(const View& entry) {
                                  : fmt::format("{}=\"{}\"", name, utf8Prefix(entry["value"].str(), 16));
 }
 
-/// It may have the container see other GPUs than those that `told` names.
-bool picks(const View& entry, const Entry& told) {
-  if (!entry.isObject() || told.saysAs(entry)) { return false; }
-  if (entry.find("valueFrom")) { return true; }
-  const std::string_view value = entry["value"].str();
-  constexpr std::array kHarmless{"", "all", "none", "void", "$(CUDA_VISIBLE_DEVICES)"};
-  return std::find(kHarmless.begin(), kHarmless.end(), value) == kHarmless.end();
+/// What a variable by which a container is shown some GPUs does to what it is told.
+enum class Picks : std::uint8_t { Nothing, TheSame, Others };
+
+/// 0 to n-1: so they are counted too where only those are shown.
+bool isFromZero(const Entry& told) {
+  const auto ids =
+      told.value().find("value") ? model::parseMapGpus(told.value()["value"].str()) : fail(Code::Invalid, "");
+  return ids && (ids->empty() || ids->back() == static_cast<int>(ids->size()) - 1);
+}
+
+Picks picksOf(const View& entry, const Entry& told) {
+  if (!entry.isObject()) { return Picks::Nothing; }
+  const bool is_same =
+      told.saysAs(entry) || (!entry.find("valueFrom") && entry["value"].str() == "$(CUDA_VISIBLE_DEVICES)");
+  if (is_same) { return isFromZero(told) ? Picks::Nothing : Picks::TheSame; }
+  if (entry.find("valueFrom")) { return Picks::Others; }
+  constexpr std::array kHarmless{"", "all", "none", "void"};
+  const bool is_harmless =
+      std::find(kHarmless.begin(), kHarmless.end(), entry["value"].str()) != kHarmless.end();
+  return is_harmless ? Picks::Nothing : Picks::Others;
 }
 
 /// The containers of a pod are told their GPUs, one after the other.
@@ -168,10 +181,10 @@ class Injection {
       orders_.add(container, setting(order));
     }
     for (const char* name : kPickers) {
-      if (picks(lastOf(env, name), first_.front())) {
-        pickers_.add(container, name);
-        break;
-      }
+      const Picks picks = picksOf(lastOf(env, name), first_.front());
+      if (picks == Picks::Nothing) { continue; }
+      (picks == Picks::Others ? pickers_ : same_).add(container, name);
+      break;
     }
   }
   [[nodiscard]] std::vector<std::string> warnings() const {
@@ -191,6 +204,12 @@ class Injection {
                       "other pods' GPUs; leave it out",
                       pickers_.text(), kVisible));
     }
+    if (same_.any()) {
+      out.push_back(
+          fmt::format("{} to what {} says: where that is ids and not UUIDs, it is shown those GPUs counted "
+                      "from 0, and the ids then mean others, or none; leave it out",
+                      same_.text(), kVisible));
+    }
     return out;
   }
 
@@ -202,6 +221,7 @@ class Injection {
   Doers visible_;
   Doers orders_;
   Doers pickers_;
+  Doers same_;
 };
 
 bool asksForGpus(const View& pod) {
@@ -279,6 +299,10 @@ std::optional<Entry> toldOf(const View& pod, const PodRules& rules, admission::V
     return std::nullopt;
   }
   if (claim) { return Entry::reference(); }
+  const auto given = annotations.find(model::kVisibleDevicesKey);
+  if (given && !pod["spec"]["nodeName"].str().empty()) {  // its map may have been edited since
+    return Entry::literal(kVisible, given->str());
+  }
   const auto gpus = mappedGpus(pod, map->str());
   return gpus ? std::optional{Entry::literal(kVisible, *gpus)}
               : std::nullopt;  // why it waits, its scheduler says

@@ -207,14 +207,25 @@ TEST(PodMutation, WhoPicksGpusItselfIsWarned) {
       EXPECT_LE(said[0].size(), 256U);
       EXPECT_NE(said[0].find(std::string{"container a sets "} + name), std::string::npos) << said[0];
     }
-    for (
-        const char* value :
-        {R"("value":"all")", R"("value":"none")", R"("value":"void")", R"("value":"")", R"("x":1)",
-         R"x("value":"$(CUDA_VISIBLE_DEVICES)")x",
-         R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}})"}) {
+    for (const char* value :
+         {R"("value":"all")", R"("value":"none")", R"("value":"void")", R"("value":"")", R"("x":1)"}) {
       EXPECT_TRUE(warnings(named + value).empty()) << name << value;
     }
-    EXPECT_TRUE(warnings(named + R"("value":"0,1,2")", kByMap).empty()) << "what its map says";
+    const std::vector<std::string> same = {
+        R"x("value":"$(CUDA_VISIBLE_DEVICES)")x",
+        R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}})"};
+    for (const auto& value : same) {
+      const auto said = warnings(named + value);
+      ASSERT_EQ(said.size(), 1U) << name << value;
+      EXPECT_EQ(said[0],
+                "container a sets " + std::string{name} +
+                    " to what CUDA_VISIBLE_DEVICES says: where that is ids and not UUIDs, it is shown "
+                    "those GPUs counted from 0, and the ids then mean others, or none; leave it out");
+      EXPECT_LE(said[0].size(), 256U);
+    }
+    EXPECT_TRUE(warnings(named + R"("value":"0,1,2")", kByMap).empty()) << "what its map says, from 0";
+    EXPECT_TRUE(warnings(named + same[0], kByMap).empty()) << "the same";
+    EXPECT_EQ(warnings(named + R"("value":"1,2")", R"({"gpu-scheduling-map":"2=node1:1,2"})").size(), 1U);
   }
   EXPECT_EQ(warnings(R"("name":"NVIDIA_VISIBLE_DEVICES","value":"2")").at(0),
             "container a sets NVIDIA_VISIBLE_DEVICES: the GPUs that it shows are counted from 0, so the ids "
@@ -272,6 +283,12 @@ TEST(PodMutation, ContainersThatComeLaterAreToldToo) {
       R"("value":"0,1,2"}]}])");
   EXPECT_EQ(mutateLateContainers(podOf("{}", R"("ephemeralContainers":[{"name":"d"}])"), Value{}, {}).patch,
             "");
+  const Value edited = podOf(R"({"gpu-scheduling-map":"2=node1:7","gpu.scheduling/visible-devices":"1"})",
+                             R"("nodeName":"node1","ephemeralContainers":[{"name":"d"}])");
+  EXPECT_EQ(mutateLateContainers(edited, Value{}, kNoOrder).patch,
+            R"([{"op":"add","path":"/spec/ephemeralContainers/0/env","value":[)"
+            R"({"name":"CUDA_VISIBLE_DEVICES","value":"1"}]}])")
+      << "what it was given, whatever its map says now";
 }
 
 TEST(PodMutation, WhoAsksForNothingOfOursIsNotTouched) {
