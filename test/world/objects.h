@@ -10,10 +10,11 @@ namespace gs::test {
 
 inline const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/";
 
-[[nodiscard]] inline json::Value claim(const std::string& name, int count, json::Object more_devices = {},
+[[nodiscard]] inline json::Value claim(const std::string& name, int count,
+                                       const json::Object& more_devices = {},
                                        const std::string& ns = "default") {
   json::Object devices{{"count", count}};
-  for (auto& [key, value] : more_devices) { devices[key] = value; }
+  for (const auto& [key, value] : more_devices) { devices[key] = value; }
   return json::Object{{"apiVersion", "gpu.scheduling/v1"},
                       {"kind", "GpuClaim"},
                       {"metadata", json::Object{{"name", name}, {"namespace", ns}}},
