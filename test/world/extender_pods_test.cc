@@ -471,11 +471,11 @@ TEST_F(SlowApi, NobodyWaitsForNamespacesWhoseWritesTakeLong) {
   makeNamespace("other");
   makeNamespace("third");
   for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
-  for (int i = 0; i < 6; ++i) { create("o" + std::to_string(i), "one", 0, "other"); }
+  for (int i = 0; i < 5; ++i) { create("o" + std::to_string(i), "one", 0, "other"); }
   create("t", "one", 0, "third");
   world.run(1s);
   beginToBind(6);
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 5; ++i) {
     ask(Verb::Bind, "o" + std::to_string(i), {i < 4 ? "node-a" : "node-b"}, {}, "other");
   }
   world.run(400ms);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/mutant.h"
+#include "controller/fair_share.h"
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
 #include "scheduler/core/metrics.h"
@@ -21,38 +23,59 @@ std::string cannotBeWritten(const std::string& ns) {
   return fmt::format("pods of namespace {} cannot be written now; ask again", ns);
 }
 
-std::size_t countOf(const std::multimap<model::Uid, BindRequest>& requests, const std::string& ns) {
-  return static_cast<std::size_t>(std::count_if(
-      requests.begin(), requests.end(), [&](const auto& request) { return request.second.pod.ns == ns; }));
-}
-
 }  // namespace
 
 // ---- how many wait
 
-std::size_t AskedBinds::waitingOf(const std::string& ns) const {
-  const auto queued = queued_.find(ns);
-  return countOf(waiting_, ns) + countOf(probed_, ns) + (queued == queued_.end() ? 0 : queued->second.size());
+template <class See>
+void AskedBinds::eachWaiting(const See& see) const {
+  for (const auto& [uid, request] : waiting_) { see(request); }
+  for (const auto& [uid, request] : probed_) { see(request); }
+  for (const auto& [ns, queue] : queued_) {
+    for (const auto& request : queue) { see(request); }
+  }
 }
 
-std::set<std::string> AskedBinds::slowNamespaces() const {
-  std::set<std::string> out;
-  for (const auto& [uid, request] : waiting_) {
-    if (c_.now.mono - request.since >= kPaced) { out.insert(request.pod.ns); }
-  }
+AskedBinds::Namespaces AskedBinds::slowNamespaces() const {
+  Namespaces out;
+  eachWaiting([&](const BindRequest& request) {
+    const bool takes_long = c_.now.mono - request.since >= kPaced;
+    if (takes_long || b_.slots.anyStuck(request.pod.ns)) { out.insert(request.pod.ns); }
+  });
   return out;
 }
 
+bool AskedBinds::isSlow(const std::string& ns) const {
+  return b_.slots.anyStuck(ns) || slowNamespaces().contains(ns);
+}
+
+int AskedBinds::placesFor(const std::string& ns, const Namespaces& slow) const {
+  controller::FairShare places{static_cast<int>(c_.config.max_waiting_binds)};
+  eachWaiting([&](const BindRequest& request) {
+    if (slow.contains(ns) || !slow.contains(request.pod.ns)) { places.take(request.pod.ns); }
+  });
+  return places.free(ns);
+}
+
+bool AskedBinds::findPlace(const std::string& ns) {
+  const Namespaces slow = slowNamespaces();
+  if (placesFor(ns, slow) == 0) { return false; }
+  if (waiting() < c_.config.max_waiting_binds) { return true; }
+  const BindRequest* longest = nullptr;
+  eachWaiting([&](const BindRequest& request) {
+    if (!slow.contains(request.pod.ns)) { return; }
+    if (longest == nullptr || request.since < longest->since) { longest = &request; }
+  });
+  GS_CHECK(longest != nullptr, "{} binds wait, none of a slow namespace, and there is a place", waiting());
+  turnAway([id = longest->id](const BindRequest& request) { return request.id == id; });
+  return true;
+}
+
 bool AskedBinds::isCrowded(const std::string& ns) const {
-  const std::size_t most = c_.config.max_waiting_binds;
-  const std::set<std::string> slow = slowNamespaces();
-  if (b_.slots.anyStuck(ns) || slow.contains(ns)) { return false; }
-  std::size_t in_all = 0;
-  for (const auto& [uid, request] : waiting_) { in_all += slow.contains(request.pod.ns) ? 0 : 1; }
-  for (const auto& [of, queue] : queued_) { in_all += slow.contains(of) ? 0 : queue.size(); }
+  if (isSlow(ns)) { return false; }
   const auto queued = queued_.find(ns);
-  return waitingOf(ns) >= (most * 3 + 7) / 8 || in_all >= (most * 3 + 3) / 4 ||
-         (queued != queued_.end() && queued->second.size() >= kQueued);
+  if (queued != queued_.end() && queued->second.size() >= kQueued) { return true; }
+  return placesFor(ns, slowNamespaces()) <= static_cast<int>(c_.config.max_waiting_binds) / 4;
 }
 
 // ---- a request comes
@@ -72,8 +95,8 @@ void AskedBinds::bind(BindRequest request) {
     return answer(request.id, BindAnswer::Kind::Failed, "gpu-scheduler does not know the pod yet; ask again");
   }
   request.pod = pod->key;
-  const std::size_t most = c_.config.max_waiting_binds;
-  if (waiting() >= most || waitingOf(pod->key.ns) >= (most + 1) / 2) {
+  request.since = c_.now.mono;
+  if (!findPlace(pod->key.ns)) {
     return busy(request, fmt::format("as many pods of namespace {} as may are being bound already; ask again",
                                      pod->key.ns));
   }
@@ -129,8 +152,7 @@ std::string AskedBinds::whyNotInLine(const model::Pod& pod, const model::NodeNam
   b_.holds.release(pod.uid);
   const Room room = roomFor(pod, node);
   if (!room.why.empty()) { return onNode(node, room.why); }
-  const bool is_slow = b_.slots.anyStuck(pod.key.ns) || slowNamespaces().contains(pod.key.ns);
-  if (!is_slow) { (void)b_.holds.inLine(pod, room.request, node); }
+  if (!isSlow(pod.key.ns)) { (void)b_.holds.inLine(pod, room.request, node); }
   return "";
 }
 
@@ -278,10 +300,14 @@ bool AskedBinds::mayBeAskedAgain(const model::Uid& uid) {
   return true;
 }
 
-/// Whoever gave up asks again, and then for another node perhaps: what was not sent yet is not sent any more.
+/// Whoever gave up asks again, and then for another node perhaps.
 void AskedBinds::tick(Mono now) {
+  turnAway([now](const BindRequest& request) { return request.until <= now; });
+}
+
+void AskedBinds::turnAway(const std::function<bool(const BindRequest&)>& which) {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    if (now < it->second.until) {
+    if (!which(it->second)) {
       ++it;
       continue;
     }
@@ -292,40 +318,33 @@ void AskedBinds::tick(Mono now) {
     if (!waiting_.contains(uid)) { b_.binder.notAskedForAnyMore(uid); }
   }
   std::erase_if(probed_, [&](const auto& probed) {
-    if (now < probed.second.until) { return false; }
+    if (!which(probed.second)) { return false; }
     busy(probed.second, cannotBeWritten(probed.second.pod.ns));
     return true;
   });
   for (auto it = queued_.begin(); it != queued_.end();) {
-    while (!it->second.empty() && it->second.front().until <= now) {
+    queued_in_all_ -= std::erase_if(it->second, [&](const BindRequest& request) {
+      if (!which(request)) { return false; }
       answer(
-          it->second.front().id, BindAnswer::Kind::Failed,
+          request.id, BindAnswer::Kind::Failed,
           fmt::format("pods of namespace {} that asked before are still being bound; ask again", it->first));
-      it->second.pop_front();
-      --queued_in_all_;
-    }
+      return true;
+    });
     it = it->second.empty() ? queued_.erase(it) : std::next(it);
   }
 }
 
 std::optional<Mono> AskedBinds::nextDue() const {
   std::optional<Mono> due;
-  const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
-  for (const auto& [uid, request] : waiting_) { sooner(request.until); }
-  for (const auto& [uid, request] : probed_) { sooner(request.until); }
-  for (const auto& [ns, requests] : queued_) { sooner(requests.front().until); }
+  eachWaiting(
+      [&due](const BindRequest& request) { due = due ? std::min(*due, request.until) : request.until; });
   return due;
 }
 
 void AskedBinds::reset() {
-  const auto refuse = [this](const BindRequest& request) {
+  eachWaiting([this](const BindRequest& request) {
     answer(request.id, BindAnswer::Kind::Unavailable, "this replica does not lead any more; ask again");
-  };
-  for (const auto& [uid, request] : waiting_) { refuse(request); }
-  for (const auto& [uid, request] : probed_) { refuse(request); }
-  for (const auto& [ns, requests] : queued_) {
-    for (const auto& request : requests) { refuse(request); }
-  }
+  });
   waiting_.clear();
   probed_.clear();
   queued_.clear();

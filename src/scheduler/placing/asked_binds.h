@@ -5,9 +5,12 @@
 // everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
 // way then: kube-scheduler asks again, and joins what is under way. A namespace has no more of them under way
 // than it has slots. Others of it wait for one, and their GPUs are held for a moment. Where pods of it are
-// stuck (slots.h) the next shows first that it can be written (probes.h), as pods of our own do. Who waits
-// does so with one of the workers that serve everybody, so at most Config::max_waiting_binds do, and of one
-// namespace half of those: who comes on top is told at once to ask again.
+// stuck (slots.h) the next shows first that it can be written (probes.h), as pods of our own do.
+// Who waits does so with one of the workers that serve everybody, so at most Config::max_waiting_binds do.
+// Of these places a namespace has half of what it leaves to others (controller/fair_share.h): who comes on
+// top is told at once to ask again. A namespace is slow while one of its requests has waited for kPaced, or
+// one of its placements is stuck: it leaves its places to all others as they need them. So however many
+// namespaces hang, the next one finds a place, and as many as if they were not there.
 // Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
 // to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
 // the pod still fits there. Then they are fenced and deleted (leftovers.h).
@@ -15,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,7 +44,7 @@ struct BindRequest {
   model::Uid uid;
   model::NodeName node;
   Mono until{};  // nobody waits for the answer any more
-  Mono since{};  // its writes began
+  Mono since{};  // it came; then, its writes began
 };
 
 struct BindAnswer {
@@ -101,9 +105,16 @@ class AskedBinds {
     std::string why;     // "": it fits
     bool raced = false;  // others have what it was filtered for
   };
-  [[nodiscard]] std::set<std::string> slowNamespaces() const;
+  using Namespaces = std::set<std::string>;
+  template <class See>
+  void eachWaiting(const See& see) const;
   [[nodiscard]] std::size_t waiting() const { return waiting_.size() + probed_.size() + queued_in_all_; }
-  [[nodiscard]] std::size_t waitingOf(const std::string& ns) const;
+  [[nodiscard]] Namespaces slowNamespaces() const;
+  [[nodiscard]] bool isSlow(const std::string& ns) const;
+  /// So many more of it may wait, if the slow ones leave their places to those that are not slow.
+  [[nodiscard]] int placesFor(const std::string& ns, const Namespaces& slow) const;
+  /// There is a place for one of it, which a slow one may have had.
+  bool findPlace(const std::string& ns);
   [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request) const;
   [[nodiscard]] Room lookAt(const model::Pod& pod, const model::NodeName& node) const;
   [[nodiscard]] Room roomFor(const model::Pod& pod, const model::NodeName& node);
@@ -115,6 +126,8 @@ class AskedBinds {
   void enqueue(const model::Pod& pod, BindRequest request);
   /// It has a grant from now on; or it is answered.
   void grant(BindRequest request);
+  /// These callers wait no longer: what of theirs was not sent yet is not sent any more.
+  void turnAway(const std::function<bool(const BindRequest&)>& which);
   void goOnWithProbed();
   void grantQueued();
   [[nodiscard]] std::string whyNotInLine(const model::Pod& pod, const model::NodeName& node);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/random.h"
 #include "kapi/kinds.h"
 #include "scheduler/parts_test.h"
 
@@ -256,20 +259,86 @@ TEST_F(AskedBindsTest, NothingIsHeldInLineForANamespaceWhoseWritesTakeLong) {
   EXPECT_EQ(t.binds.size(), 6U);
 }
 
-TEST_F(AskedBindsTest, AsManyAsMayWaitAndOfANamespaceHalf) {
-  (void)fillSlots();
-  for (int i = 0; i < 4; ++i) { EXPECT_EQ(answerTo(askNew("q" + std::to_string(i), "large")), "") << i; }
-  const auto busy = [](const std::string& ns) {
-    return "failed: as many pods of namespace " + ns + " as may are being bound already; ask again";
-  };
-  EXPECT_EQ(answerTo(askNew("q4", "large")), busy("default"));
-  for (int i = 0; i < 8; ++i) {
-    EXPECT_EQ(answerTo(askNew("o" + std::to_string(i), "large", "other")), "") << i;
+// ---- the places of those that wait: 16
+
+class AskedBindsPlaces : public AskedBindsTest {
+ protected:
+  AskedBindsPlaces() { t.node("huge", 256); }
+  std::vector<std::uint64_t> askMany(const std::string& ns, int n) {
+    t.claim("one", 1, ns);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < n; ++i) {
+      ids.push_back(askNew("of-" + std::to_string(++names_), "huge", ns.c_str()));
+    }
+    return ids;
   }
-  t.claim("one", 1, "third");
-  EXPECT_EQ(answerTo(askNew("t", "large", "third")), busy("third"));
+  model::Uid lastPod() { return t.uid("of-" + std::to_string(names_)); }
+  /// That the next `n` pods of it find.
+  int places(const std::string& ns, int n) {
+    const auto ids = askMany(ns, n);
+    return static_cast<int>(std::count_if(ids.begin(), ids.end(), [&](auto id) { return !isBusy(id, ns); }));
+  }
+  bool isBusy(std::uint64_t id, const std::string& ns) {
+    return answerTo(id) ==
+           "failed: as many pods of namespace " + ns + " as may are being bound already; ask again";
+  }
+
+ private:
+  int names_ = 0;
+};
+
+TEST_F(AskedBindsPlaces, ANamespaceHasHalfOfWhatItLeaves) {
+  EXPECT_EQ(places("one", 20), 8);
+  EXPECT_EQ(places("two", 20), 4);
+  EXPECT_EQ(places("three", 20), 2);
+  EXPECT_EQ(places("four", 20), 1);
+  EXPECT_EQ(places("five", 20), 1);
   EXPECT_EQ(t.binds.size(), 16U);
+  EXPECT_EQ(places("six", 1), 0) << "none of the others is slow yet";
 }
+
+TEST_F(AskedBindsPlaces, WhoHangsLeavesItsPlaceToWhoDoesNot) {
+  const auto first = askMany("hangs", 8);
+  t.pass(1ms);
+  EXPECT_EQ(places("hangs-too", 4), 4);
+  EXPECT_EQ(places("and-this", 2), 2);
+  EXPECT_EQ(places("and-that", 2), 1);
+  t.pass(AskedBinds::kPaced);
+  EXPECT_EQ(places("works", 1), 1) << "the last one";
+  EXPECT_EQ(t.binds.size(), 16U);
+  for (const auto id : first) { EXPECT_EQ(answerTo(id), ""); }
+  EXPECT_EQ(places("works", 9), 7) << "half, as if those that hang were not there";
+  EXPECT_EQ(t.binds.size(), 16U);
+  const auto turnedAway = [&] {
+    return std::count_if(first.begin(), first.end(), [&](auto id) { return answerTo(id) != ""; });
+  };
+  EXPECT_EQ(turnedAway(), 7) << "who waited longest";
+  EXPECT_EQ(places("hangs", 1), 0) << "nobody makes room for it";
+  EXPECT_EQ(places("hangs-too", 1), 0);
+}
+
+/// By seed.
+class AskedBindsHang : public AskedBindsPlaces, public ::testing::WithParamInterface<std::uint64_t> {};
+
+/// However many namespaces hang, with however many pods, since when, stuck or not: the next one finds as many
+/// places as if they were not there.
+TEST_P(AskedBindsHang, TheNextNamespaceFindsItsPlaces) {
+  Rng rng{GetParam()};
+  for (std::uint64_t i = 0, all = 1 + rng.below(20); i < all; ++i) {
+    const std::string ns = "hangs-" + std::to_string(i);
+    (void)askMany(ns, static_cast<int>(1 + rng.below(12)));
+    if (rng.chance(20)) { t.slots.stuck(lastPod()); }
+    if (rng.chance(30)) { t.pass(std::chrono::milliseconds{rng.below(400)}); }
+    ASSERT_LE(t.binds.size(), 16U);
+  }
+  t.pass(AskedBinds::kPaced);
+  EXPECT_FALSE(t.binds.isCrowded("next"));
+  EXPECT_EQ(places("next", 9), 8);
+  EXPECT_LE(t.binds.size(), 16U);
+  EXPECT_EQ(places("after", 9), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AskedBindsHang, ::testing::Range(std::uint64_t{0}, std::uint64_t{100}));
 
 TEST_F(AskedBindsTest, IsCrowdedWhenTwoWaitForASlot) {
   TestParts many{withBinds(64)};
