@@ -426,6 +426,7 @@ std::vector<Group> groups(double& quota_ratio) {
   return {{"objects", measureCases},
           {"wide", measureWide},
           one("verbs", [] { return measureVerbs(cluster); }),
+          one("verb preempt of wide nodes", measureWidePreempt),
           one("crowd of others' terms, few", [] { return measureOthersTerms(Op::In); }),
           one("crowd of others' terms, nearly all", [] { return measureOthersTerms(Op::NotIn); }),
           one("crowd of keys", measureKeys),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/event_report.h"
+#include "bench/event_wide.h"
 #include "bench/scheduler_drive.h"
 #include "extender/protocol/wire.h"
 #include "model/vcuda.h"
@@ -166,6 +167,63 @@ inline double measureVerbs(const std::function<SchedulerDrive::Listed(int nodes,
     worst = std::max(worst, measureDoor(drive, fmt::format("shares, {} a GPU", pods_of_gpu), pod));
   }
   return worst;
+}
+
+/// Wide nodes in islands of 64. Of each, 40 GPUs are free, with links of 601 GB/s between some, and pods of
+/// two have the others, with such links between all. So who wants 16 with 601 GB/s between all has to have
+/// eight of those pods go, and each look at the node searches among the free ones first.
+inline SchedulerDrive::Listed takenWide(int nodes) {
+  constexpr int kIsland = 64;
+  constexpr int kFree = 40;
+  SchedulerDrive::Listed listed;
+  of(listed, kapi::kGpuClaim).push_back(shared(testing::makeClaim("c2", 2)));
+  model::GpuClaim fast = testing::makeClaim("fast", 16);
+  fast.topology = model::TopologyMode::Required;
+  fast.min_bandwidth_gbps = 601;
+  of(listed, kapi::kGpuClaim).push_back(shared(std::move(fast)));
+  for (int i = 0; i < nodes; ++i) {
+    model::Node node = wideNode(fmt::format("wide-{}", i));
+    node.allocatable_pods = 1'000;
+    model::GpuNodeStatus status = wideStatus(node.name.text, kWideGpus, kIsland, Pairs::NearlyEven);
+    for (auto& d : status.devices) {
+      for (auto& link : d.links) {
+        const int taken = (d.id % kIsland >= kFree ? 1 : 0) + (link.to % kIsland >= kFree ? 1 : 0);
+        if (taken > 0) { link.gbps = taken == 2 ? 601 : 600; }
+      }
+    }
+    for (int first = 0; first < kWideGpus; first += 2) {
+      if (first % kIsland < kFree) { continue; }
+      const std::string ids = fmt::format("{}:{},{}", node.name.text, first, first + 1);
+      const auto pod = PodBuilder(fmt::format("{}-{}", node.name.text, first))
+                           .claim("c2")
+                           .on(node.name.text.c_str())
+                           .priority(first * 37 % 101)
+                           .allocated(ids)
+                           .annotate(model::kReservationKey, "r")
+                           .running()
+                           .make();
+      of(listed, kapi::kPod).emplace_back(pod);
+      for (const int id : {first, first + 1}) {
+        of(listed, kapi::kLease).push_back(shared(testing::makeLease(node.name.text, id, *pod, "r", ids)));
+      }
+    }
+    of(listed, kapi::kGpuNodeStatus).push_back(shared(std::move(status)));
+    of(listed, kapi::kNode).push_back(shared(std::move(node)));
+  }
+  return listed;
+}
+
+/// A preempt that names wide nodes, each of which is looked at a hundred times.
+inline double measureWidePreempt() {
+  constexpr int kWide = 4;
+  auto listed = takenWide(kWide);
+  model::Pod pod = PodBuilder("asks").claim("fast").priority(1'000).value();
+  pod.scheduler_name = "gpu-kube";
+  of(listed, kapi::kPod).push_back(shared(pod));
+  VerbDrive drive{std::move(listed)};
+  auto q = drive.request(extender::Verb::Preempt, pod, kWide);
+  q.victims = std::make_shared<const std::vector<extender::Victims>>(nobody(kWide, 0));
+  return drive.ask("verb preempt of wide nodes", std::move(q));
 }
 
 }  // namespace gs::bench

@@ -34,6 +34,13 @@ void applyQuota(sched::PodRequest& request, const std::optional<sched::QuotaRoom
   }
 }
 
+/// In links that are as much to copy as a device.
+std::size_t linksOf(const sched::NodeState& node) {
+  std::size_t all = 0;
+  for (const auto& device : node.devices) { all += device.facts.links.size(); }
+  return all / sched::kStepsPerDevice;
+}
+
 /// How many times somebody is said to have something of it.
 std::size_t holdersOf(const sched::NodeState& node) {
   std::size_t all = node.counted.size() + node.in_flight.size();
@@ -65,18 +72,26 @@ void Preemption::work(Mono now) {
     questions_.pop_front();
     return;
   }
-  const auto room = q.milli > 0 ? engine_.quotaRoom(q.pod->key.ns) : std::nullopt;
-  q.request.quota.reset();
-  if (room) {
-    q.request.quota = {q.pod->key.ns, q.milli, {room->model_label, {}, room->pool_label, room->pools}};
-  }
   open.seen.resize(engine_.ledger().size());
-  for (const std::uint64_t until = cost_ + kCostPerTurn; open.at < q.nodes.size(); ++open.at) {
+  if (!open.look) { readQuota(open); }
+  for (const std::uint64_t until = cost_ + kCostPerTurn; open.at < q.nodes.size();) {
     if (cost_ >= until) { return; }
-    look(open, room, now);
+    if (open.look ? goOn(open) : !begin(open, now)) {
+      open.look.reset();
+      ++open.at;
+    }
   }
   conclude(open, now);
   questions_.pop_front();
+}
+
+void Preemption::readQuota(Open& open) const {
+  Question& q = open.question;
+  open.room = q.milli > 0 ? engine_.quotaRoom(q.pod->key.ns) : std::nullopt;
+  q.request.quota.reset();
+  if (!open.room) { return; }
+  q.request.quota = {
+      q.pod->key.ns, q.milli, {open.room->model_label, {}, open.room->pool_label, open.room->pools}};
 }
 
 const Preemption::Uids& Preemption::givenOn(const Question& q, std::size_t position) {
@@ -84,31 +99,42 @@ const Preemption::Uids& Preemption::givenOn(const Question& q, std::size_t posit
   return q.given != nullptr && position < q.given->size() ? (*q.given)[position] : kNone;
 }
 
-void Preemption::look(Open& open, const std::optional<sched::QuotaRoom>& room, Mono now) {
-  Question& q = open.question;
+bool Preemption::begin(Open& open, Mono now) {
+  const Question& q = open.question;
   ++cost_;
   const auto index = q.nodes[open.at];
-  if (!index || *index >= open.seen.size() || open.seen[*index]) { return; }
+  if (!index || *index >= open.seen.size() || open.seen[*index]) { return false; }
   open.seen[*index] = true;
   const sched::NodeState& node = engine_.ledger().at(*index);
   const std::size_t holders = holdersOf(node);
-  if (!node.exists || holders > kMostHolders) { return; }
-  const std::size_t cost_of_look =
-      kCostOfNode + node.devices.size() + static_cast<std::size_t>(node.share_devices);
-  cost_ += cost_of_look + holders + node.node.labels.size();
+  if (!node.exists || holders > kMostHolders) { return false; }
+  const std::size_t cost = kCostOfNode + node.devices.size() + static_cast<std::size_t>(node.share_devices);
+  cost_ += cost + holders + node.node.labels.size() + linksOf(node);
   sched::NodeWithout without{node};
-  sched::NodePods pods = podsOf(q, open.at, without, mayAwait(q.pod->uid, now));
-  if (room) { pods.charges = engine_.ledger().gpuUsesOf(*index, q.pod->key.ns); }
+  Pods pods = podsOf(q, open.at, without, mayAwait(q.pod->uid, now));
+  if (open.room) { pods.of.charges = engine_.ledger().gpuUsesOf(*index, q.pod->key.ns); }
+  std::vector<const model::Pod*> given = pods.of.given;
+  open.look.emplace(
+      Look{{std::move(without), std::move(pods.of)}, std::move(given), std::move(pods.alive), cost});
+  return true;
+}
+
+bool Preemption::goOn(Open& open) {
+  Question& q = open.question;
+  sched::Meter meter;
   const auto fits = [&](const sched::NodeState& state, std::int64_t given_back) {
-    applyQuota(q.request, room, state.node, q.milli - given_back);
-    return fits_(state, q.request, q.pod->uid);
+    applyQuota(q.request, open.room, state.node, q.milli - given_back);
+    return fits_(state, q.request, q.pod->uid, &meter);
   };
-  const std::vector<const model::Pod*> given = pods.given;
-  const sched::Room found = sched::roomFor(without, std::move(pods), fits);
-  cost_ += found.looks * cost_of_look;
-  if (found.when == When::Never) { return; }
+  const auto room = open.look->search.look(fits);
+  cost_ += open.look->cost + meter.steps / sched::kStepsPerDevice;
+  if (!room) { return false; }
+  if (room->when == When::Never) { return true; }
   Kept& kept = open.found.emplace_back(Kept{open.at, {}});
-  if (!found.victims.empty()) { kept.victims = allVictims(givenOn(q, open.at), given, found.victims); }
+  if (!room->victims.empty()) {
+    kept.victims = allVictims(givenOn(q, open.at), open.look->given, room->victims);
+  }
+  return true;
 }
 
 /// Those that nobody here knows come first: kube-scheduler looks at the first one's priority.
@@ -127,27 +153,34 @@ Preemption::Uids Preemption::allVictims(const Uids& given, std::vector<const mod
   return out;
 }
 
+model::PodPtr Preemption::podAt(const model::Uid& uid, const model::NodeName& node) const {
+  const auto it = engine_.cache().pods().find(uid);
+  return it != engine_.cache().pods().end() && it->second->node == node ? it->second : nullptr;
+}
+
 /// Of the pods that kube-scheduler names, those that are there make room.
-sched::NodePods Preemption::podsOf(const Question& q, std::size_t position, const sched::NodeWithout& node,
-                                   bool leave) {
-  sched::NodePods out;
+Preemption::Pods Preemption::podsOf(const Question& q, std::size_t position, const sched::NodeWithout& node,
+                                    bool leave) {
+  Pods out;
   const model::NodeName& name = engine_.ledger().at(*q.nodes[position]).node.name;
   std::set<model::Uid> given;
   for (const auto& uid : givenOn(q, position)) {
     ++cost_;
-    const model::Pod* pod = engine_.cache().pod(uid);
-    if (pod == nullptr || pod->node != name || pod->finished() || !given.insert(uid).second) { continue; }
-    out.given.push_back(pod);
+    model::PodPtr pod = podAt(uid, name);
+    if (pod == nullptr || pod->finished() || !given.insert(uid).second) { continue; }
+    out.of.given.push_back(pod.get());
+    out.alive.push_back(std::move(pod));
   }
   for (const auto& [uid, holding] : node.holdings()) {
     if (uid == q.pod->uid || given.contains(uid)) { continue; }
     if (goesByItself(engine_, uid, holding.ended) || makes_room_(uid, name)) {
-      if (leave) { out.leaving.push_back(uid); }
+      if (leave) { out.of.leaving.push_back(uid); }
       continue;
     }
-    const model::Pod* pod = engine_.cache().pod(uid);
-    const bool may_go = q.pod->preempts && pod != nullptr && pod->node == name;
-    if (may_go && (pod->priority < q.pod->priority || GS_MUTANT(EvictsEquals))) { out.lower.push_back(pod); }
+    model::PodPtr pod = q.pod->preempts ? podAt(uid, name) : nullptr;
+    if (pod == nullptr || (pod->priority >= q.pod->priority && !GS_MUTANT(EvictsEquals))) { continue; }
+    out.of.lower.push_back(pod.get());
+    out.alive.push_back(std::move(pod));
   }
   return out;
 }

@@ -9,9 +9,11 @@
 // another node. That is so for kAwaited at most, since somebody may never go; from then on those count as
 // staying.
 //
-// A request may name every node of the cluster. A turn of it costs no more than its budget, and one node
-// more; the next one is due at once. Each node is looked at once, however often it is named. Requests are
-// served in the order in which they came. One thread; the engine must outlive it.
+// A request may name every node of the cluster, and a wide node with hundreds of pods takes hundreds of
+// looks, each of which may be a search (R83). A turn costs no more than its budget and one such look, or the
+// copy of one node, more; the next one is due at once. What is found of a node is true of it, its pods and
+// the quota as they were when its first look began. Each node is looked at once, however often it is named.
+// Requests are served in the order in which they came. One thread; the engine must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,9 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "sched/ledger/quota.h"
 #include "sched/placement/victims.h"
+#include "sched/policy/meter.h"
 
 namespace gs::engine {
 
@@ -65,8 +69,9 @@ class Preemption {
     Kind kind{};
     std::vector<Kept> kept{};
   };
-  /// Does it fit there? `self` is the pod.
-  using Fits = bool (*)(const sched::NodeState&, const sched::PodRequest&, const model::Uid& self);
+  /// Does it fit there? `self` is the pod. What it takes beside a walk over the node's devices is counted.
+  using Fits = bool (*)(const sched::NodeState&, const sched::PodRequest&, const model::Uid& self,
+                        sched::Meter*);
 
   /// Is what that pod has there held by courtesy, and goes in a moment?
   using MakesRoom = std::function<bool(const model::Uid&, const model::NodeName&)>;
@@ -86,25 +91,42 @@ class Preemption {
   /// Somebody else decides from now on: the ids of those that were not answered.
   [[nodiscard]] std::vector<std::uint64_t> drop();
   [[nodiscard]] std::size_t size() const { return questions_.size() + awaits_.size(); }
-  /// What all turns have cost, in devices and pods that were looked at.
+  /// What all turns have cost, in devices and pods that were looked at, or as much of a search.
   [[nodiscard]] std::uint64_t cost() const { return cost_; }
 
  private:
+  struct Look {  // at one node
+    sched::RoomSearch search;
+    std::vector<const model::Pod*> given;
+    std::vector<model::PodPtr> pods;  // that the search and `given` mean
+    std::size_t cost = 0;             // of each time
+  };
   struct Open {
     Question question;
-    std::size_t comings = 0;   // Ledger::comings(), when it came
-    std::size_t at = 0;        // the next position
-    std::vector<bool> seen{};  // by node
+    std::size_t comings = 0;     // Ledger::comings(), when it came
+    std::size_t at = 0;          // the position that is looked at, or the next one
+    std::optional<Look> look{};  // there
+    std::vector<bool> seen{};    // by node
+    std::optional<sched::QuotaRoom> room{};
     std::vector<Kept> found{};
+  };
+  struct Pods {
+    sched::NodePods of;
+    std::vector<model::PodPtr> alive;
   };
   struct Awaits {  // a pod that was told to wait for what leaves by itself
     Mono since{};
     Mono last{};
   };
 
-  void look(Open& open, const std::optional<sched::QuotaRoom>& room, Mono now);
-  [[nodiscard]] sched::NodePods podsOf(const Question& question, std::size_t position,
-                                       const sched::NodeWithout& node, bool leave);
+  void readQuota(Open& open) const;
+  /// False: that node is none.
+  [[nodiscard]] bool begin(Open& open, Mono now);
+  /// False: it is to go on.
+  [[nodiscard]] bool goOn(Open& open);
+  [[nodiscard]] Pods podsOf(const Question& question, std::size_t position, const sched::NodeWithout& node,
+                            bool leave);
+  [[nodiscard]] model::PodPtr podAt(const model::Uid& uid, const model::NodeName& node) const;
   [[nodiscard]] static const Uids& givenOn(const Question& question, std::size_t position);
   [[nodiscard]] static Uids allVictims(const Uids& given, std::vector<const model::Pod*> known,
                                        const std::vector<const model::Pod*>& named);

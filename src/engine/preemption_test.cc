@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/random.h"
 #include "engine/engine_hand_test.h"
 #include "sched/ledger/quota.h"
 #include "sched/ledger/test_nodes.h"
@@ -12,10 +18,6 @@ namespace {
 
 using Kept = Preemption::Kept;
 using How = Preemption::Answer::Kind;
-
-bool fits(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self) {
-  return !sched::misfitOn(node, request, self);
-}
 
 /// node-a has four GPUs; pods of claims hold some.
 class PreemptionTest : public EngineTest {
@@ -57,7 +59,7 @@ class PreemptionTest : public EngineTest {
   }
   static model::Uid uid(const char* name) { return model::Uid{std::string{"uid-"} + name}; }
 
-  Preemption preemption{engine, fits};
+  Preemption preemption{engine, sched::fitsOn};
   std::map<std::string, PodBuilder> pods;
   std::uint64_t last = 0;
   int turns = 0;
@@ -79,6 +81,16 @@ TEST_F(PreemptionTest, NamesMoreWhereTheGivenOnesDoNotSuffice) {
   EXPECT_EQ(answer(question(4, {"node-a"}, {{uid("b"), uid("unknown")}})),
             (std::vector<Kept>{{0, {uid("unknown"), uid("a"), uid("b")}}}))
       << "the most important first, whom nobody knows before them";
+}
+
+/// A lease may name a pod of which the watch of pods has not told yet, or will never.
+TEST_F(PreemptionTest, AHolderThatNobodyKnowsStays) {
+  runs("a", 5, {0, 1});
+  const PodBuilder unknown{"unknown"};
+  for (const int id : {2, 3}) { comes(leaseOf(unknown, id)); }
+  ASSERT_EQ(use(2), DeviceUse::Held);
+  EXPECT_EQ(answer(question(2, {"node-a"}, {{}})), (std::vector<Kept>{{0, {uid("a")}}}));
+  EXPECT_TRUE(answer(question(3, {"node-a"}, {{}})).empty());
 }
 
 TEST_F(PreemptionTest, ANodeThatDoesNotSufficeIsNone) {
@@ -169,6 +181,42 @@ TEST_F(PreemptionTest, VictimsOfItsNamespaceGiveBackQuota) {
   EXPECT_TRUE(answer(std::move(too_many)).empty());
 }
 
+/// Some pods only have leases, others only say what they have; some run elsewhere, are as important, or are
+/// gone. Who is named is known, runs there and is less important, and none is named twice.
+TEST_F(PreemptionTest, WhoeverHoldsWhatOnlyThoseThatAreKnownThereAreNamed) {
+  agentLooks();
+  std::size_t named = 0;
+  std::size_t holders_nobody_knows = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Rng rng{seed};
+    const std::string node = fmt::format("drawn-{}", seed);
+    another(node.c_str(), 8);
+    std::set<model::Uid> may_go;
+    for (int id = 0; id < 8; ++id) {
+      PodBuilder pod{fmt::format("p{}-{}", seed, id)};
+      const std::string ids = fmt::format("{}:{}", node, id);
+      const int priority = rng.chance(70) ? 5 : 100;
+      const bool is_elsewhere = rng.chance(15);
+      pod.claim("c").on(is_elsewhere ? "node-a" : node.c_str()).priority(priority).running();
+      if (rng.chance(80)) { pod.allocated(ids).annotate(model::kReservationKey, "r1"); }
+      const bool is_known = rng.chance(70);
+      if (is_known) { comes(pod); }
+      if (rng.chance(80)) { comes(testing::makeLease(node, id, pod.value(), "r1", ids)); }
+      if (is_known && rng.chance(10)) { goesAs(pod); }
+      if (is_known && !is_elsewhere && priority < 100) { may_go.insert(pod.value().uid); }
+      holders_nobody_knows += is_known ? 0 : 1;
+    }
+    for (const Kept& kept : answer(question(static_cast<std::int64_t>(1 + rng.below(8)), {node}, {{}}))) {
+      named += kept.victims.size();
+      const std::set<model::Uid> once{kept.victims.begin(), kept.victims.end()};
+      EXPECT_EQ(once.size(), kept.victims.size()) << "seed " << seed;
+      for (const auto& victim : once) { EXPECT_TRUE(may_go.contains(victim)) << "seed " << seed; }
+    }
+  }
+  EXPECT_GT(named, 100U);
+  EXPECT_GT(holders_nobody_knows, 500U);
+}
+
 // ---- What it costs
 
 TEST_F(PreemptionTest, ANodeThatIsNamedOftenIsLookedAtOnce) {
@@ -203,6 +251,102 @@ TEST_F(PreemptionTest, ManyNodesAreSpreadOverTurns) {
   }
   EXPECT_GE(turns, 4);
   EXPECT_EQ(preemption.takeAnswers().at(0).kept.size(), 1'000U);
+}
+
+/// What looks have taken, in steps, and how many there were.
+struct Spent {
+  std::uint64_t steps = 0;
+  std::uint64_t longest = 0;
+  int many = 0;
+};
+Spent& spent() {
+  static Spent all;
+  return all;
+}
+
+bool fitsAndCounts(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self,
+                   sched::Meter* meter) {
+  sched::Meter own;
+  const bool fits = sched::fitsOn(node, request, self, &own);
+  sched::addSteps(meter, own.steps);
+  spent().steps += own.steps;
+  spent().longest = std::max(spent().longest, own.steps);
+  ++spent().many;
+  return fits;
+}
+
+/// Four islands of 64. Of each, 40 GPUs are free, with links of 601 GB/s between some, and pods of two have
+/// the others, with such links between all. Who wants 16 with 601 GB/s between all has to have eight of those
+/// pods go, and each look at the node searches among the free ones first.
+class WidePreemption : public PreemptionTest {
+ protected:
+  static constexpr int kIsland = 64;
+  static constexpr int kFree = 40;
+  static constexpr int kWide = 4 * kIsland;
+  WidePreemption() {
+    nodeComes("wide");
+    auto status = testing::makeStatus("wide", kWide, kIsland);
+    Rng rng{1};
+    for (auto& d : status.devices) {
+      const int island = d.id / kIsland * kIsland;
+      for (int to = island; to < island + kIsland; ++to) {
+        const int taken = (d.id - island >= kFree ? 1 : 0) + (to - island >= kFree ? 1 : 0);
+        const bool is_fast = taken == 2 || (taken == 0 && rng.chance(50));
+        if (to != d.id) { d.links.push_back({to, is_fast ? 601 : 600}); }
+      }
+    }
+    statusComes(status);
+    for (int id = 0; id < kWide; id += 2) {
+      if (id % kIsland >= kFree) { runs("p" + std::to_string(id), id * 37 % 101, {id, id + 1}, "wide"); }
+    }
+    spent() = {};
+  }
+  Preemption::Question fast() {
+    Preemption::Question q = question(16, {"wide"}, {{}});
+    q.pod = PodBuilder("high").priority(1'000).make();
+    q.request.devices->topology = model::TopologyMode::Required;
+    q.request.devices->min_bandwidth_gbps = 601;
+    return q;
+  }
+  Preemption wide{engine, fitsAndCounts};
+};
+
+TEST_F(WidePreemption, ATurnEndsByWhatItsLooksCost) {
+  wide.ask(fast());
+  std::uint64_t most = 0;
+  int turns = 0;
+  for (; wide.next() != nullptr && turns < 10'000; ++turns) {
+    const std::uint64_t before = spent().steps;
+    wide.work(now);
+    most = std::max(most, spent().steps - before);
+  }
+  EXPECT_LE(most, spent().longest + 20'000 * sched::kStepsPerDevice);
+  EXPECT_GT(spent().steps, 10 * most) << "there is much to do";
+  EXPECT_GT(spent().many, 30);
+  const auto answers = wide.takeAnswers();
+  ASSERT_EQ(answers.at(0).kept.size(), 1U);
+  EXPECT_EQ(answers.at(0).kept[0].victims.size(), 16 / 2U);
+}
+
+/// Its pods end, its GPUs go, in the middle of it.
+TEST_F(WidePreemption, WhatComesMeanwhileIsOfTheNextRequest) {
+  wide.ask(fast());
+  while (wide.next() != nullptr) { wide.work(now); }
+  const auto expected = wide.takeAnswers().at(0).kept;
+  wide.ask(fast());
+  wide.work(now);
+  ASSERT_NE(wide.next(), nullptr);
+  for (auto& [name, pod] : pods) { goes(pod); }
+  statusComes([] {
+    auto status = testing::makeStatus("wide", 1);
+    status.revision = 9;
+    return status;
+  }());
+  while (wide.next() != nullptr) { wide.work(now); }
+  EXPECT_EQ(wide.takeAnswers().at(0).kept, expected);
+  wide.ask(fast());
+  while (wide.next() != nullptr) { wide.work(now); }
+  EXPECT_TRUE(wide.takeAnswers().at(0).kept.empty());
 }
 
 TEST_F(PreemptionTest, ManyGivenPodsCostOneLookEach) {

@@ -64,7 +64,8 @@ std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c,
   return best;
 }
 
-bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self) {
+bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self,
+                sched::Meter* /*meter*/) {
   return sched::fitShares(node, request, self).has_value();
 }
 

@@ -7,18 +7,11 @@
 #include "sched/placement/fit.h"
 
 namespace gs::scheduler {
-namespace {
-
-bool fits(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self) {
-  return !sched::misfitOn(node, request, self);
-}
-
-}  // namespace
 
 ExtenderPreemption::ExtenderPreemption(Context& context, const PendingPods& pending, const Holds& holds)
     : c_{context},
       pending_{pending},
-      preemption_{context.engine, fits,
+      preemption_{context.engine, sched::fitsOn,
                   [&holds](const auto& uid, const auto& node) { return holds.makesRoom(uid, node); }} {}
 
 /// What kube-scheduler knows of the pod may be older than what we do, never other.

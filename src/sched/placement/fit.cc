@@ -186,6 +186,11 @@ Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::U
   return placed;
 }
 
+bool fitsOn(const NodeState& n, const PodRequest& r, const model::Uid& self, Meter* meter) {
+  if (refuseOrdinary(n, r, self) || refuseCounted(n, r, self) || awaitsLook(n, r)) { return false; }
+  return !takesDevices(n, r) || tryPlace(n, *r.devices, self, meter);
+}
+
 std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
                                const std::vector<int>* exact, Meter* meter) {
   if (exact == nullptr || !namesDevices(n, r)) {

@@ -57,7 +57,10 @@ namespace gs::sched {
 /// bound).
 [[nodiscard]] Verdict<Placement> fitOn(const NodeState& node, const PodRequest& request,
                                        const model::Uid& self = model::Uid{}, Meter* meter = nullptr);
-/// The same without the ids. With `exact`, the ids must be exactly those.
+/// Does it? Without the ids and the reason, which costs more than the choice.
+[[nodiscard]] bool fitsOn(const NodeState& node, const PodRequest& request,
+                          const model::Uid& self = model::Uid{}, Meter* meter = nullptr);
+/// fitOn() without the ids. With `exact`, the ids must be exactly those.
 [[nodiscard]] std::optional<Misfit> misfitOn(const NodeState& node, const PodRequest& request,
                                              const model::Uid& self = model::Uid{},
                                              const std::vector<int>* exact = nullptr, Meter* meter = nullptr);

@@ -5,76 +5,6 @@
 #include <utility>
 
 namespace gs::sched {
-namespace {
-
-class Search {
- public:
-  Search(NodeWithout& node, NodePods pods, const FitsOn& fits)
-      : node_{node}, pods_{std::move(pods)}, fits_{fits} {}
-
-  Room run() {
-    for (const model::Pod* pod : pods_.given) { take(*pod); }
-    if (isEnough()) { return room(Room::When::WithGiven); }
-    for (const auto& uid : pods_.leaving) {
-      node_.take(uid);
-      given_back_ += chargeOf(uid);
-    }
-    if (!pods_.leaving.empty() && isEnough()) { return room(Room::When::WithLeaving); }
-    auto& lower = pods_.lower;
-    const auto before = [](const auto* a, const auto* b) { return isMoreImportant(*a, *b); };
-    std::sort(lower.begin(), lower.end(), before);
-    if (lower.size() > kMostLowerPods) {
-      lower.erase(lower.begin(), lower.end() - static_cast<std::ptrdiff_t>(kMostLowerPods));
-    }
-    for (const model::Pod* pod : lower) { take(*pod); }
-    if (lower.empty() || !isEnough()) { return room(Room::When::Never); }
-    giveBack(0, lower.size());
-    return room(Room::When::WithVictims);
-  }
-
- private:
-  Room room(Room::When when) { return {when, std::move(victims_), looks_}; }
-  [[nodiscard]] std::int64_t chargeOf(const model::Uid& uid) const {
-    const auto it = pods_.charges.find(uid);
-    return it == pods_.charges.end() ? 0 : it->second;
-  }
-  void take(const model::Pod& pod) {
-    node_.take(pod);
-    given_back_ += chargeOf(pod.uid);
-  }
-  void comeBack(const model::Pod& pod) {
-    node_.giveBack(pod);
-    given_back_ -= chargeOf(pod.uid);
-  }
-  bool isEnough() {
-    ++looks_;
-    return fits_(node_.state(), given_back_);
-  }
-  /// Those from `first` to `end` are gone. Together where the pod fits beside all of them, else by halves:
-  /// who comes back is the same as one by one.
-  void giveBack(std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i) { comeBack(*pods_.lower[i]); }
-    if (isEnough()) { return; }
-    for (std::size_t i = first; i < end; ++i) { take(*pods_.lower[i]); }
-    if (end - first == 1) {
-      victims_.push_back(pods_.lower[first]);
-      return;
-    }
-    const std::size_t middle = first + (end - first) / 2;
-    giveBack(first, middle);
-    giveBack(middle, end);
-  }
-
-  NodeWithout& node_;
-  NodePods pods_;
-  const FitsOn& fits_;
-  std::int64_t given_back_ = 0;
-  std::vector<const model::Pod*> victims_;
-  std::size_t looks_ = 0;
-};
-
-}  // namespace
-
 bool isMoreImportant(const model::Pod& a, const model::Pod& b) {
   const auto key = [](const model::Pod& p) {
     return std::tuple{-std::int64_t{p.priority}, p.bound_at == Wall{} ? p.created : p.bound_at};
@@ -82,8 +12,83 @@ bool isMoreImportant(const model::Pod& a, const model::Pod& b) {
   return key(a) != key(b) ? key(a) < key(b) : a.uid < b.uid;
 }
 
-Room roomFor(NodeWithout& node, NodePods pods, const FitsOn& fits) {
-  return Search{node, std::move(pods), fits}.run();
+RoomSearch::RoomSearch(NodeWithout node, NodePods pods) : node_{std::move(node)}, pods_{std::move(pods)} {
+  for (const model::Pod* pod : pods_.given) { take(*pod); }
+}
+
+std::optional<Room> RoomSearch::look(const FitsOn& fits) {
+  ++looks_;
+  const bool is_enough = fits(node_.state(), given_back_);
+  switch (without_) {
+    case Without::Given:
+      if (is_enough) { return room(Room::When::WithGiven); }
+      for (const auto& uid : pods_.leaving) {
+        node_.take(uid);
+        given_back_ += chargeOf(uid);
+      }
+      if (pods_.leaving.empty()) { return takeLower(); }
+      without_ = Without::Leaving;
+      return std::nullopt;
+    case Without::Leaving: return is_enough ? room(Room::When::WithLeaving) : takeLower();
+    case Without::AllLower:
+      if (!is_enough) { return room(Room::When::Never); }
+      gone_.push_back({0, pods_.lower.size()});
+      without_ = Without::SomeLower;
+      return next();
+    case Without::SomeLower: {
+      const Range came_back = gone_.back();
+      gone_.pop_back();
+      if (!is_enough) { takeAgain(came_back); }
+      return next();
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Room> RoomSearch::takeLower() {
+  auto& lower = pods_.lower;
+  if (lower.empty()) { return room(Room::When::Never); }
+  std::sort(lower.begin(), lower.end(), [](const auto* a, const auto* b) { return isMoreImportant(*a, *b); });
+  if (lower.size() > kMostLowerPods) {
+    lower.erase(lower.begin(), lower.end() - static_cast<std::ptrdiff_t>(kMostLowerPods));
+  }
+  for (const model::Pod* pod : lower) { take(*pod); }
+  without_ = Without::AllLower;
+  return std::nullopt;
+}
+
+/// The next of those that are gone come back, all of them together.
+std::optional<Room> RoomSearch::next() {
+  if (gone_.empty()) { return room(Room::When::WithVictims); }
+  for (std::size_t i = gone_.back().first; i < gone_.back().end; ++i) { comeBack(*pods_.lower[i]); }
+  return std::nullopt;
+}
+
+/// It does not fit beside all of them. They come back by halves: who does is the same as one by one.
+void RoomSearch::takeAgain(Range range) {
+  for (std::size_t i = range.first; i < range.end; ++i) { take(*pods_.lower[i]); }
+  if (range.end - range.first == 1) {
+    victims_.push_back(pods_.lower[range.first]);
+    return;
+  }
+  const std::size_t middle = range.first + (range.end - range.first) / 2;
+  gone_.push_back({middle, range.end});
+  gone_.push_back({range.first, middle});
+}
+
+std::int64_t RoomSearch::chargeOf(const model::Uid& uid) const {
+  const auto it = pods_.charges.find(uid);
+  return it == pods_.charges.end() ? 0 : it->second;
+}
+
+void RoomSearch::take(const model::Pod& pod) {
+  node_.take(pod);
+  given_back_ += chargeOf(pod.uid);
+}
+
+void RoomSearch::comeBack(const model::Pod& pod) {
+  node_.giveBack(pod);
+  given_back_ -= chargeOf(pod.uid);
 }
 
 }  // namespace gs::sched

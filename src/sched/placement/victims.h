@@ -7,14 +7,18 @@
 // So none of those that are named can be left out. PodDisruptionBudgets are not looked at: nobody tells us.
 //
 // Invariant that this rests on: a pod that fits still fits when another one goes.
-// Cost: of n pods of which k are victims some k log n looks at the node (NodeWithout). n is kMostLowerPods at
-// most: of more, the least important are thought away, and the others stay.
+// Cost: of n pods of which k are victims some k log n looks at the node (NodeWithout), and never more than
+// 3 + 2n. n is kMostLowerPods at most: of more, the least important are thought away, and the others stay.
+// A look may be a search that takes long, so they are taken one by one, and whoever has other things to do
+// goes on later.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/pod.h"
@@ -50,7 +54,38 @@ struct Room {
   std::vector<const model::Pod*> victims{};  // besides the given ones; the most important first
   std::size_t looks = 0;                     // at the node
 };
-/// `node`: all its pods are there; who is gone afterwards is not said.
-[[nodiscard]] Room roomFor(NodeWithout& node, NodePods pods, const FitsOn& fits);
+
+/// A search for room on one node, by what the node and its pods were when it began. The pods must outlive it.
+class RoomSearch {
+ public:
+  /// `node`: all its pods are there.
+  RoomSearch(NodeWithout node, NodePods pods);
+
+  /// One look at the node. nullopt: it is not known yet; afterwards it is over.
+  [[nodiscard]] std::optional<Room> look(const FitsOn& fits);
+
+ private:
+  enum class Without : std::uint8_t { Given, Leaving, AllLower, SomeLower };  // who is thought away now
+  struct Range {                                                              // of NodePods::lower
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+
+  [[nodiscard]] Room room(Room::When when) { return {when, std::move(victims_), looks_}; }
+  [[nodiscard]] std::int64_t chargeOf(const model::Uid& uid) const;
+  void take(const model::Pod& pod);
+  void comeBack(const model::Pod& pod);
+  [[nodiscard]] std::optional<Room> takeLower();
+  void takeAgain(Range range);
+  [[nodiscard]] std::optional<Room> next();
+
+  NodeWithout node_;
+  NodePods pods_;
+  Without without_ = Without::Given;
+  std::vector<Range> gone_;  // that may come back, the next one last: disjoint, and ordered
+  std::int64_t given_back_ = 0;
+  std::vector<const model::Pod*> victims_;
+  std::size_t looks_ = 0;
+};
 
 }  // namespace gs::sched

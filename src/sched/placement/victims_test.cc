@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <utility>
 
 #include "base/random.h"
 #include "sched/ledger/ledger.h"
@@ -17,6 +18,13 @@ namespace {
 
 const model::NodeName kVictimsNode{"a"};
 using When = Room::When;
+
+Room roomFor(const NodeWithout& node, NodePods pods, const FitsOn& fits) {
+  RoomSearch search{node, std::move(pods)};
+  for (;;) {
+    if (auto room = search.look(fits)) { return *std::move(room); }
+  }
+}
 
 /// Pods on node a, and what somebody who asks for GPUs there is told.
 class VictimsTest : public ::testing::Test {
@@ -196,7 +204,9 @@ struct Drawn {
     return fits(node.state());
   }
   [[nodiscard]] bool fits(const NodeState& state) const {
-    return shares ? fitShares(state, request).has_value() : !misfitOn(state, request);
+    if (shares) { return fitShares(state, request).has_value(); }
+    EXPECT_EQ(fitsOn(state, request), !misfitOn(state, request));
+    return fitsOn(state, request);
   }
 
   Rng rng;

@@ -16,9 +16,12 @@ NodeState withFacts(NodeState n, const model::Node& facts, Doors doors) {
   return n;
 }
 
-NodeWithout::NodeWithout(const NodeState& node) : node_{node}, state_{node} {
+NodeWithout::NodeWithout(const NodeState& node)
+    : state_{node}, in_flight_{node.in_flight}, counted_{node.counted} {
   constexpr auto kEnded = static_cast<std::uint8_t>(Source::Draining);
+  holders_.reserve(node.devices.size());
   for (std::size_t i = 0; i < node.devices.size(); ++i) {
+    holders_.push_back(node.devices[i].holders);
     for (const Holder& h : node.devices[i].holders) {
       Holding& holding = holdings_[h.uid];
       holding.devices.push_back(i);
@@ -66,7 +69,7 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
   for (const std::size_t i : holding.devices) {
     DeviceState& device = state_.devices[i];
     const bool was_held = !device.holders.empty();
-    copy_staying(node_.devices[i].holders, device.holders);
+    copy_staying(holders_[i], device.holders);
     const bool is_held = !device.holders.empty();
     const int more = static_cast<int>(is_held) - static_cast<int>(was_held);
     state_.with_holders += more;
@@ -74,8 +77,8 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
     if (device.bit < 0) { continue; }
     state_.held = is_held ? state_.held | bit(device.bit) : state_.held & ~bit(device.bit);
   }
-  if (holding.in_flight) { copy_staying(node_.in_flight, state_.in_flight); }
-  if (holding.counted) { copy_staying(node_.counted, state_.counted); }
+  if (holding.in_flight) { copy_staying(in_flight_, state_.in_flight); }
+  if (holding.counted) { copy_staying(counted_, state_.counted); }
 }
 
 const NodeState& NodeWithout::state() {

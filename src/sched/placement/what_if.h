@@ -15,7 +15,7 @@ namespace gs::sched {
 
 /// A node without some of its pods, where which ones changes often: it is copied once, and a pod that goes or
 /// comes back costs as much as the devices that it is on, and the next look one at each device of the node.
-/// `node` must outlive it.
+/// What comes of the node itself meanwhile is not seen.
 class NodeWithout {
  public:
   explicit NodeWithout(const NodeState& node);
@@ -43,8 +43,11 @@ class NodeWithout {
   void move(const model::Uid& uid, bool gone);
   [[nodiscard]] bool isGone(const model::Uid& uid) const;
 
-  const NodeState& node_;
   NodeState state_;
+  // As they are with all pods.
+  std::vector<std::vector<Holder>> holders_;  // by position of the device
+  std::vector<InFlight> in_flight_;
+  std::vector<Counted> counted_;
   Holdings holdings_;
   bool derived_ = true;
 };
