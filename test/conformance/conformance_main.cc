@@ -2,8 +2,9 @@
 //                                                                    printed
 // conformance record KUBECONFIG                                     the table on one; its answers into
 //                                                                   recorded/
-// conformance drawn REAL-KUBECONFIG SANDBOX-KUBECONFIG [COUNT [SEED]]
-//                                                                   so many drawn objects, on both
+// conformance drawn REAL-KUBECONFIG SANDBOX-KUBECONFIG [COUNT [SEED [KIND]]]
+//                                                                   so many drawn objects, on both; those of
+//                                                                   other kinds are left out
 // conformance replay [CASE...]                                      the table on a sandbox in this process,
 //                                                                   against recorded/
 // Run in the repository's root. Exit status 1: they differ; 2: it could not be tried.
@@ -109,6 +110,7 @@ int drawn(const Arguments& args) {
   DrawnOptions options;
   options.count = numberOr(args, 2, options.count);
   options.seed = numberOr(args, 3, options.seed);
+  if (args.size() > 4) { options.kind = args[4]; }
   return compareDrawn(
       options, [&] { return *serverOf(args[0]); }, [&] { return *serverOf(args[1]); });
 }
@@ -159,7 +161,8 @@ int run(const Arguments& args) {
   if (what == "record") { return record(rest); }
   if (what == "replay") { return replay(rest); }
   return complain(
-      "conformance compare REAL SANDBOX [CASE...] | drawn REAL SANDBOX [COUNT [SEED]] | record KUBECONFIG | "
+      "conformance compare REAL SANDBOX [CASE...] | drawn REAL SANDBOX [COUNT [SEED [KIND]]] | record "
+      "KUBECONFIG | "
       "replay [CASE...]");
 }
 

@@ -155,7 +155,7 @@ struct Kind {
   unsigned updated = 0;  // of a hundred
 };
 
-constexpr std::array<Kind, 20> kKinds{{
+constexpr std::array<Kind, 26> kKinds{{
     {"Pod", "/api/v1/namespaces/$ns/pods",
      R"({"metadata": {"name": "p"}, "spec": {"serviceAccountName": "default",
          "containers": [{"name": "main", "image": "i:1"}]}})",
@@ -207,10 +207,34 @@ constexpr std::array<Kind, 20> kKinds{{
     {"Lease", "/apis/coordination.k8s.io/v1/namespaces/$ns/leases",
      R"({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}})", 1, 4},
     {"ServiceAccount", "/api/v1/namespaces/$ns/serviceaccounts", R"({"metadata": {"name": "a"}})", 1, 3},
+    {"PersistentVolumeClaim", "/api/v1/namespaces/$ns/persistentvolumeclaims",
+     R"({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOnce"],
+         "resources": {"requests": {"storage": "1Gi"}}}})",
+     5, 4, 30},
+    {"PersistentVolume", "/api/v1/persistentvolumes",
+     R"({"metadata": {"name": "v"}, "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
+         "csi": {"driver": "csi.example.com", "volumeHandle": "a"}}})",
+     5, 4, 30},
+    {"Namespace", "/api/v1/namespaces", R"({"metadata": {"name": "n"}})", 1, 4},
+    {"ReplicaSet", "/apis/apps/v1/namespaces/$ns/replicasets",
+     R"({"metadata": {"name": "r"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
+         "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}}})",
+     2, 4},
+    {"MutatingWebhookConfiguration", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+     R"({"metadata": {"name": "w"}, "webhooks": [{"name": "a.b.c", "clientConfig": {"url": "https://a.b/c"},
+         "sideEffects": "None", "admissionReviewVersions": ["v1"]}]})",
+     2, 5},
+    {"ValidatingWebhookConfiguration",
+     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+     R"({"metadata": {"name": "w"}, "webhooks": [{"name": "a.b.c", "clientConfig": {"url": "https://a.b/c"},
+         "sideEffects": "None", "admissionReviewVersions": ["v1"]}]})",
+     2, 5},
 }};
 
 const Kind& kindFor(Rng& rng) {
-  auto left = rng.below(100);
+  std::uint64_t all = 0;
+  for (const Kind& kind : kKinds) { all += kind.weight; }
+  auto left = rng.below(all);
   for (const Kind& kind : kKinds) {
     if (left < kind.weight) { return kind; }
     left -= kind.weight;

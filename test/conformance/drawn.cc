@@ -26,10 +26,12 @@ constexpr int kThreads = 4;
 
 /// A message without the object that it quotes: as Go prints it, or as JSON.
 std::string withoutQuoted(std::string text) {
-  constexpr std::string_view kNoMap = "map[string]string(nil)";
   const auto open = text.find('{');
-  if (const auto at = text.find(kNoMap); at != std::string::npos && open == std::string::npos) {
-    return text.replace(at, kNoMap.size(), "<object>");
+  for (const std::string_view nothing : {"map[string]string(nil)", "core.ResourceList(nil)"}) {
+    const auto at = text.find(nothing);
+    if (at != std::string::npos && open == std::string::npos) {
+      return text.replace(at, nothing.size(), "<object>");
+    }
   }
   const auto close = text.rfind('}');
   const auto begin = text.rfind("alue: ", open);
@@ -188,6 +190,7 @@ class Found {
 
 void compareOne(const DrawnOptions& options, std::uint64_t number, Pair& pair, Found& found) {
   const Drawn drawn = draw(options.seed, number);
+  if (!options.kind.empty() && options.kind != drawn.kind) { return; }
   const auto told = [&](const std::string& how, const std::string& objects) {
     found.print(fmt::format("{} {} of seed {}: {}\n  {}", drawn.kind, number, options.seed, how, objects));
   };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "test/conformance/play.h"
 
@@ -12,6 +13,7 @@ namespace gs::conformance {
 struct DrawnOptions {
   std::uint64_t count = 5'000;
   std::uint64_t seed = 1;
+  std::string kind{};  // only these of them; "": all
 };
 
 /// Prints each way in which they differ once, with the least object that shows it. 0: none does. `real` and

@@ -73,7 +73,8 @@ std::string withoutObjects(std::string text) {
   text = cut(std::move(text), "Invalid value: \"{", "}\":", "Invalid value: <object>:");
   text = cut(std::move(text), "Object 'Kind' is missing in '{", "}'", "Object 'Kind' is missing in <object>");
   // a Go value with its types, or the difference of two, to the end
-  for (const std::string_view mark : {"core.PodSpec{", "[]apiextensions."}) {
+  for (const std::string_view mark : {"core.PodSpec{", "core.PersistentVolumeClaimSpec{",
+                                      "core.PersistentVolumeSource{", "[]apiextensions."}) {
     text.resize(std::min(text.find(mark), text.size()));
   }
   while (text.ends_with(' ') || text.ends_with('\xa0') || text.ends_with('\xc2') || text.ends_with('\n')) {

@@ -19,7 +19,7 @@ name ["main", "a", "b", "a", "b", "A", "a.b", "a_b", "-a", "a-", "", "1"]
 v1.ObjectMeta.name ["x", "x.y", "x", "X", "x_y", "x-", ".x", "", "x:y", "x/y", "system-x", "system-node-critical"]
 v1.ObjectMeta.generateName ["x-", "x", "X-", "x.", "x--", "-"]
 v1.ObjectMeta.labels ["b", "c", "", "a b", "-", "A.b_c"]
-v1.ObjectMeta.annotations ["b", "", "a b", "1", "-1", "01", "+1", "2147483648", "x/y"]
+v1.ObjectMeta.annotations ["b", "", "a b", "1", "-1", "01", "+1", "2147483648", "x/y", "runtime/default", "unconfined", "localhost/a", "localhost/", "localhost/ a"]
 v1.ObjectMeta.finalizers ["example.com/a", "kubernetes", "orphan", "a", "a b", "foregroundDeletion"]
 v1.ObjectMeta.namespace ["default", "other"]
 v1.EnvVar.name ["A", "B", "A", "a-b", "a=b", "", "1", "A B"]
@@ -218,6 +218,32 @@ leaseDurationSeconds [0, 1, -1]
 leaseTransitions [0, 1, -1]
 strategy ["OldestEmulationVersion", "x", ""]
 preferredHolder ["a", ""]
+accessModes ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteOnce", "ReadWriteOncePod", "", "x"]
+volumeMode ["Filesystem", "Block", "", "x"]
+storageClassName ["a", "a.b", "", "A"]
+volumeName ["a", "b", "", "A"]
+persistentVolumeReclaimPolicy ["Retain", "Delete", "Recycle", "", "x"]
+v1.PersistentVolumeClaimSpec.volumeAttributesClassName ["a", "A", ""]
+v1.TypedLocalObjectReference.apiGroup ["", "snapshot.storage.k8s.io", "example.com", "A"]
+v1.TypedLocalObjectReference.kind ["PersistentVolumeClaim", "VolumeSnapshot", "x", ""]
+v1.TypedObjectReference.apiGroup ["", "snapshot.storage.k8s.io", "example.com", "A"]
+v1.TypedObjectReference.kind ["PersistentVolumeClaim", "VolumeSnapshot", "x", ""]
+v1.TypedObjectReference.namespace ["", "default", "A"]
+v1.SecretReference.namespace ["default", "", "A", "a.b"]
+failurePolicy ["Fail", "Ignore", "", "x"]
+reinvocationPolicy ["Never", "IfNeeded", "", "x"]
+sideEffects ["None", "NoneOnDryRun", "Some", "Unknown", "", "x"]
+admissionReviewVersions ["v1", "v1beta1", "v1", "", "v 1", "x"]
+url ["https://a.b/c", "http://a.b", "https://", "a", "", "https://u:p@a.b", "https://a.b/c?d", "https://a.b#c"]
+caBundle ["", "eA=="]
+v1.ServiceReference.port [443, 0, 65536, -1]
+v1.ServiceReference.path ["/a", "a", "", "//", "/a//b", "/A b"]
+v1.ServiceReference.name ["a", "", "A"]
+v1.ServiceReference.namespace ["default", "", "A"]
+v1.MutatingWebhook.name ["a.b.c", "a.b.d", "a.b.c", "a.b", "a", "", "A.b.c"]
+v1.ValidatingWebhook.name ["a.b.c", "a.b.d", "a.b.c", "a.b", "a", "", "A.b.c"]
+v1.MutatingWebhook.timeoutSeconds [1, 10, 30, 0, 31, -1]
+v1.ValidatingWebhook.timeoutSeconds [1, 10, 30, 0, 31, -1]
 )words";
 
 /// What stands in an object and is another server's business, or out of reach: the list of docs/testing.md.
@@ -241,7 +267,17 @@ constexpr std::string_view kLeftOut[] = {
     "v1.Volume.flocker", "v1.Volume.fc", "v1.Volume.azureFile", "v1.Volume.vsphereVolume",
     "v1.Volume.quobyte", "v1.Volume.azureDisk", "v1.Volume.photonPersistentDisk", "v1.Volume.portworxVolume",
     "v1.Volume.scaleIO", "v1.Volume.storageos", "v1.Volume.ephemeral",
-    "v1.StatefulSetSpec.volumeClaimTemplates",
+    "v1.StatefulSetSpec.volumeClaimTemplates", "v1.PersistentVolumeSpec.gcePersistentDisk",
+    "v1.PersistentVolumeSpec.awsElasticBlockStore", "v1.PersistentVolumeSpec.glusterfs",
+    "v1.PersistentVolumeSpec.rbd", "v1.PersistentVolumeSpec.iscsi", "v1.PersistentVolumeSpec.cinder",
+    "v1.PersistentVolumeSpec.cephfs", "v1.PersistentVolumeSpec.fc", "v1.PersistentVolumeSpec.flocker",
+    "v1.PersistentVolumeSpec.flexVolume", "v1.PersistentVolumeSpec.azureFile",
+    "v1.PersistentVolumeSpec.vsphereVolume", "v1.PersistentVolumeSpec.quobyte",
+    "v1.PersistentVolumeSpec.azureDisk", "v1.PersistentVolumeSpec.photonPersistentDisk",
+    "v1.PersistentVolumeSpec.portworxVolume", "v1.PersistentVolumeSpec.scaleIO",
+    "v1.PersistentVolumeSpec.storageos",
+    // CEL.
+    "v1.MutatingWebhook.matchConditions", "v1.ValidatingWebhook.matchConditions",
     // Of nodes: what kubelets alone write.
     "v1.NodeSpec.configSource", "v1.NodeStatus.config", "v1.NodeStatus.images",
     "v1.NodeStatus.volumesAttached", "v1.NodeStatus.runtimeHandlers", "v1.NodeStatus.features",
@@ -268,7 +304,13 @@ bool isOfTheServer(std::string_view field) {
                                                  "v1.RoleBinding",
                                                  "v1.ClusterRoleBinding",
                                                  "v1.Lease",
-                                                 "v1.ServiceAccount"};
+                                                 "v1.ServiceAccount",
+                                                 "v1.PersistentVolumeClaim",
+                                                 "v1.PersistentVolume",
+                                                 "v1.Namespace",
+                                                 "v1.ReplicaSet",
+                                                 "v1.MutatingWebhookConfiguration",
+                                                 "v1.ValidatingWebhookConfiguration"};
   const auto dot = field.rfind('.');
   const auto name = field.substr(dot + 1);
   return kWhole.contains(field.substr(0, dot)) &&
@@ -317,9 +359,14 @@ const Texts& keysOf(std::string_view field) {
                            "a/b/c",
                            "a_b",
                            "kubernetes.io/config.mirror",
+                           "container.apparmor.security.beta.kubernetes.io/main",
+                           "container.apparmor.security.beta.kubernetes.io/a",
+                           "container.apparmor.security.beta.kubernetes.io/x",
                            "controller.kubernetes.io/pod-deletion-cost",
                            "kubernetes.io/service-account.name",
                            "service.kubernetes.io/topology-mode",
+                           "volume.beta.kubernetes.io/storage-class",
+                           "volume.beta.kubernetes.io/mount-options",
                            "service.kubernetes.io/topology-aware-hints",
                            "service.beta.kubernetes.io/load-balancer-source-ranges"};
   static const Texts kData{"a",          "b",

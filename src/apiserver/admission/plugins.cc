@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/pod_parts.h"
 
 namespace gs::apiserver {
 namespace {
@@ -191,6 +192,19 @@ class RuntimeClass final : public AdmissionPlugin {
   }
 };
 
+class ClaimResize final : public AdmissionPlugin {
+ public:
+  Said validate(const AdmissionRequest& request, const Value& claim) override {
+    const bool updates = request.operation == Operation::Update && request.subresource.empty();
+    if (!updates || !request.resource.is("/persistentvolumeclaims")) { return allowed(); }
+    const auto size = [](const Value& of) { return of["spec"]["resources"]["requests"]["storage"]; };
+    if (compareAmounts(size(claim), size(request.old)) <= 0) { return allowed(); }
+    return refusedWith(forbidden(request.resource.subject(), request.name,
+                                 "only dynamically provisioned pvc can be resized and the storageclass that "
+                                 "provisions the pvc must support resize"));
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store) {
@@ -202,6 +216,7 @@ std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds() {
   return std::make_unique<DefaultTolerationSeconds>();
 }
 std::unique_ptr<AdmissionPlugin> runtimeClass() { return std::make_unique<RuntimeClass>(); }
+std::unique_ptr<AdmissionPlugin> claimResize() { return std::make_unique<ClaimResize>(); }
 
 void addBuiltins(Admission& admission, const Store& store) {
   admission.add(namespaceLifecycle(store));
@@ -209,6 +224,7 @@ void addBuiltins(Admission& admission, const Store& store) {
   admission.add(priority(store));
   admission.add(defaultTolerationSeconds());
   admission.add(runtimeClass());
+  admission.add(claimResize());
 }
 
 }  // namespace gs::apiserver

@@ -20,6 +20,8 @@ namespace gs::apiserver {
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds();
 /// RuntimeClass: none is looked up either (403: of a name that none can have).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> runtimeClass();
+/// PersistentVolumeClaimResize: a claim does not grow (403), since no StorageClass is here that lets it.
+[[nodiscard]] std::unique_ptr<AdmissionPlugin> claimResize();
 
 /// All of them, in kube-apiserver's order. Webhooks and policies come after these.
 /// `store` must outlive `admission`.

@@ -78,6 +78,26 @@ TEST_F(PluginsTest, NamespaceLifecycle) {
   EXPECT_EQ(of(Operation::Update, "namespaces", "kube-system", "kube-system"), "");
 }
 
+TEST_F(PluginsTest, AClaimDoesNotGrow) {
+  const auto plugin = claimResize();
+  const auto claim = [](const char* size) {
+    return Value{Object{{"spec", Object{{"resources", Object{{"requests", Object{{"storage", size}}}}}}}}};
+  };
+  old_ = claim("1Gi");
+  const auto of = [&](Operation operation, const char* size, const char* subresource = "") {
+    const auto asked = request(operation, "persistentvolumeclaims", "default", "c", subresource);
+    const auto said = plugin->validate(asked, claim(size));
+    return said && said->refused ? said->refused->message : "";
+  };
+  EXPECT_EQ(of(Operation::Update, "1Gi"), "");
+  EXPECT_EQ(of(Operation::Update, "1Mi"), "") << "validation refuses that";
+  EXPECT_EQ(of(Operation::Update, "2Gi"),
+            "persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized and "
+            "the storageclass that provisions the pvc must support resize");
+  EXPECT_EQ(of(Operation::Update, "2Gi", "status"), "");
+  EXPECT_EQ(of(Operation::Create, "2Gi"), "");
+}
+
 TEST_F(PluginsTest, PriorityIsGivenOnce) {
   const auto plugin = priority(store_);
   const auto create = request(Operation::Create, "pods", "default", "p");

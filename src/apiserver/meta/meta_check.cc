@@ -8,6 +8,11 @@
 #include "base/dns_name.h"
 
 namespace gs::apiserver {
+
+bool isStandardFinalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
 namespace {
 
 bool isAlnum(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -117,10 +122,6 @@ void checkOwners(const json::Value& owners, FieldErrors& errors) {
                                  "references for {} and {}",
                                  first, shown)));
   }
-}
-
-bool isStandardFinalizer(std::string_view name) {
-  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
 }
 
 void checkFinalizers(const json::Value& finalizers, FinalizerRule rule, FieldErrors& errors) {

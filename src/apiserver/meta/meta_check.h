@@ -28,6 +28,9 @@ namespace gs::apiserver {
 
 [[nodiscard]] FieldErrors checkAnnotations(const json::Value& annotations, const std::string& field);
 
+/// One of Kubernetes' own, which need no domain.
+[[nodiscard]] bool isStandardFinalizer(std::string_view name);
+
 enum class NameRule : std::uint8_t { Subdomain, Label, Service, PathSegment };
 /// Core kinds take a finalizer without a domain only if it is one of Kubernetes' own.
 enum class FinalizerRule : bool { AnyName, Core };

@@ -36,4 +36,10 @@ void ifObject(json::Value& owner, const char* member, Change change) {
   if (owner[member].isObject()) { change(owner.child(member)); }
 }
 
+/// The same, and one that is missing is there from then on, as in Go where a field is no pointer.
+template <class Change>
+void ifObjectOrMissing(json::Value& owner, const char* member, Change change) {
+  if (owner[member].isNull() || owner[member].isObject()) { change(owner.child(member)); }
+}
+
 }  // namespace gs::apiserver

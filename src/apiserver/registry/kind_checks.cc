@@ -6,6 +6,7 @@
 #include <array>
 
 #include "apiserver/meta/meta_check.h"
+#include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/fill_in.h"
 
 namespace gs::apiserver {
@@ -42,6 +43,27 @@ void keepSecretNames(Value& account) {
     secret = json::Object{};
     if (!name.isNull()) { secret.set("name", name); }
   });
+}
+
+FieldErrors checkNewNamespace(const Value& space) {
+  FieldErrors errors;
+  const std::string field = "spec.finalizers";
+  for (const Value& name : space["spec"]["finalizers"].items()) {
+    refuseFor(errors, field, name, qualifiedNameErrors(name.str()));
+    if (isStandardFinalizer(name.str()) || name.str().find('/') != std::string_view::npos) { continue; }
+    errors.push_back(
+        fieldInvalid(field, name, "name is neither a standard finalizer name nor is it fully qualified"));
+  }
+  return errors;
+}
+
+/// It has one of its own, beside those that it came with.
+void beginNamespace(Value& space) {
+  json::Array finalizers = space["spec"]["finalizers"].items();
+  const Value own{"kubernetes"};
+  if (std::find(finalizers.begin(), finalizers.end(), own) == finalizers.end()) { finalizers.push_back(own); }
+  space.set("spec", json::Object{{"finalizers", std::move(finalizers)}});
+  space.set("status", json::Object{{"phase", "Active"}});
 }
 
 /// An Event as v1 sends it.
@@ -103,6 +125,7 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.coreEvents()) { return created ? checkCoreEvent(object) : FieldErrors{}; }
   if (r.kind == "Event") { return created ? checkNewEvent(object) : checkEventUpdate(object, old); }
   if (r.kind == "Node") { return checkNode(object, old); }
+  if (r.is("/namespaces")) { return created ? checkNewNamespace(object) : FieldErrors{}; }
   if (r.kind == "PodDisruptionBudget") { return checkBudget(object); }
   if (r.kind == "CustomResourceDefinition") { return checkCrd(object, old); }
   if (r.kind == "ControllerRevision") { return checkRevision(object, old); }
@@ -150,6 +173,7 @@ void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
   if (r.custom) { return; }
   if (r.isWorkload()) { keepWorkload(r, old, next); }
   if (r.kind == "Service") { keepService(old, next); }
+  if (r.isStorage()) { keepStorage(r, old, next); }
   if (r.kind == "Lease") { dropLeaseStrategy(next, old); }
   if (r.kind == "ServiceAccount") { keepSecretNames(next); }
 }
@@ -165,7 +189,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
   if (r.kind == "Service") { beginService(object); }
   if (r.kind == "EndpointSlice") { beginEndpoints(object); }
-  if (r.is("/persistentvolumes") || r.is("/persistentvolumeclaims")) { beginStorage(r, object, now); }
+  if (r.isStorage()) { beginStorage(r, object, now); }
   if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
   if (r.kind == "ServiceAccount") { keepSecretNames(object); }
   if (r.kind == "PodDisruptionBudget") {
@@ -174,9 +198,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
         json::Object{
             {"disruptionsAllowed", 0}, {"currentHealthy", 0}, {"desiredHealthy", 0}, {"expectedPods", 0}});
   }
-  if (r.kind != "Namespace") { return; }
-  object.set("spec", json::Object{{"finalizers", json::Array{Value{"kubernetes"}}}});
-  object.set("status", json::Object{{"phase", "Active"}});
+  if (r.is("/namespaces")) { beginNamespace(object); }
 }
 
 }  // namespace gs::apiserver

@@ -104,13 +104,14 @@ void beginService(json::Value& service);
 void keepService(const json::Value& old, json::Value& next);
 void beginEndpoints(json::Value& slice);
 
-// PersistentVolumes and PersistentVolumeClaims (storage_checks.cc).
+// PersistentVolumes (storage_checks.cc) and PersistentVolumeClaims (claim_checks.cc).
 [[nodiscard]] FieldErrors checkPersistentVolume(const json::Value& volume, const json::Value& old);
 [[nodiscard]] FieldErrors checkPersistentVolumeClaim(const json::Value& claim, const json::Value& old);
 void defaultPersistentVolume(json::Value& volume);
 void defaultPersistentVolumeClaim(json::Value& claim);
 /// Their first status, and the finalizer that keeps them while they are in use.
 void beginStorage(const Resource& resource, json::Value& object, Now now);
+void keepStorage(const Resource& resource, const json::Value& old, json::Value& next);
 
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);

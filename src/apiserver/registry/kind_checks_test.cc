@@ -49,6 +49,23 @@ INSTANTIATE_TEST_SUITE_P(
              "(e.g. 10.9.8.0/24 or 2001:db8::/64)"}),
     nameOf);
 
+INSTANTIATE_TEST_SUITE_P(Namespaces, KindChecks,
+                         testing::Values(Said{
+                             "FinalizerOfNoDomain", "/namespaces",
+                             R"({"metadata": {"name": "n"}, "spec": {"finalizers": ["a/b", "a"]}})",
+                             R"(spec.finalizers: Invalid value: "a": )"
+                             "name is neither a standard finalizer name nor is it fully qualified"}),
+                         nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Webhooks, KindChecks,
+    testing::Values(Said{"ServiceWithoutNamespaceAsTheRealServerCallsIt",
+                         "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+                         R"({"webhooks": [{"name": "a.b.c", "sideEffects": "None",
+                             "admissionReviewVersions": ["v1"], "clientConfig": {"service": {"name": "s"}}}]})",
+                         "webhooks[0].clientConfig.service.name: Required value: service name is required"}),
+    nameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     BudgetsAndClasses, KindChecks,
     testing::Values(

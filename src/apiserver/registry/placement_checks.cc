@@ -97,12 +97,7 @@ void checkWeight(const Value& weight, const std::string& field, FieldErrors& err
 
 void checkNodeAffinity(const Value& affinity, const std::string& field, FieldErrors& errors) {
   if (affinity[kRequiredAffinity].isObject()) {
-    const auto& terms = affinity[kRequiredAffinity]["nodeSelectorTerms"].items();
-    const std::string list = fmt::format("{}.{}.nodeSelectorTerms", field, kRequiredAffinity);
-    if (terms.empty()) { errors.push_back(fieldRequired(list, "must have at least one node selector term")); }
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      checkTerm(terms[i], true, fmt::format("{}[{}]", list, i), errors);
-    }
+    checkNodeSelector(affinity[kRequiredAffinity], fmt::format("{}.{}", field, kRequiredAffinity), errors);
   }
   const auto& preferred = affinity[kPreferredAffinity].items();
   for (std::size_t i = 0; i < preferred.size(); ++i) {
@@ -259,6 +254,15 @@ void checkToleration(const Value& t, const std::string& field, FieldErrors& erro
 }
 
 }  // namespace
+
+void checkNodeSelector(const json::Value& selector, const std::string& field, FieldErrors& errors) {
+  const auto& terms = selector["nodeSelectorTerms"].items();
+  const std::string list = field + ".nodeSelectorTerms";
+  if (terms.empty()) { errors.push_back(fieldRequired(list, "must have at least one node selector term")); }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    checkTerm(terms[i], true, fmt::format("{}[{}]", list, i), errors);
+  }
+}
 
 void checkAffinity(const json::Value& affinity, const std::string& field, FieldErrors& errors) {
   if (affinity["nodeAffinity"].isObject()) {

@@ -46,7 +46,7 @@ FieldErrors checkChangedPodNotes(const Value& pod, const Value& old) {
   const Value& now = pod["metadata"]["annotations"];
   const Value& had = old["metadata"]["annotations"];
   const auto refuse = [&](std::string_view key, const char* doing) {
-    const bool of_apparmor = key.starts_with(kAppArmorNote);
+    const bool of_apparmor = isAppArmorNote(key);
     if (!of_apparmor && key != kMirrorNote) { return; }
     errors.push_back(fieldForbidden(
         fmt::format("metadata.annotations[{}]", key),
@@ -75,6 +75,7 @@ FieldErrors checkPodNotes(const Value& pod, const std::string& field) {
   if (const Value* cost = notes.find(kCost); cost != nullptr && !isCost(cost->str())) {
     errors.push_back(fieldInvalid(fmt::format("{}[{}]", field, kCost), *cost, "must be a 32bit integer"));
   }
+  checkAppArmorNotes(pod, field, errors);
   return errors;
 }
 
@@ -84,34 +85,11 @@ FieldErrors checkPodSpec(const json::Value& spec, const std::string& field) {
 
 FieldErrors checkPodContent(const json::Value& pod) { return checkSpec(pod["spec"], "spec", true); }
 
-/// A profile that stands in an annotation too is the same there.
-void checkAppArmorNotes(const Value& pod, FieldErrors& errors) {
-  for (const char* part : {"initContainers", "containers"}) {
-    for (std::size_t i = 0; i < pod["spec"][part].items().size(); ++i) {
-      const Value& c = pod["spec"][part].items()[i];
-      const Value& own = c["securityContext"]["appArmorProfile"];
-      const Value& profile = own.isNull() ? pod["spec"]["securityContext"]["appArmorProfile"] : own;
-      const Value* note =
-          pod["metadata"]["annotations"].find(fmt::format("{}{}", kAppArmorNote, c["name"].str()));
-      if (note == nullptr || profile.isNull()) { continue; }
-      const std::string at = fmt::format("spec.{}[{}].securityContext.appArmorProfile", part, i);
-      const bool is_local = profile["type"].str() == "Localhost";
-      if (is_local && note->str().starts_with("localhost/")) {
-        if (note->str() == appArmorNote(profile)) { continue; }
-        errors.push_back(
-            fieldForbidden(at + ".localhostProfile", "apparmor profile in annotation and field must match"));
-      } else if (is_local || note->str() != appArmorNote(profile)) {
-        errors.push_back(fieldForbidden(at + ".type", "apparmor type in annotation and field must match"));
-      }
-    }
-  }
-}
-
 FieldErrors checkPod(const json::Value& pod) {
   const Value& spec = pod["spec"];
   FieldErrors errors = checkPodNotes(pod, "metadata.annotations");
   append(errors, checkPodContent(pod));
-  checkAppArmorNotes(pod, errors);
+  checkAppArmorMatches(pod, "spec", errors);
   if (!spec["ephemeralContainers"].items().empty()) {
     errors.push_back(fieldForbidden("spec.ephemeralContainers", "cannot be set on create"));
   }

@@ -198,19 +198,6 @@ void applyAllLabelKeys(Value& pod) {
   }
 }
 
-void noteAppArmor(Value& pod) {
-  const Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
-  for (const char* part : {"initContainers", "containers"}) {
-    for (const Value& c : pod["spec"][part].items()) {
-      const Value& own = c["securityContext"]["appArmorProfile"];
-      const std::string note = appArmorNote(own.isNull() ? of_pod : own);
-      const std::string key = fmt::format("{}{}", kAppArmorNote, c["name"].str());
-      if (note.empty() || pod["metadata"]["annotations"].find(key) != nullptr) { continue; }
-      pod.child("metadata").child("annotations").set(key, note);
-    }
-  }
-}
-
 }  // namespace
 
 const char* qosClass(const json::Value& pod) {
@@ -258,7 +245,7 @@ void defaultPod(json::Value& pod) {
 void beginPod(json::Value& pod, Now now) {
   pod.set("status", Object{{"phase", "Pending"}, {"qosClass", qosClass(pod)}});
   applyAllLabelKeys(pod);
-  noteAppArmor(pod);
+  settleAppArmor(pod);
   if (pod["spec"]["schedulingGates"].items().empty()) { return; }
   pod.child("status").set(
       "conditions",

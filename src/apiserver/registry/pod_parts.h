@@ -40,6 +40,8 @@ void checkResourceRef(const json::Value& ref, const std::string& field, bool in_
 void checkContainerResources(const json::Value& resources, const std::string& field, FieldErrors& errors);
 /// Amounts of a node: `field` is "status.capacity".
 void checkAmounts(const json::Value& amounts, const std::string& field, FieldErrors& errors);
+/// -1, 0, 1: as `a` is to `b`.
+[[nodiscard]] int compareAmounts(const json::Value& a, const json::Value& b);
 
 // Volumes and their mounts (volume_checks.cc).
 /// `pod_name` "": it is not known. Returns the names of those that are valid.
@@ -47,22 +49,36 @@ void checkAmounts(const json::Value& amounts, const std::string& field, FieldErr
                                                               const std::string& field, FieldErrors& errors);
 void checkMounts(const PodAround& pod, const json::Value& container, const std::string& field,
                  FieldErrors& errors);
+// What a volume is, of PersistentVolumes too. `field`: "spec.hostPath".
+void checkHostPath(const json::Value& source, const std::string& field, FieldErrors& errors);
+void checkNfs(const json::Value& source, const std::string& field, FieldErrors& errors);
+void checkCsiDriverName(const json::Value& driver, const std::string& field, FieldErrors& errors);
 
 // Where it may go (placement_checks.cc).
 void checkAffinity(const json::Value& affinity, const std::string& field, FieldErrors& errors);
+/// Nodes that are required: of affinity, and of PersistentVolumes.
+void checkNodeSelector(const json::Value& selector, const std::string& field, FieldErrors& errors);
 void checkSpread(const json::Value& constraints, const std::string& field, FieldErrors& errors);
 void checkTolerations(const json::Value& tolerations, const std::string& field, FieldErrors& errors);
 /// Null or one of a taint's effects; `needed`: not null.
 void checkTaintEffect(const json::Value& effect, bool needed, const std::string& field, FieldErrors& errors);
 
 // Security contexts (security_checks.cc).
-/// With a container's name behind it: where kubelets of old releases look for its AppArmor profile.
-inline constexpr std::string_view kAppArmorNote = "container.apparmor.security.beta.kubernetes.io/";
-/// A profile as such an annotation says it; "": it does not.
-[[nodiscard]] std::string appArmorNote(const json::Value& profile);
 void checkPodSecurity(const json::Value& spec, const std::string& field, FieldErrors& errors);
 void checkContainerSecurity(const json::Value& context, bool host_users, const std::string& field,
                             FieldErrors& errors);
+
+// AppArmor (apparmor_checks.cc): a profile stands in a field or in an annotation for each container, where
+// kubelets before 1.30 look for it.
+[[nodiscard]] bool isAppArmorNote(std::string_view annotation);
+/// Null: there is none.
+void checkAppArmorProfile(const json::Value& profile, const std::string& field, FieldErrors& errors);
+/// Each annotation is of a container, and can be read. `pod` may be a template; its annotations are `field`.
+void checkAppArmorNotes(const json::Value& pod, const std::string& field, FieldErrors& errors);
+/// Field and annotation say the same, where both are there. `spec_field`: "spec".
+void checkAppArmorMatches(const json::Value& pod, const std::string& spec_field, FieldErrors& errors);
+/// Of a new pod: what one of them says, the other says then.
+void settleAppArmor(json::Value& pod);
 
 // Names, addresses and the like of the whole pod (pod_setting_checks.cc).
 void checkPodSettings(const PodAround& pod, const std::string& field, FieldErrors& errors);

@@ -111,17 +111,6 @@ void checkPages(std::string_view name, const Value& amount, const std::string& f
       field, amount, fmt::format("{} is not positive integer multiple of {}", amount.str(), name)));
 }
 
-/// -1, 0, 1: as `a` is to `b`.
-int compareAmounts(const Value& a, const Value& b) {
-  if (a == b) { return 0; }
-  const auto left = kapi::milliOf(a);
-  const auto right = kapi::milliOf(b);
-  if (left && right) { return *left < *right ? -1 : *left > *right ? 1 : 0; }
-  const auto whole_left = kapi::unitsOf(a).value_or(0);  // more than fit in thousandths
-  const auto whole_right = kapi::unitsOf(b).value_or(0);
-  return whole_left < whole_right ? -1 : whole_left > whole_right ? 1 : 0;
-}
-
 void checkAgainstLimit(std::string_view name, const Value& request, const Value& limits,
                        const std::string& field, FieldErrors& errors) {
   const Value* limit = limits.find(name);
@@ -142,6 +131,16 @@ void checkAgainstLimit(std::string_view name, const Value& request, const Value&
 }
 
 }  // namespace
+
+int compareAmounts(const json::Value& a, const json::Value& b) {
+  if (a == b) { return 0; }
+  const auto left = kapi::milliOf(a);
+  const auto right = kapi::milliOf(b);
+  if (left && right) { return *left < *right ? -1 : *left > *right ? 1 : 0; }
+  const auto whole_left = kapi::unitsOf(a).value_or(0);  // more than fit in thousandths
+  const auto whole_right = kapi::unitsOf(b).value_or(0);
+  return whole_left < whole_right ? -1 : whole_left > whole_right ? 1 : 0;
+}
 
 void checkAmounts(const json::Value& amounts, const std::string& field, FieldErrors& errors) {
   for (const auto& [name, amount] : amounts.members()) {

@@ -69,6 +69,8 @@ struct Resource {
     return is("rbac.authorization.k8s.io/rolebindings") ||
            is("rbac.authorization.k8s.io/clusterrolebindings");
   }
+  /// A PersistentVolume or a PersistentVolumeClaim.
+  [[nodiscard]] bool isStorage() const { return is("/persistentvolumes") || is("/persistentvolumeclaims"); }
   /// It has a pod template: a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job.
   [[nodiscard]] bool isWorkload() const {
     return (group == "apps" && plural != "controllerrevisions") || group == "batch";

@@ -38,40 +38,6 @@ void checkSeccomp(const Value& profile, const std::string& field, FieldErrors& e
   }
 }
 
-void checkLocalAppArmor(const Value& name, const std::string& field, FieldErrors& errors) {
-  constexpr std::size_t kMost = 4095;
-  if (name.isNull()) {
-    errors.push_back(fieldRequired(field, "must be set when AppArmor type is Localhost"));
-    return;
-  }
-  const auto inner = withoutSpace(name.str());
-  if (inner.size() != name.str().size()) {
-    errors.push_back(fieldInvalid(field, name, "must not be padded with whitespace"));
-  } else if (inner.empty()) {
-    errors.push_back(fieldRequired(field, "must be set when AppArmor type is Localhost"));
-  }
-  if (name.str().size() > kMost) {
-    errors.push_back({field, "TooLong", fmt::format("Too long: may not be more than {} bytes", kMost)});
-  }
-}
-
-void checkAppArmor(const Value& profile, const std::string& field, FieldErrors& errors) {
-  if (!profile.isObject()) { return; }
-  const auto type = profile["type"].str();
-  const Value& name = profile["localhostProfile"];
-  if (type == "Localhost") {
-    checkLocalAppArmor(name, field + ".localhostProfile", errors);
-  } else if (type == "RuntimeDefault" || type == "Unconfined") {
-    if (name.isNull()) { return; }
-    errors.push_back(
-        fieldInvalid(field + ".localhostProfile", name, "can only be set when AppArmor type is Localhost"));
-  } else if (type.empty()) {
-    errors.push_back(fieldRequired(field + ".type", "type is required when appArmorProfile is set"));
-  } else {
-    checkKnown(errors, field + ".type", profile["type"], {"Localhost", "RuntimeDefault", "Unconfined"});
-  }
-}
-
 /// [a-z0-9]([-_a-z0-9]*[a-z0-9])?, with '.' or '/' between.
 bool isSysctl(std::string_view name) {
   const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
@@ -159,7 +125,7 @@ void checkPodSecurity(const json::Value& spec, const std::string& field, FieldEr
   checkKnownIfThere(errors, field + ".fsGroupChangePolicy", context["fsGroupChangePolicy"],
                     {"Always", "OnRootMismatch"});
   checkSeccomp(context["seccompProfile"], field + ".seccompProfile", errors);
-  checkAppArmor(context["appArmorProfile"], field + ".appArmorProfile", errors);
+  checkAppArmorProfile(context["appArmorProfile"], field + ".appArmorProfile", errors);
   checkKnownIfThere(errors, field + ".supplementalGroupsPolicy", context["supplementalGroupsPolicy"],
                     {"Merge", "Strict"});
   checkKnownIfThere(errors, field + ".seLinuxChangePolicy", context["seLinuxChangePolicy"], {"Recursive"});
@@ -176,15 +142,7 @@ void checkContainerSecurity(const json::Value& context, bool host_users, const s
   }
   checkSeccomp(context["seccompProfile"], field + ".seccompProfile", errors);
   checkEscalation(context, field, errors);
-  checkAppArmor(context["appArmorProfile"], field + ".appArmorProfile", errors);
-}
-
-std::string appArmorNote(const json::Value& profile) {
-  const auto type = profile["type"].str();
-  if (type == "RuntimeDefault") { return "runtime/default"; }
-  if (type == "Unconfined") { return "unconfined"; }
-  const Value& file = profile["localhostProfile"];
-  return type == "Localhost" && !file.isNull() ? fmt::format("localhost/{}", file.str()) : std::string{};
+  checkAppArmorProfile(context["appArmorProfile"], field + ".appArmorProfile", errors);
 }
 
 }  // namespace gs::apiserver

@@ -9,6 +9,7 @@
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/kind_checks.h"
+#include "apiserver/registry/pod_parts.h"
 
 namespace gs::apiserver {
 namespace {
@@ -115,6 +116,7 @@ void checkTemplateMeta(const json::Value& pod_template, FieldErrors& errors) {
   append(errors, checkLabels(meta["labels"], "spec.template.labels"));
   append(errors, checkAnnotations(meta["annotations"], "spec.template.annotations"));
   append(errors, checkPodNotes(pod_template, "spec.template.annotations"));
+  checkAppArmorMatches(pod_template, "spec.template.spec", errors);
 }
 
 void checkCounts(const json::Value& object, const char* field, std::initializer_list<const char*> names,

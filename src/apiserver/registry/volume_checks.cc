@@ -9,7 +9,6 @@
 #include "apiserver/meta/meta_check.h"
 #include "apiserver/registry/field_checks.h"
 #include "apiserver/registry/pod_parts.h"
-#include "base/ascii.h"
 
 namespace gs::apiserver {
 namespace {
@@ -65,18 +64,6 @@ void checkEmptyDir(const Value& source, const std::string& field, FieldErrors& e
   }
 }
 
-void checkHostPath(const Value& source, const std::string& field, FieldErrors& errors) {
-  const auto path = source["path"].str();
-  if (path.empty()) {
-    errors.push_back(fieldRequired(field + ".path"));
-    return;
-  }
-  refuseFor(errors, field + ".path", source["path"], backstepErrors(path));
-  checkKnownIfThere(
-      errors, field + ".type", source["type"],
-      {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"});
-}
-
 void checkSecretVolume(const Value& source, const std::string& field, FieldErrors& errors) {
   needed(source, "secretName", field, errors);
   checkMode(source["defaultMode"], field + ".defaultMode", errors);
@@ -98,21 +85,8 @@ void checkClaimVolume(const Value& source, const std::string& field, FieldErrors
   needed(source, "claimName", field, errors);
 }
 
-void checkNfs(const Value& source, const std::string& field, FieldErrors& errors) {
-  needed(source, "server", field, errors);
-  needed(source, "path", field, errors);
-  if (!source["path"].str().starts_with('/')) {
-    errors.push_back(fieldInvalid(field + ".path", source["path"], "must be an absolute path"));
-  }
-}
-
 void checkCsi(const Value& source, const std::string& field, FieldErrors& errors) {
-  const auto driver = source["driver"].str();
-  if (driver.empty()) { errors.push_back(fieldRequired(field + ".driver")); }
-  if (driver.size() > 63) {
-    errors.push_back({field + ".driver", "TooLong", "Too long: may not be more than 63 bytes"});
-  }
-  refuseFor(errors, field + ".driver", source["driver"], dnsSubdomainErrors(inLowerCase(driver)));
+  checkCsiDriverName(source["driver"], field + ".driver", errors);
   const Value& secret = source["nodePublishSecretRef"];
   if (!secret.isObject()) { return; }
   if (secret["name"].str().empty()) {

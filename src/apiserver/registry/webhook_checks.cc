@@ -182,10 +182,11 @@ void checkClient(const Value& client, const std::string& at, FieldErrors& errors
   }
   if (service.isNull()) { return checkUrl(client["url"].str(), at + ".url", errors); }
   const std::string here = at + ".service";
-  if (service["name"].str().empty()) {
+  // As the real server says it, which takes one for the other.
+  if (service["namespace"].str().empty()) {
     errors.push_back(fieldRequired(here + ".name", "service name is required"));
   }
-  if (service["namespace"].str().empty()) {
+  if (service["name"].str().empty()) {
     errors.push_back(fieldRequired(here + ".namespace", "service namespace is required"));
   }
   const auto port = service["port"].intOr(0);

@@ -11,8 +11,6 @@ TEST_P(WorkloadKindChecks, SayWhatKubeApiserverSays) {
 constexpr const char* kSlices = "discovery.k8s.io/endpointslices";
 constexpr const char* kJobs = "batch/jobs";
 constexpr const char* kSets = "apps/statefulsets";
-constexpr const char* kVolumes = "/persistentvolumes";
-constexpr const char* kClaims = "/persistentvolumeclaims";
 
 INSTANTIATE_TEST_SUITE_P(
     Slices, WorkloadKindChecks,
@@ -59,53 +57,6 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"],
                  "hints": {"forZones": [{"name": "a"}, {"name": "a"}], "forNodes": [{"name": "A"}]}}]})",
              R"(endpoints[0].hints.forZones[1].name: Duplicate value: "a")"}),
-    nameOf);
-
-INSTANTIATE_TEST_SUITE_P(
-    Storage, WorkloadKindChecks,
-    testing::Values(
-        Said{"VolumeOfNothing", kVolumes, R"({"metadata": {"name": "v"}, "spec": {}})",
-             "spec.accessModes: Required value\nspec.capacity: Required value\n"
-             "spec: Required value: must specify a volume type"},
-        Said{
-            "VolumeOfTwo", kVolumes,
-            R"({"metadata": {"name": "v"}, "spec": {"accessModes": ["X"], "capacity": {"storage": "1Gi"},
-                 "persistentVolumeReclaimPolicy": "Keep", "hostPath": {"path": "/a"}, "csi": {"driver": "d"}}})",
-            R"(spec.accessModes: Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany", )"
-            R"("ReadWriteOnce", "ReadWriteOncePod")"
-            "\nspec.csi: Forbidden: may not specify more than 1 volume type\n"
-            "spec.csi.volumeHandle: Required value\n"
-            R"(spec.persistentVolumeReclaimPolicy: Unsupported value: "Keep": supported values: "Delete", )"
-            R"("Recycle", "Retain")"},
-        Said{
-            "VolumeThatBecomesAnother", kVolumes,
-            R"({"metadata": {"name": "v"}, "spec": {"accessModes": ["ReadOnlyMany"], "capacity":
-                 {"storage": "1Gi"}, "csi": {"driver": "d", "volumeHandle": "a"}}})",
-            "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation",
-            R"({"metadata": {"name": "v"}, "spec": {"accessModes": ["ReadOnlyMany"], "capacity":
-                 {"storage": "1Gi"}, "csi": {"driver": "d", "volumeHandle": "b"}}})"},
-        Said{
-            "ClaimOfNothing", kClaims, R"({"metadata": {"name": "c"}, "spec": {"storageClassName": "A_b"}})",
-            "spec.accessModes: Required value: at least 1 access mode is required\n"
-            "spec.resources[storage]: Required value\n"
-            "spec.storageClassName: Invalid value: \"A_b\": a lowercase RFC 1123 subdomain must consist of "
-            "lower "
-            "case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character "
-            "(e.g. 'example.com', regex used for validation is "
-            R"('[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'))"},
-        Said{"ClaimThatIsBound", kClaims,
-             R"({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadOnlyMany"],
-                 "resources": {"requests": {"storage": "1Gi"}}}})",
-             "",
-             R"({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadOnlyMany"], "volumeName": "v",
-                 "resources": {"requests": {"storage": "1Gi"}}}})"},
-        Said{"ClaimThatTurnsToAnotherVolume", kClaims,
-             R"({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadOnlyMany"], "volumeName": "v",
-                 "resources": {"requests": {"storage": "1Gi"}}}})",
-             "spec: Forbidden: spec is immutable after creation except resources.requests and "
-             "volumeAttributesClassName for bound claims",
-             R"({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadOnlyMany"], "volumeName": "w",
-                 "resources": {"requests": {"storage": "1Gi"}}}})"}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(

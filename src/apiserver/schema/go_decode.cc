@@ -232,7 +232,9 @@ class Decoder {
       const Type t = field.schema->type;
       const bool struct_or_time = t == Type::Object || t == Type::Time || t == Type::MicroTime;
       if (!field.always && (field.pointer || !struct_or_time)) { continue; }
-      if (made.find(field.name) == nullptr) { made.append(field.name, zero(field.schema.get())); }
+      if (made.find(field.name) == nullptr) {
+        made.append(field.name, field.pointer ? Value{} : zero(field.schema.get()));
+      }
     }
   }
 
