@@ -49,13 +49,19 @@ INSTANTIATE_TEST_SUITE_P(
              "(e.g. 10.9.8.0/24 or 2001:db8::/64)"}),
     nameOf);
 
-INSTANTIATE_TEST_SUITE_P(Namespaces, KindChecks,
-                         testing::Values(Said{
-                             "FinalizerOfNoDomain", "/namespaces",
-                             R"({"metadata": {"name": "n"}, "spec": {"finalizers": ["a/b", "a"]}})",
-                             R"(spec.finalizers: Invalid value: "a": )"
-                             "name is neither a standard finalizer name nor is it fully qualified"}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Namespaces, KindChecks,
+    testing::Values(Said{
+        "FinalizerOfNoDomain", "/namespaces",
+        R"({"metadata": {"name": "n"}, "spec": {"finalizers": ["a/b", "a", "x/y/z"]}})",
+        R"(spec.finalizers: Invalid value: "a": )"
+        "name is neither a standard finalizer name nor is it fully qualified\n"
+        R"(spec.finalizers: Invalid value: "x/y/z": a qualified name must consist of )"
+        R"(alphanumeric characters, '-', '_' or '.', and must start and end with an )"
+        R"(alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used )"
+        R"(for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS )"
+        R"(subdomain prefix and '/' (e.g. 'example.com/MyName'))"}),
+    nameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Webhooks, KindChecks,

@@ -1,5 +1,5 @@
-// PersistentVolumes, and what PersistentVolumeClaims (claim_checks.cc) have in common with them. They are kept,
-// and bound to each other by sandbox/controllers/volumes.h.
+// PersistentVolumes, and what PersistentVolumeClaims (claim_checks.cc) have in common with them. They are
+// kept, and bound to each other by sandbox/controllers/volumes.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -162,6 +162,24 @@ INSTANTIATE_TEST_SUITE_P(
                  "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})"}),
     nameOf);
 
+/// A claim that asks for 4Gi and has 2Gi.
+TEST(ClaimSizes, ShrinkToMoreThanTheyHave) {
+  const auto claim = [](const char* size) {
+    return json::parse(
+               R"({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": ")" +
+               std::string{size} + R"("}}}, "status": {"phase": "Bound", "capacity": {"storage": "2Gi"}}})")
+        .value();
+  };
+  const auto said = [&](const char* size) {
+    const FieldErrors errors = checkPersistentVolumeClaim(claim(size), claim("4Gi"));
+    return errors.empty() ? "" : errors.front().field + ": " + errors.front().message;
+  };
+  EXPECT_EQ(said("3Gi"), "");
+  EXPECT_EQ(said("2Gi"),
+            "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity");
+  EXPECT_EQ(said("5Gi"), "") << "admission refuses that";
+}
+
 constexpr const char* kPlainVolume =
     R"({"spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
         "csi": {"driver": "a.b", "volumeHandle": "h"}}})";
