@@ -300,7 +300,9 @@ std::string AgentSide::misleads(const std::string& name, const Value& status) co
 /// Its lease says which GPU is meant, and was written when all could know how they are numbered.
 void AgentSide::judgeStart(const std::string& name, const Node& node,
                            const sandbox::Kubelet::Running& running) {
-  const bool is_told_ids = !plan_.has(Feature::Uuids) && !plan_.has(Feature::LeaseEdits);
+  // Pods with a map are told ids where all others are told UUIDs.
+  const bool is_told_ids =
+      running.devices.find("GPU-") == std::string::npos && !plan_.has(Feature::LeaseEdits);
   const Mono known = hinderedUntil(node) + kKnownToAll;
   if (!is_told_ids || known > world_.now().mono || running.devices.empty()) { return; }
   const auto [begin, end] = world_.api().store().range("/coordination.k8s.io/leases");
@@ -403,7 +405,7 @@ std::string AgentSide::settled() const {
 /// Its numbers may not be sure.
 bool AgentSide::mayKeepBack(const std::string& name) const {
   const auto node = nodes_.find(name);
-  if (plan_.has(Feature::Uuids) || !plan_.has(Feature::Lost) || node == nodes_.end()) { return false; }
+  if (!plan_.has(Feature::Lost) || node == nodes_.end()) { return false; }
   return node->second.was_lost || node->second.was_plugged;
 }
 
@@ -442,8 +444,12 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
     if (is_lost && it == listed.end()) { continue; }  // it cannot be named
     const std::string health{it == listed.end() ? "not there" : (*it->second)["health"].str()};
     const std::string want{is_lost ? "Unhealthy" : healthText(device.health)};
-    if (health != want && !(health == "Unhealthy" && mayKeepBack(name))) {
+    const bool is_kept_back = health == "Unhealthy" && !plan_.has(Feature::Uuids);
+    if (health != want && !(is_kept_back && mayKeepBack(name))) {
       return fmt::format("the status of {} says that {} is {}, it is {}", name, device.uuid, health, want);
+    }
+    if (it != listed.end() && (*it->second)["idMoved"].boolOr(false) && !mayKeepBack(name)) {
+      return fmt::format("the status of {} says that the id of {} moved", name, device.uuid);
     }
     listed.erase(device.uuid);
   }

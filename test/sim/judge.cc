@@ -430,6 +430,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
     Gpu& gpu = gpus_[device];
     gpu.health = str(d["health"]);
     gpu.uuid = str(d["uuid"]);
+    gpu.moved = d["idMoved"].boolOr(false);
     uuids_[device].set(gpu.uuid, now_);
     healths_[device].set(gpu.health, now_);
     unknown_seen_ = unknown_seen_ || (gpu.health == "Unknown" && plan_.has(Feature::Unknown));

@@ -173,6 +173,7 @@ class Judge {
     std::string health;
     std::string uuid;
     std::map<std::string, Mono> in_use;  // uid -> since when
+    bool moved = false;                  // who is told its id may get another one
   };
   struct Link {
     std::string island;

@@ -86,7 +86,7 @@ bool Judge::shouldFitAsMapped(const Pod& pod, const std::set<std::string>& witho
     const Device device{name, id};
     const auto gpu = gpus_.find(device);
     const auto lease = leases_.find(device);
-    if (gpu == gpus_.end()) { return false; }
+    if (gpu == gpus_.end() || gpu->second.moved) { return false; }
     if (isFree(device, gpu->second)) {
       ++untouched;
     } else if (lease == leases_.end() || !isJoinable(device, lease->second)) {
