@@ -224,7 +224,8 @@ TEST(VerifyImage, WhatSaysThatItIsASignatureComesFirst) {
 TEST(VerifyImage, AListThatWasCutIsSaid) {
   SignedImage image;
   image.is_cut = true;
-  EXPECT_NE(said(image).find("the list of what refers to it is too long, and was left after 0 that may be signatures"),
+  EXPECT_NE(said(image).find(
+                "the list of what refers to it is too long, and was left after 0 that may be signatures"),
             std::string::npos);
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <string>
 #include <variant>
 
@@ -28,9 +27,19 @@ std::string drawnName(Rng& rng) {
   return out;
 }
 
+/// As the expression of k8s.io/apimachinery for DNS-1123 subdomains takes it: whatever stands beside a '.' or
+/// at an end is a letter or a digit.
+bool canBe(const std::string& name) {
+  const auto at = [&](std::size_t i) { return i < name.size() ? name[i] : '.'; };
+  const auto is_alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool is_edge = i == 0 || at(i - 1) == '.' || at(i + 1) == '.';
+    if (name[i] == '.' ? is_edge : !is_alnum(name[i]) && (name[i] != '-' || is_edge)) { return false; }
+  }
+  return !name.empty();
+}
+
 TEST(ClaimNameProperty, OneThatNoObjectCanHaveIsNeverCalledMissing) {
-  // As k8s.io/apimachinery has it (DNS-1123 subdomain).
-  const std::regex can_be{R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)"};
   Rng rng{7};
   std::array<int, 3> seen{};
   for (int i = 0; i < 5'000; ++i) {
@@ -38,7 +47,7 @@ TEST(ClaimNameProperty, OneThatNoObjectCanHaveIsNeverCalledMissing) {
     const auto result = readPod(testing::PodBuilder("p").claim(name.c_str()).value(), nullptr);
     const auto* blocked = std::get_if<Blocked>(&result);
     ASSERT_NE(blocked, nullptr) << name;
-    const bool is_one = name.size() <= 253 && std::regex_match(name, can_be);
+    const bool is_one = name.size() <= 253 && canBe(name);
     const char* kind = name.empty() ? "ClaimNameEmpty" : is_one ? "ClaimMissing" : "ClaimNameInvalid";
     ASSERT_EQ(blocked->kind, kind) << name;
     ++seen.at(name.empty() ? 0 : is_one ? 1 : 2);

@@ -33,9 +33,7 @@ struct TestNode {
   TestNode& health(int id, model::Health h) {
     return status.devices.at(static_cast<std::size_t>(id)).health = h, *this;
   }
-  TestNode& idMoved(int id) {
-    return status.devices.at(static_cast<std::size_t>(id)).id_moved = true, *this;
-  }
+  TestNode& idMoved(int id) { return status.devices.at(static_cast<std::size_t>(id)).id_moved = true, *this; }
   TestNode& partitioned(int id) {
     return status.devices.at(static_cast<std::size_t>(id)).partitioned = true, *this;
   }
