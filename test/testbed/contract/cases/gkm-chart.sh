@@ -145,6 +145,13 @@ pods() { kubectl get pods -n $NAMESPACE -o json | jq -r '[.items[] | .metadata.o
 eventually "pods" "gkm-agent=quay.io/me/agent:v1=Running gkm-csi-node=quay.io/me/gkm-csi-plugin:v1=Running gkm-operator=quay.io/me/operator:v1=Running" pods
 expect "agents" 2 "$(kubectl get pods -n $NAMESPACE -l app=gkm-agent -o name | wc -l)"
 expect "the image in gkm-config" quay.io/me/agent:v1 "$(field configmap/gkm-config '.data.gkm\.agent\.image' -n $NAMESPACE)"
+kubectl create rolebinding alice --clusterrole=edit --user=alice >/dev/null
+kubectl create rolebinding bob --clusterrole=view --user=bob >/dev/null
+may() { kubectl auth can-i --as="$1" "${@:2}" 2>/dev/null || true; }
+eventually "an editor makes caches" yes may alice create gkmcaches.gkm.io # once a controller has put the roles together
+eventually "a viewer sees them" yes may bob list gkmcaches.gkm.io
+expect "a viewer makes caches" no "$(may bob create gkmcaches.gkm.io)"
+expect "an editor writes what nodes have" no "$(may alice patch gkmcachenodes.gkm.io --subresource=status)"
 cache='{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: one}, spec: {image: quay.io/gkm/cache-examples:vector-add-cache-rocm}}'
 refused_cache() { kubectl create -f - <<<"$cache"; }
 expect_refused "a cache that nobody looks at" 'failed calling webhook "z-mgkmcache.kb.io"' refused_cache

@@ -40,7 +40,7 @@ kubectl create -f - >/dev/null <<YAML
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: gkm-trust-policy, namespace: gkm-system}
-data: {policy.yaml: "rules: [{images: ['127.0.0.1:$PORT/**'], scope: {cluster: true}, allowUnsigned: true}]"}
+data: {policy.yaml: "rules: [{images: ['127.0.0.1:$PORT/**', 'registry.invalid/trusted/**'], scope: {cluster: true}, allowUnsigned: true}]"}
 YAML
 provider_kubeconfig gkm-system gkm-agent >"$CASE_DIR/agent.kubeconfig"
 eventually "the registry" listens cat "$CASE_DIR/registry.log"
@@ -67,6 +67,15 @@ is_wrong climbs 'etc/cron.d/x'
 is_wrong cuts 'ended after 1000 of|closed|transfer'
 cache GKMCache later later
 is_extracted later
+# What the node has already, by the names of others: who is named has to have given it.
+foreign() { # NAME REPOSITORY
+  create <<<"{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: $1, annotations: {gkm.io/resolvedDigest: '$(digest good)'}},
+    spec: {image: '$2@$(digest good)'}}"
+}
+foreign of-nobody 127.0.0.1:$PORT/gkm/nobodys
+foreign of-a-host-that-is-not-there registry.invalid/trusted/x
+is_wrong of-nobody 'gkm/nobodys@'
+is_wrong of-a-host-that-is-not-there 'registry.invalid'
 eventually "state of the cache that is lied about" "Error 1 0 0 1" shown gkmcache/lies
 eventually "state of good" "Extracted 1 0 1 0" shown gkmcache/good
 expect_like "what is said of who stands still" '^(Pending|Extracted): ' "$(said gkmcachenode stalls)"
@@ -94,6 +103,9 @@ is_extracted small
 eventually "what is left of the attempt" '' ls "$STORE/tmp"
 mount -o remount,size=400m "$STORE"
 is_extracted full
+
+is_wrong of-nobody 'gkm/nobodys@' # and so it stays, whatever the node has
+is_wrong of-a-host-that-is-not-there 'registry.invalid'
 
 step "all of them can be deleted, and nothing is left in the API"
 expect_like "/readyz" 'ok' "$(agent_page '/readyz?verbose')"
