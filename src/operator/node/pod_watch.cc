@@ -23,6 +23,7 @@ struct PodObject {
   model::Uid uid;
   model::Revision revision = 0;
   bool has_caches = false;  // or may have; one that has ended mounts none
+  bool has_others = false;  // mounts of volumes of our driver whose place is not that of their volume
   kcache::PodPaths paths;
   friend bool operator==(const PodObject&, const PodObject&) = default;
 };
@@ -62,20 +63,47 @@ std::string cleanPath(const std::string& written) {
   return out.starts_with("//") ? out.substr(1) : out;
 }
 
-void addMount(const json::View& mount, const Volumes& volumes, kcache::PodPaths& out) {
+/// Where the volume as a whole would be: a part of it that is mounted under its own name says it too. "": it
+/// does not.
+std::string rootOf(const json::View& mount) {
+  std::string path = cleanPath(kapi::text(mount["mountPath"]));
+  const std::string sub = kapi::text(mount["subPath"]);
+  if (sub.empty()) { return path; }
+  const std::string part = cleanPath(sub);
+  if (!path.ends_with(part)) { return {}; }
+  path.resize(path.size() - part.size());
+  return path;
+}
+
+void addMount(const json::View& mount, const Volumes& volumes, PodObject& out) {
   const auto volume = volumes.find(kapi::text(mount["name"]));
-  const std::string path = cleanPath(kapi::text(mount["mountPath"]));
-  const bool is_whole = kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
-  if (volume == volumes.end() || !is_whole) { return; }
-  if (!kcache::isMountPath(path)) {
-    out.has_more = true;
+  if (volume == volumes.end()) { return; }
+  const auto& [name, claim] = *volume;
+  const bool is_cache = claim.empty();  // most claims are of something else
+  const std::string root = rootOf(mount);
+  if (root.empty() || !kapi::text(mount["subPathExpr"]).empty()) {
+    out.has_others = out.has_others || is_cache;
     return;
   }
-  const auto& [name, claim] = *volume;
-  if (claim.empty()) {
-    out.volumes.emplace(name, path);
-  } else {
-    out.claims.emplace(claim, path);
+  if (!kcache::isMountPath(root)) {
+    out.paths.has_more = true;
+    return;
+  }
+  const auto& place =
+      (is_cache ? out.paths.volumes.emplace(name, root) : out.paths.claims.emplace(claim, root));
+  out.has_others = out.has_others || (is_cache && place.first->second != root);
+}
+
+/// Those of volumes as a whole first: they say where the volume is, and parts only where nobody does.
+void addMounts(const json::View& spec, bool whole, const Volumes& volumes, PodObject& out) {
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::View container : spec[list].items()) {
+      for (const json::View mount : container["volumeMounts"].items()) {
+        const bool is_whole =
+            kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
+        if (is_whole == whole) { addMount(mount, volumes, out); }
+      }
+    }
   }
 }
 
@@ -88,13 +116,7 @@ PodObject decodePodPaths(const json::View& v) {
   const Volumes volumes = volumesOf(spec, out.paths.has_more);
   out.has_caches = !volumes.empty() && !hasEnded(v);
   if (!out.has_caches) { return out; }
-  for (const char* list : {"containers", "initContainers"}) {
-    for (const json::View container : spec[list].items()) {
-      for (const json::View mount : container["volumeMounts"].items()) {
-        addMount(mount, volumes, out.paths);
-      }
-    }
-  }
+  for (const bool whole : {true, false}) { addMounts(spec, whole, volumes, out); }
   return out;
 }
 
@@ -104,6 +126,13 @@ kapi::Log hasMore(const model::ObjectKey& pod) {
                       "caches, or one at '/', at a mountPath of more than {} bytes, or with characters that "
                       "are not shown. The caches in those have the paths of --mount-path",
                       kMostVolumes, kcache::kMostOfAMountPath),
+          {{"pod", pod.text()}}};
+}
+
+kapi::Log hasOthers(const model::ObjectKey& pod) {
+  return {kapi::Level::Warn,
+          "this pod mounts a cache at several places, or a part of one under another name: files that name "
+          "others by absolute paths are right for the first place only. Give each place a volume of its own",
           {{"pod", pod.text()}}};
 }
 
@@ -166,6 +195,7 @@ kapi::Effects PodWatch::took(controller::Reflector::Output output) {
     const auto place = paths_.find(pod->uid.text);
     if (place != paths_.end() && place->second == pod->paths) { continue; }
     if (pod->paths.has_more) { output.effects.emplace_back(hasMore(pod->key)); }
+    if (pod->has_others) { output.effects.emplace_back(hasOthers(pod->key)); }
     paths_.insert_or_assign(pod->uid.text, pod->paths);
     has_changed = true;
   }

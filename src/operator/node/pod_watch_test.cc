@@ -122,6 +122,37 @@ TEST_F(PodWatchTest, OfSeveralMountsTheFirstAsAWholeCounts) {
   put("many", std::move(spec));
   EXPECT_EQ(told.back().at(uidOf("many")).volumes,
             (std::map<std::string, std::string>{{"k", "/first"}, {"init", "/only"}}));
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_TRUE(logs[0].starts_with("ns/many: this pod mounts a cache at several places")) << logs[0];
+  server.touch({"pods", {"ns", "many"}});
+  settle();
+  EXPECT_EQ(logs.size(), 1U) << "once";
+}
+
+/// As the label cache-mount-subpath of an image has it.
+TEST_F(PodWatchTest, APartThatIsMountedUnderItsOwnNameSaysWhereTheRestWouldBe) {
+  start();
+  put("parts", specOf({ours("a"), ours("b"), ours("c"), claim("d", "llama")},
+                      {mount("a", "/root/.cache/vllm/torch_compile_cache/", "torch_compile_cache"),
+                       mount("a", "/root/.cache/vllm/torch_aot_compile", "torch_aot_compile"),
+                       mount("b", "/kernels/x/y", "x/y/"), mount("b", "/elsewhere"), mount("c", "/y", "y"),
+                       mount("d", "/home/vllm/.cache/x", "x")}));
+  EXPECT_EQ(told.back().at(uidOf("parts")),
+            (kcache::PodPaths{.volumes = {{"a", "/root/.cache/vllm"}, {"b", "/elsewhere"}},
+                              .claims = {{"llama", "/home/vllm/.cache"}}}));
+  ASSERT_EQ(logs.size(), 1U) << "b is at two places; c would be at '/'";
+  put("other-name", specOf({ours("a")}, {mount("a", "/cache/z", "y")}));
+  put("no-part", specOf({ours("a")}, {mount("a", "/cachey", "y")}));
+  json::Value by_variable = mount("a", "/cache");
+  by_variable.set("subPathExpr", "$(POD_NAME)");
+  put("expr", specOf({ours("a")}, {std::move(by_variable)}));
+  for (const char* name : {"other-name", "no-part", "expr"}) {
+    EXPECT_EQ(told.back().at(uidOf(name)), kcache::PodPaths{}) << name;
+  }
+  EXPECT_EQ(logs.size(), 4U);
+  put("claims",
+      specOf({claim("d", "data")}, {mount("d", "/data/z", "y"), mount("d", "/a"), mount("d", "/b")}));
+  EXPECT_EQ(logs.size(), 4U) << "which most claims are not for";
 }
 
 TEST_F(PodWatchTest, APathIsToldAsTheKubeletMountsIt) {
@@ -141,7 +172,7 @@ TEST_F(PodWatchTest, APodThatMountsNoneAsAWholeIsSeenAllTheSame) {
   put("long", specOf({ours("k"), ours("l")},
                      {mount("k", ("/" + std::string(2000, 'a')).c_str()), mount("l", "/a\nb")}));
   EXPECT_EQ(told.back().at(uidOf("long")), (kcache::PodPaths{.volumes = {}, .claims = {}, .has_more = true}));
-  EXPECT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs.size(), 2U) << "of the part, and of those that cannot be told";
   put("odd", Object{{"volumes", Array{7, ours("k")}}, {"containers", "none"}});
   EXPECT_TRUE(told.back().contains(uidOf("odd")));
 }
