@@ -99,7 +99,7 @@ void injectInto(JsonPatch& patch, const std::string& env_path, const View& env, 
   for (auto i = to_go.rbegin(); i != to_go.rend(); ++i) { patch.remove(fmt::format("{}/{}", env_path, *i)); }
   for (; right < first.size(); ++right) {
     const std::string place = GS_MUTANT(AppendsVariables) ? "-" : fmt::format("{}", right);
-    patch.add(env_path + "/" + place, first[right].value());
+    patch.add(fmt::format("{}/{}", env_path, place), first[right].value());
   }
 }
 

@@ -113,14 +113,14 @@ Status Store::sweepTrees(const std::set<kcache::Digest>& in_use, LayerNeeds& nee
 Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
   Swept out;
   const std::uint64_t before = bytes_;
-  const auto goesAnyway = [&](const kcache::Digest& image, Wall used) {
+  const auto goes_anyway = [&](const kcache::Digest& image, Wall used) {
     const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
     return is_damaged || (terms.most_age > Duration::zero() && used + terms.most_age < now);
   };
   Status done = healFolders();
   auto needed = neededLayers();
   if (done) { done = sweepLayers(in_use, terms, now, needed, out); }
-  if (done) { done = sweepTrees(in_use, needed, out, goesAnyway); }
+  if (done) { done = sweepTrees(in_use, needed, out, goes_anyway); }
   if (done) { done = recount(); }
   const auto isTooMuch = [&](const kcache::Digest& /*image*/, Wall /*used*/) { return isOver(terms); };
   if (done) { done = sweepTrees(in_use, needed, out, isTooMuch); }
