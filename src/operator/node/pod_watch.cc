@@ -63,13 +63,17 @@ std::string cleanPath(const std::string& written) {
   return out.starts_with("//") ? out.substr(1) : out;
 }
 
+/// A subPath may be written ".", too.
+bool isWhole(const json::View& mount) {
+  return cleanPath(kapi::text(mount["subPath"])) == "/" && kapi::text(mount["subPathExpr"]).empty();
+}
+
 /// Where the volume as a whole would be: a part of it that is mounted under its own name says it too. "": it
 /// does not.
 std::string rootOf(const json::View& mount) {
   std::string path = cleanPath(kapi::text(mount["mountPath"]));
-  const std::string sub = kapi::text(mount["subPath"]);
-  if (sub.empty()) { return path; }
-  const std::string part = cleanPath(sub);
+  if (isWhole(mount)) { return path; }
+  const std::string part = cleanPath(kapi::text(mount["subPath"]));
   if (!path.ends_with(part)) { return {}; }
   path.resize(path.size() - part.size());
   return path;
@@ -99,9 +103,7 @@ void addMounts(const json::View& spec, bool whole, const Volumes& volumes, PodOb
   for (const char* list : {"containers", "initContainers"}) {
     for (const json::View container : spec[list].items()) {
       for (const json::View mount : container["volumeMounts"].items()) {
-        const bool is_whole =
-            kapi::text(mount["subPath"]).empty() && kapi::text(mount["subPathExpr"]).empty();
-        if (is_whole == whole) { addMount(mount, volumes, out); }
+        if (isWhole(mount) == whole) { addMount(mount, volumes, out); }
       }
     }
   }

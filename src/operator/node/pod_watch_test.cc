@@ -150,6 +150,9 @@ TEST_F(PodWatchTest, APartThatIsMountedUnderItsOwnNameSaysWhereTheRestWouldBe) {
     EXPECT_EQ(told.back().at(uidOf(name)), kcache::PodPaths{}) << name;
   }
   EXPECT_EQ(logs.size(), 4U);
+  put("whole", specOf({ours("a"), ours("b")}, {mount("a", "/cache", "."), mount("b", "/b", "./")}));
+  EXPECT_EQ(told.back().at(uidOf("whole")).volumes,
+            (std::map<std::string, std::string>{{"a", "/cache"}, {"b", "/b"}}));
   put("claims",
       specOf({claim("d", "data")}, {mount("d", "/data/z", "y"), mount("d", "/a"), mount("d", "/b")}));
   EXPECT_EQ(logs.size(), 4U) << "which most claims are not for";
