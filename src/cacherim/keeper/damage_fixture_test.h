@@ -260,7 +260,8 @@ class DamageTest : public KeepingTest {
     constexpr const char* kOwn[] = {"files", "layers", "trees", "tmp"};
     const std::string name = kOwn[rng_.below(std::size(kOwn))];
     const Path path = gone(root() + '/' + name);
-    return name == "trees" ? losesRoot(path) : path;
+    const Path place = rng_.chance(50) ? fileAt(path) : path;
+    return name == "trees" ? losesRoot(place) : place;
   }
 
   std::map<std::uint64_t, Unreadable> unreadable_;  // by inode

@@ -15,21 +15,20 @@ namespace gs::cacherim {
 // ---- Drafts
 
 Draft::Draft(const Store& store, std::string name, std::string path, Fd folder)
-    : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {
-  ++*store.drafts_;
-}
+    : store_{&store}, name_{std::move(name)}, path_{std::move(path)}, folder_{std::move(folder)} {}
 
 Draft::Draft(Draft&& other) noexcept
     : store_{std::exchange(other.store_, nullptr)},
       name_{std::move(other.name_)},
       path_{std::move(other.path_)},
-      folder_{std::move(other.folder_)} {}
+      folder_{std::move(other.folder_)},
+      is_kept_{std::exchange(other.is_kept_, false)} {}
 
 Draft::~Draft() {
   if (store_ == nullptr) { return; }
   // What stays after an error goes when the store is opened again.
   if (!name_.empty()) { static_cast<void>(store_->disk_.removeAll(store_->at_.tmp.get(), name_)); }
-  --*store_->drafts_;
+  if (is_kept_) { --*store_->kept_drafts_; }
 }
 
 Result<Draft> Store::draft() {
@@ -49,9 +48,11 @@ std::array<std::pair<const char*, Fd*>, 5> Store::Folders::below() {
   return {{{"tmp", &tmp}, {"files", &files}, {"layers", &layers}, {"trees", &trees}, {"caches", &caches}}};
 }
 
-/// Made if it is not there. In tmp/ and trees/ are files that anybody may change who gets to them.
+/// Made if it is not there, or a file is. (A link is an error: somebody may have put it there who wanted the
+/// folder elsewhere.) In tmp/ and trees/ are files that anybody may change who gets to them.
 Result<Fd> Store::openOwn(const Disk& disk, int root, const std::string& name) {
-  auto out = disk.folder(root, name);
+  const auto there = Disk::look(root, name);
+  auto out = there && there->isFile() ? disk.ownFolder(root, name) : disk.folder(root, name);
   if (!out || (name != "tmp" && name != "trees")) { return out; }
   Status closed = disk.setMode(root, name, 0700);
   return closed ? std::move(out) : because(closed.error());
@@ -158,6 +159,7 @@ Status Store::keep(int folder, const StoredFile& file) {
 
 /// Each counts at once: whoever has the next turn may take others away.
 Status Store::keepSome(const Draft& draft, const StoredFiles& files, StoredFiles::const_iterator& next) {
+  if (!std::exchange(draft.is_kept_, true)) { ++*kept_drafts_; }
   for (std::size_t left = kMostAtOnce; left > 0 && next != files.end(); --left, ++next) {
     if (Status out = keep(draft.folder(), next->second); !out) { return out; }
     ++files_.at(next->second.key()).records;
@@ -214,7 +216,7 @@ Status Store::finishTree(const NewTree& tree, Draft& draft, Wall now) {
     return out;
   }
   draft.name_.clear();
-  trees_.emplace(image, KnownTree{now, tree.record.folders});
+  trees_.emplace(image, KnownTree{now, tree.record.folders, true, tree.record.layers});
   tree_folders_ += tree.record.folders;
   counters_.links += tree.links;
   counters_.bytes_copied += tree.bytes_copied;

@@ -140,6 +140,7 @@ class Draft {
   std::string name_;
   std::string path_;
   Fd folder_;
+  mutable bool is_kept_ = false;  // in part, at the least: with a turn only
 };
 
 /// Of all calls since open().
@@ -272,6 +273,8 @@ class Store {
     Wall used{};
     std::uint64_t folders = 0;
     bool counts = true;  // its extras do, in Known::records
+    /// By its record when that could be read last: they stay while the tree does.
+    std::vector<kcache::Digest> layers{};
   };
 
   Store(std::string root, Disk disk, Folders folders);
@@ -339,11 +342,14 @@ class Store {
   std::map<kcache::Digest, KnownTree> trees_;
   std::uint64_t bytes_ = 0;
   std::uint64_t tree_folders_ = 0;  // of all trees
+  /// So begins what is noted of a tree whose record could not be read.
+  static constexpr std::string_view kOfItsRecord = "its tree's record: ";
   /// A record that nobody could read any more was dropped: Known::records says too much.
   bool must_recount_ = false;
-  std::unique_ptr<std::atomic<int>> drafts_ = std::make_unique<std::atomic<int>>(0);  // that there are
-  std::set<std::string> damaged_files_;                                               // by key
-  std::map<kcache::Digest, std::string> damaged_trees_;                               // see damagedTrees()
+  /// Drafts of which files are counted that no record names yet.
+  std::unique_ptr<std::atomic<int>> kept_drafts_ = std::make_unique<std::atomic<int>>(0);
+  std::set<std::string> damaged_files_;                  // by key
+  std::map<kcache::Digest, std::string> damaged_trees_;  // see damagedTrees()
   StoreCounters counters_;
 };
 

@@ -117,6 +117,7 @@ Status Store::endMend(const NewTree& tree, Draft& draft) {
   must_recount_ = must_recount_ || (known.counts && !old);
   tree_folders_ += tree.record.folders - known.folders;
   known.folders = tree.record.folders;
+  known.layers = tree.record.layers;
   known.counts = true;
   note(tree.record.extras);  // the caller drops what the new one counted
   if (old) { static_cast<void>(forget(old->extras)); }

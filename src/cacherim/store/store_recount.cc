@@ -35,7 +35,7 @@ std::optional<Store::Named> Store::named() const {
 /// counts until it is mended. What lies in a draft may be counted, and no record names it yet: so there must
 /// be none.
 Status Store::recount() {
-  if (!must_recount_ || *drafts_ > 0) { return {}; }
+  if (!must_recount_ || *kept_drafts_ > 0) { return {}; }
   const auto now = named();
   if (!now) { return {}; }
   for (const kcache::Digest& digest : now->spoilt_layers) {

@@ -45,6 +45,8 @@ TEST_F(RecountTest, WhatADraftHasBroughtStays) {
   Store& store = filled();
   spoilTree("i1");
   const std::set<kcache::Digest> in_use{digest("i2"), digest("c")};
+  ASSERT_TRUE(store.sweep(in_use, {}, now_ + 2h));
+  ASSERT_TRUE(store.hasTree(digest("i1"))) << "it may be read the next time";
   {
     const auto draft = store.draft();
     ASSERT_TRUE(draft);
@@ -69,6 +71,7 @@ TEST_F(RecountTest, ASpoiltLayerIsNoneAndComesAgain) {
   spoilTree("i1");
   spoilLayer("b");
   ASSERT_TRUE(store.sweep({digest("i2")}, {}, now_ + 2h));
+  ASSERT_TRUE(store.sweep({digest("i2")}, {}, now_ + 2h));
   EXPECT_FALSE(store.hasLayer(digest("b")));
   EXPECT_EQ(store.bytes(), 0U);
   EXPECT_EQ(readFolder(store.treeRoot(digest("i2"))), (Content{{"fb", std::string(10, 'b')}}));
@@ -80,12 +83,53 @@ TEST_F(RecountTest, ASpoiltLayerIsNoneAndComesAgain) {
   EXPECT_EQ(store.inodes(), 0U);
 }
 
+/// A disk that fails for a moment: "i1" has layers a and b, "i2" has b too.
+TEST_F(RecountTest, ARecordThatCannotBeReadForAMomentTakesNothingAway) {
+  Store& store = open();
+  for (const char* layer : {"a", "b"}) {
+    ASSERT_TRUE(putLayer(store, layer, {{layer, std::string(10, *layer)}}, now_));
+  }
+  put(store, "i1", {"a", "b"});
+  put(store, "i2", {"b"});
+  for (const std::set<kcache::Digest>& in_use :
+       {std::set{digest("i2")}, std::set{digest("i1")}, std::set{digest("i1"), digest("i2")}}) {
+    const std::string record = root() + "/trees/" + std::string{digest("i1").hex()} + "/record.json";
+    const std::string was = *readFile(record);
+    spoilTree("i1");
+    ASSERT_TRUE(store.sweep(in_use, {}, now_ + 2h));
+    ASSERT_TRUE(store.damagedTrees().contains(digest("i1")));
+    std::ofstream{record} << was;
+    ASSERT_TRUE(store.sweep(in_use, {}, now_ + 2h));
+    for (const char* image : {"i1", "i2"}) { EXPECT_TRUE(store.verify(digest(image))) << image; }
+    EXPECT_TRUE(store.hasLayer(digest("a")) && store.hasLayer(digest("b")));
+  }
+  spoilTree("i1");
+  ASSERT_TRUE(store.sweep({digest("i2")}, {}, now_ + 2h));
+  ASSERT_TRUE(store.sweep({digest("i2")}, {}, now_ + 2h));
+  EXPECT_FALSE(store.hasTree(digest("i1")));
+  EXPECT_FALSE(store.hasLayer(digest("a")));
+  EXPECT_TRUE(store.hasLayer(digest("b"))) << "which i2 has as well";
+  EXPECT_EQ(store.bytes(), 10U);
+}
+
+TEST_F(RecountTest, ADraftThatOnlyWaitsKeepsNothingFromBeingCounted) {
+  Store& store = filled();
+  const auto waits = store.draft();
+  ASSERT_TRUE(waits);
+  spoilTree("i1");
+  ASSERT_TRUE(store.sweep({digest("i2")}, {.quota = 15}, now_ + 2h));
+  EXPECT_EQ(store.bytes(), 10U);
+  EXPECT_TRUE(store.hasTree(digest("i2")));
+}
+
 /// It stays, since pods have it mounted.
 TEST_F(RecountTest, OfASpoiltTreeNothingCountsUntilItIsMended) {
   Store& store = filled();
   spoilTree("i1");
   spoilTree("i2");
   ASSERT_TRUE(store.sweep({digest("i1")}, {}, now_ + 2h));
+  ASSERT_TRUE(store.sweep({digest("i1")}, {}, now_ + 2h));
+  EXPECT_FALSE(store.hasTree(digest("i2")));
   EXPECT_TRUE(store.hasTree(digest("i1")));
   EXPECT_TRUE(store.damagedTrees().contains(digest("i1")));
   ASSERT_TRUE(putLayer(store, "a", {{"fa", std::string(10, 'a')}}, now_));

@@ -113,10 +113,10 @@ Status Store::repairTrees() {
 Status Store::repairTree(const kcache::Digest& image, Wall changed) {
   const auto record = readTree(image);
   if (mayBeRead(record)) { return because(record.error()); }
-  KnownTree& known = trees_[image] = {changed, record ? record->folders : 0, false};
+  KnownTree& known = trees_[image] = {changed, record ? record->folders : 0, false, {}};
   tree_folders_ += known.folders;
   if (!record) {
-    noteDamage(image, "its record: " + record.error().message);
+    noteDamage(image, std::string{kOfItsRecord} + record.error().message);
     return {};
   }
   const auto folder = Disk::openFolder(at_.trees.get(), std::string{image.hex()});

@@ -63,17 +63,18 @@ Status Store::dropLayer(const kcache::Digest& layer, Swept& swept) {
 }
 
 /// Layers that trees need, and how often; nullopt: not all trees say it now. One that cannot say it any more
-/// is damaged, and its layers come again with it.
+/// is damaged, and needs what it needed when it could.
 Store::LayerNeeds Store::neededLayers() {
   std::map<kcache::Digest, int> out;
-  for (const auto& [image, known] : trees_) {
+  for (auto& [image, known] : trees_) {
     const auto record = tree(image);
     if (mustWait(record, image)) { return std::nullopt; }
-    if (!record) {
-      noteDamage(image, "its record: " + record.error().message);
-      continue;
+    if (record) {
+      known.layers = record->layers;
+    } else {
+      noteDamage(image, std::string{kOfItsRecord} + record.error().message);
     }
-    for (const kcache::Digest& layer : record->layers) { ++out[layer]; }
+    for (const kcache::Digest& layer : known.layers) { ++out[layer]; }
   }
   return out;
 }
@@ -99,9 +100,10 @@ Status Store::sweepTrees(const std::set<kcache::Digest>& in_use, LayerNeeds& nee
     if (!goes(image, used)) { continue; }
     const auto record = tree(image);
     if (mustWait(record, image)) { continue; }
+    const std::vector<kcache::Digest> layers = trees_.at(image).layers;  // as neededLayers() counted them
     if (Status dropped = dropTree(image, record, swept); !dropped) { return dropped; }
-    if (!needed || !record) { continue; }
-    for (const kcache::Digest& layer : record->layers) {
+    if (!needed) { continue; }
+    for (const kcache::Digest& layer : layers) {
       if (--(*needed)[layer] > 0 || in_use.contains(layer)) { continue; }
       if (Status dropped = dropLayer(layer, swept); !dropped) { return dropped; }
     }
@@ -112,9 +114,15 @@ Status Store::sweepTrees(const std::set<kcache::Digest>& in_use, LayerNeeds& nee
 /// What goes in any case goes first, and what it leaves is counted, so that it pushes no other out.
 Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTerms& terms, Wall now) {
   Swept out;
-  const std::uint64_t before = bytes_;
+  const std::uint64_t bytes_before = bytes_;
+  // Nobody needs it: it is fetched again whole. What cannot be read for the first time may be read the next,
+  // and goes before others where something has to.
+  const std::map<kcache::Digest, std::string> before = damaged_trees_;
   const auto goes_anyway = [&](const kcache::Digest& image, Wall used) {
-    const bool is_damaged = damaged_trees_.contains(image);  // nobody needs it: it is fetched again whole
+    const auto known = damaged_trees_.find(image);
+    const bool is_unread = known != damaged_trees_.end() && known->second.starts_with(kOfItsRecord);
+    const bool is_damaged =
+        is_unread ? !tree(image) && (before.contains(image) || isOver(terms)) : known != damaged_trees_.end();
     return is_damaged || (terms.most_age > Duration::zero() && used + terms.most_age < now);
   };
   Status done = healFolders();
@@ -126,7 +134,7 @@ Result<Swept> Store::sweep(const std::set<kcache::Digest>& in_use, const SweepTe
   if (done) { done = sweepTrees(in_use, needed, out, isTooMuch); }
   if (done) { done = recount(); }
   if (!done) { return because(done.error()); }
-  out.bytes_freed = before - bytes_;
+  out.bytes_freed = bytes_before - bytes_;
   out.over_quota = isOver(terms);
   return out;
 }
