@@ -106,6 +106,7 @@ TEST_F(AgentNumbers, ARestartOfTheAgentChangesNoNumber) {
         wait(5s);
         EXPECT_EQ(uuids(), four);
         EXPECT_EQ(healths(), "HUUU");
+        EXPECT_EQ(moved(), "") << "nobody is told them";
         EXPECT_NE(reason(2).find("indices moved since GPU GPU-2B "), std::string::npos) << reason(2);
       }
     }
@@ -301,6 +302,19 @@ TEST_F(AgentNumbers, OneThatIsKnownToBeSplitIsNotGivenWholeWhateverElseIsWrong) 
   facts.uncorrected = 2;
   const Verdict worst = healthOf(facts);
   EXPECT_EQ(worst.reason, "2 uncorrectable memory errors; reset the GPU; MIG is on");
+  Facts errors;
+  errors.split_into_nothing = true;
+  errors.xids = {48};
+  Hardware with_errors = hardware({"GPU-1A", "GPU-2B"});
+  with_errors.gpus[1].health = Health::Unhealthy;
+  with_errors.gpus[1].reason = healthOf(errors).reason;
+  start(with_errors);
+  errors.xids = {62};
+  with_errors.gpus[1].reason = healthOf(errors).reason;
+  start(with_errors);
+  EXPECT_NE(reason(1).find("XID 48, 62"), std::string::npos) << reason(1);
+  EXPECT_NE(reason(1).find("MIG is on"), std::string::npos) << reason(1);
+  status = {};
   Hardware split = hardware({"GPU-1A", "GPU-2B"});
   split.gpus[0].partitions = {{"MIG-1", "1g.10gb", 1, 1}};
   split.gpus[1].health = worst.health;

@@ -197,7 +197,9 @@ void KnownGpus::arrange() {
   const bool by_uuid = told_uuids_ && std::any_of(devices_.begin(), devices_.end(), [](const Device& device) {
                          return !device.gpu.uuid.empty();
                        });
-  by_uuid ? shutUnnamed(devices_) : shutMoved(devices_);
+  if (by_uuid) { return shutUnnamed(devices_); }
+  shutMoved(devices_);
+  for (Device& device : devices_) { device.gpu.id_moved = false; }  // it is Unhealthy: nobody is told the id
 }
 
 const Device* KnownGpus::vanished() const {
@@ -229,7 +231,9 @@ void KnownGpus::recall(Gpu& gpu) {
   Verdict verdict = agent::healthOf(facts);
   if (verdict.health == Health::Healthy) { return; }
   if (badnessOf(verdict.health) >= badnessOf(gpu.health)) { gpu.health = verdict.health; }
+  const bool is_split = gpu.reason.find(kMigOn) != std::string::npos;
   gpu.reason = says_more ? verdict.reason + "; " + gpu.reason : std::move(verdict.reason);
+  if (is_split && !says_more) { gpu.reason += fmt::format("; {}", kMigOn); }
 }
 
 void KnownGpus::published(const NodeView& view, bool is_this_boot) {

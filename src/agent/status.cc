@@ -100,8 +100,9 @@ Value deviceValue(const Device& d) {
   set_text("pciBusId", d.gpu.pci_bus_id);
   out.set("numaNode", std::max(-1, d.gpu.numa_node));
   out.set("health", healthText(cut ? model::Health::Unhealthy : d.gpu.health));
-  set_text("healthReason",
-           cut ? fmt::format("{} pods use it, more than {}", d.in_use_by.size(), kMostUsers) : d.gpu.reason);
+  set_text("healthReason", cut ? fmt::format("{} pods use it, more than {}{}{}", d.in_use_by.size(),
+                                             kMostUsers, d.gpu.reason.empty() ? "" : "; ", d.gpu.reason)
+                               : d.gpu.reason);
   if (d.gpu.id_moved) { out.set("idMoved", true); }
   out.set("island", d.island);
   out.set("bandwidthGBps", d.bandwidth_gbps);

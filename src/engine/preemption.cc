@@ -127,7 +127,7 @@ bool Preemption::goOn(Open& open) {
     return fits_(state, q.request, q.pod->uid, &meter);
   };
   const auto room = open.look->search.look(fits);
-  cost_ += open.look->cost + meter.steps / sched::kStepsPerDevice;
+  cost_ += open.look->cost + meter.steps / sched::kStepsPerDevice + open.look->search.takeCost();
   if (!room) { return false; }
   if (room->when == When::Never) { return true; }
   Kept& kept = open.found.emplace_back(Kept{open.at, {}});

@@ -37,7 +37,7 @@ std::vector<FreeShare> freeBut(const NodeState& n, const Counts& counts) {
     for (const Holder& h : d.holders) {
       if (counts(h.uid)) { take(left, counted(h.amount)); }
     }
-    if (d.listed && !d.givable()) { take(left, {}); }
+    if (d.listed && (!d.givable() || d.facts.id_moved)) { take(left, {}); }  // it is told by its id
   }
   return free;
 }

@@ -99,6 +99,13 @@ TEST_F(Shares, AnUnhealthyDeviceIsNotGiven) {
   status.devices = {sick};
   ledger.upsertStatus(status);
   EXPECT_EQ(*fit({part(10, 1)}), (ShareChoice{{1}}));
+  status.devices[0].health = model::Health::Healthy;
+  status.devices[0].id_moved = true;
+  ledger.upsertStatus(status);
+  EXPECT_EQ(*fit({part(10, 1)}), (ShareChoice{{1}})) << "its id may reach another one";
+  status.devices[0].id_moved = false;
+  ledger.upsertStatus(status);
+  EXPECT_EQ(*fit({part(10, 1)}), (ShareChoice{{0}}));
 }
 
 TEST_F(Shares, ANodeOfAnotherEnforcerIsRefused) {

@@ -63,6 +63,8 @@ class RoomSearch {
 
   /// One look at the node. nullopt: it is not known yet; afterwards it is over.
   [[nodiscard]] std::optional<Room> look(const FitsOn& fits);
+  /// Entries of holders that the looks since the last call went over as pods came and went.
+  [[nodiscard]] std::size_t takeCost() { return node_.takeCost(); }
 
  private:
   enum class Without : std::uint8_t { Given, Leaving, AllLower, SomeLower };  // who is thought away now

@@ -62,6 +62,7 @@ void NodeWithout::move(const model::Uid& uid, bool gone) {
   holding.gone = gone;
   derived_ = false;
   const auto copy_staying = [this](const auto& from, auto& to) {
+    cost_ += from.size();
     to.clear();
     std::copy_if(from.begin(), from.end(), std::back_inserter(to),
                  [this](const auto& one) { return !isGone(one.uid); });

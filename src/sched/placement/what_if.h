@@ -38,6 +38,8 @@ class NodeWithout {
   void giveBack(const model::Pod& pod);
 
   [[nodiscard]] const NodeState& state();
+  /// Entries of holders that were looked at since the last call.
+  [[nodiscard]] std::size_t takeCost() { return std::exchange(cost_, 0); }
 
  private:
   void move(const model::Uid& uid, bool gone);
@@ -50,6 +52,7 @@ class NodeWithout {
   std::vector<Counted> counted_;
   Holdings holdings_;
   bool derived_ = true;
+  std::size_t cost_ = 0;
 };
 
 }  // namespace gs::sched

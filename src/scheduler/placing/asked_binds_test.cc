@@ -304,17 +304,18 @@ TEST_F(AskedBindsPlaces, WhoHangsLeavesItsPlaceToWhoDoesNot) {
   EXPECT_EQ(places("and-this", 2), 2);
   EXPECT_EQ(places("and-that", 2), 1);
   t.pass(AskedBinds::kPaced);
-  EXPECT_EQ(places("works", 1), 1) << "the last one";
+  EXPECT_EQ(places("early", 1), 1) << "the last one";
   EXPECT_EQ(t.binds.size(), 16U);
+  EXPECT_EQ(places("early", 9), 0) << "the API server may be slow for all";
   for (const auto id : first) { EXPECT_EQ(answerTo(id), ""); }
-  EXPECT_EQ(places("works", 9), 7) << "half, as if those that hang were not there";
+  t.pass(AskedBinds::kHanging);
+  EXPECT_EQ(places("works", 9), 8) << "half, as if those that hang were not there";
   EXPECT_EQ(t.binds.size(), 16U);
   const auto turnedAway = [&] {
     return std::count_if(first.begin(), first.end(), [&](auto id) { return answerTo(id) != ""; });
   };
-  EXPECT_EQ(turnedAway(), 7) << "who waited longest";
-  EXPECT_EQ(places("hangs", 1), 0) << "nobody makes room for it";
-  EXPECT_EQ(places("hangs-too", 1), 0);
+  EXPECT_EQ(turnedAway(), 8) << "who waited longest";
+  EXPECT_EQ(places("hangs-too", 1), 0) << "nobody makes room for it";
 }
 
 /// By seed.
@@ -331,7 +332,7 @@ TEST_P(AskedBindsHang, TheNextNamespaceFindsItsPlaces) {
     if (rng.chance(30)) { t.pass(std::chrono::milliseconds{rng.below(400)}); }
     ASSERT_LE(t.binds.size(), 16U);
   }
-  t.pass(AskedBinds::kPaced);
+  t.pass(AskedBinds::kHanging);
   EXPECT_FALSE(t.binds.isCrowded("next"));
   EXPECT_EQ(places("next", 9), 8);
   EXPECT_LE(t.binds.size(), 16U);
