@@ -9,8 +9,9 @@
 // Who waits does so with one of the workers that serve everybody, so at most Config::max_waiting_binds do.
 // Of these places a namespace has half of what it leaves to others (controller/fair_share.h): who comes on
 // top is told at once to ask again. A namespace is slow while one of its requests has waited for kPaced, or
-// one of its placements is stuck: it leaves its places to all others as they need them, each once it has waited
-// for kHanging. So however many namespaces hang, the next one finds a place, and as many as if they were not there.
+// one of its placements is stuck: it leaves its places to all others as they need them, each once it has
+// waited for kHanging. So however many namespaces hang, the next one finds a place, and as many as if they
+// were not there.
 // Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
 // to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
 // the pod still fits there. Then they are fenced and deleted (leftovers.h).
@@ -74,8 +75,8 @@ class AskedBinds {
   /// Longer than the writes of a bind take where all is well. One namespace where they take longer is not
   /// waited for: its pods would keep everybody's kube-scheduler waiting.
   static constexpr Duration kPaced = std::chrono::milliseconds{250};
-  /// From then on a request of a slow namespace may have to make room: two writes that come to their end do not
-  /// take so long.
+  /// From then on a request of a slow namespace may have to make room: two writes that come to their end do
+  /// not take so long.
   static constexpr Duration kHanging = std::chrono::seconds{1};
 
   void bind(BindRequest request);

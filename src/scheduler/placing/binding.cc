@@ -33,19 +33,7 @@ bool Binder::gaveUpFor(Grant& grant, const model::Pod& pod) {
 }
 
 /// The ids mean other devices by now than those that were decided on.
-/// Pods with a map are told ids, whatever others are told.
-bool Binder::isMappedToMoved(const Grant& grant) const {
-  const model::Pod* pod = c_.cache().pod(grant.uid);
-  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
-  if (pod == nullptr || node == nullptr || pod->annotation(model::kMapKey) == nullptr) { return false; }
-  return std::any_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
-    const sched::DeviceState* device = node->device(id);
-    return device != nullptr && device->facts.id_moved;
-  });
-}
-
 bool Binder::isRenumbered(const Grant& grant) const {
-  if (isMappedToMoved(grant)) { return true; }
   const engine::DeviceIndex* devices = c_.cache().devices(grant.node);
   for (std::size_t i = 0; i < grant.ids.size(); ++i) {
     if (engine::isAnother(devices, grant.ids[i], grant.uuids[i])) { return true; }
