@@ -133,12 +133,12 @@ TEST_F(PodWatchTest, OfSeveralMountsTheFirstAsAWholeCounts) {
 TEST_F(PodWatchTest, APartThatIsMountedUnderItsOwnNameSaysWhereTheRestWouldBe) {
   start();
   put("parts", specOf({ours("a"), ours("b"), ours("c"), claim("d", "llama")},
-                      {mount("a", "/root/.cache/vllm/torch_compile_cache/", "torch_compile_cache"),
-                       mount("a", "/root/.cache/vllm/torch_aot_compile", "torch_aot_compile"),
+                      {mount("a", "/home/vllm/.cache/vllm/torch_compile_cache/", "torch_compile_cache"),
+                       mount("a", "/home/vllm/.cache/vllm/torch_aot_compile", "torch_aot_compile"),
                        mount("b", "/kernels/x/y", "x/y/"), mount("b", "/elsewhere"), mount("c", "/y", "y"),
                        mount("d", "/home/vllm/.cache/x", "x")}));
   EXPECT_EQ(told.back().at(uidOf("parts")),
-            (kcache::PodPaths{.volumes = {{"a", "/root/.cache/vllm"}, {"b", "/elsewhere"}},
+            (kcache::PodPaths{.volumes = {{"a", "/home/vllm/.cache/vllm"}, {"b", "/elsewhere"}},
                               .claims = {{"llama", "/home/vllm/.cache"}}}));
   ASSERT_EQ(logs.size(), 1U) << "b is at two places; c would be at '/'";
   put("other-name", specOf({ours("a")}, {mount("a", "/cache/z", "y")}));

@@ -147,7 +147,7 @@ expect "agents" 2 "$(kubectl get pods -n $NAMESPACE -l app=gkm-agent -o name | w
 expect "the image in gkm-config" quay.io/me/agent:v1 "$(field configmap/gkm-config '.data.gkm\.agent\.image' -n $NAMESPACE)"
 kubectl create rolebinding alice --clusterrole=edit --user=alice >/dev/null
 kubectl create rolebinding bob --clusterrole=view --user=bob >/dev/null
-may() { kubectl auth can-i --as="$1" "${@:2}" 2>/dev/null || true; }
+may() { kubectl auth can-i --as="$1" "${@:2}" 2>/dev/null || true; } # it fails where it says no; what it says is compared
 eventually "an editor makes caches" yes may alice create gkmcaches.gkm.io # once a controller has put the roles together
 eventually "a viewer sees them" yes may bob list gkmcaches.gkm.io
 expect "a viewer makes caches" no "$(may bob create gkmcaches.gkm.io)"
