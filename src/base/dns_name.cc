@@ -1,5 +1,7 @@
 #include "base/dns_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/ascii.h"
@@ -33,10 +35,10 @@ bool isDnsSubdomain(std::string_view name) {
   return name.size() <= kMostOfASubdomain && hasFormOfDnsSubdomain(name);
 }
 
-std::optional<std::string> nodeNameOfHost(std::string_view host) {
+Result<std::string> nodeNameOfHost(std::string_view host) {
   std::string out = inLowerCase(host);
-  if (!isDnsSubdomain(out)) { return std::nullopt; }
-  return out;
+  if (isDnsSubdomain(out)) { return out; }
+  return fail(Code::Invalid, fmt::format("'{}' is no name of a Node: {}", host, kDnsSubdomainRule));
 }
 
 }  // namespace gs

@@ -2,9 +2,10 @@
 // part begins and ends with a letter or a digit.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace gs {
 
@@ -17,8 +18,8 @@ namespace gs {
 inline constexpr const char* kDnsSubdomainRule =
     "lower-case letters and digits with '-' and '.' between them; 253 characters at most";
 
-/// The name that a kubelet gives the Node of that host: in lower case. nullopt: no Node can be called so.
-[[nodiscard]] std::optional<std::string> nodeNameOfHost(std::string_view host);
+/// The name that a kubelet gives the Node of that host: in lower case. Error Invalid: no Node can be called so.
+[[nodiscard]] Result<std::string> nodeNameOfHost(std::string_view host);
 
 /// The same whatever the length, for who says that by itself.
 [[nodiscard]] bool hasFormOfDnsLabel(std::string_view name);

@@ -152,6 +152,12 @@ Result<PathLayer> NodeService::pathsFor(const VolumeWish& wish, const net::Fd& t
     log::warn("files keep paths of another place: too many, or they cannot be read",
               {{"cache", wish.cacheText()}, {"files", std::to_string(out.left_out)}, {"place", *at}});
   }
+  if (out.damaged > 0) {
+    log::warn(
+        "files that are damaged on this node's disk keep paths of another place, also when gkm-agent has "
+        "mended them: start the pod anew then",
+        {{"cache", wish.cacheText()}, {"files", std::to_string(out.damaged)}, {"place", *at}});
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/hash.h"
 #include "cacherim/disk/disk.h"
 #include "kcache/content/paths.h"
 
@@ -26,25 +27,31 @@ std::uint64_t PathLayer::bytes() const {
   return out;
 }
 
-PathLayer pathLayerOf(const net::Fd& root, const std::vector<std::string>& paths,
+PathLayer pathLayerOf(const net::Fd& root, const std::map<std::string, std::string>& paths,
                       const std::string& mount_path) {
   PathLayer out;
   std::uint64_t bytes = 0;
   std::uint64_t read = 0;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+  std::size_t looked_at = 0;
+  for (const auto& [path, sum] : paths) {
     if (read >= kMostReadForAPathLayer || out.files.size() >= kMostFilesOfAPathLayer) {
-      out.left_out += paths.size() - i;
+      out.left_out += paths.size() - looked_at;
       break;
     }
-    const auto text = textAt(root, paths[i]);
+    ++looked_at;
+    const auto text = textAt(root, path);
     read += kLook + (text ? text->size() : 0);
-    auto changed = text ? kcache::forRoot(mount_path, paths[i], *text) : std::nullopt;
+    if (text && !sum.empty() && sha256Hex(*text) != sum) {
+      ++out.damaged;
+      continue;
+    }
+    auto changed = text ? kcache::forRoot(mount_path, path, *text) : std::nullopt;
     const bool fits = text && bytes + (changed ? changed->size() : 0) <= kMostOfAPathLayer;
     if (!fits) {
       ++out.left_out;
     } else if (changed) {
       bytes += changed->size();
-      out.files.emplace(paths[i], *std::move(changed));
+      out.files.emplace(path, *std::move(changed));
     }
   }
   return out;

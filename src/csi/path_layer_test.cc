@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
 #include "cacherim/node/mount_paths.h"
 #include "cacherim/registry/registry_fixture_test.h"
 #include "csi/node_fixture_test.h"
@@ -25,7 +26,7 @@ class PathLayerTest : public ::testing::Test {
     write(root, kGroup, groupAt("/cache"));
     write(root, "K/add.ttir", "x");
     std::ofstream{root + "/../record.json"}
-        << cacherim::printTree({.image = imageNamed("i1"), .layers = {}, .extras = {}, .paths = {kGroup}});
+        << cacherim::printTree({.image = imageNamed("i1"), .layers = {}, .extras = {}, .paths = {{kGroup, sum_}}});
     root_ = net::Fd{::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   }
   static void write(const std::string& root, const std::string& path, const std::string& text) {
@@ -65,6 +66,7 @@ class PathLayerTest : public ::testing::Test {
     return file == paths.end() ? "" : file->second;
   }
 
+  const std::string sum_ = sha256Hex(groupAt("/cache"));
   NodeMachine machine_;
   net::Fd root_;
   ManualClock clock_;
@@ -73,11 +75,11 @@ class PathLayerTest : public ::testing::Test {
 };
 
 TEST_F(PathLayerTest, HasTheFilesThatAreOtherwiseThere) {
-  const PathLayer other = pathLayerOf(root_, {kGroup, "K/add.ttir"}, "/home/vllm");
+  const PathLayer other = pathLayerOf(root_, {{kGroup, ""}, {"K/add.ttir", ""}}, "/home/vllm");
   EXPECT_EQ(other.files, (std::map<std::string, std::string>{{kGroup, groupAt("/home/vllm")}}));
   EXPECT_EQ(other.bytes(), groupAt("/home/vllm").size());
   EXPECT_EQ(other.left_out, 0U);
-  const PathLayer same = pathLayerOf(root_, {kGroup}, "/cache");
+  const PathLayer same = pathLayerOf(root_, {{kGroup, sum_}}, "/cache");
   EXPECT_TRUE(same.files.empty()) << "the tree's own are right";
 }
 
@@ -85,8 +87,9 @@ TEST_F(PathLayerTest, WhatIsNoFileOrTooLargeStaysAndCounts) {
   const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
   std::filesystem::create_symlink("/etc/passwd", root + "/K/__grp__link.json");
   write(root, "K/__grp__large.json", groupAt("/" + std::string(2 << 20, 'a')));
-  const PathLayer layer =
-      pathLayerOf(root_, {"K/__grp__link.json", "K/__grp__large.json", "gone/__grp__a.json", kGroup}, "/x");
+  const PathLayer layer = pathLayerOf(
+      root_, {{"K/__grp__link.json", ""}, {"K/__grp__large.json", ""}, {"gone/__grp__a.json", ""}, {kGroup, ""}},
+      "/x");
   EXPECT_EQ(layer.left_out, 3U);
   EXPECT_EQ(layer.files.size(), 1U);
 }
@@ -94,25 +97,42 @@ TEST_F(PathLayerTest, WhatIsNoFileOrTooLargeStaysAndCounts) {
 // Both are free for who packs an image, since equal files are stored once.
 TEST_F(PathLayerTest, NoMoreThanItsLimitsIsReadOrWritten) {
   const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
-  std::vector<std::string> large;
+  std::map<std::string, std::string> large;
   for (int i = 0; i < 40; ++i) {
-    large.push_back("L" + std::to_string(i) + "/__grp__a.json");
-    write(root, large.back(),
+    const auto one = large.emplace("L" + std::to_string(i) + "/__grp__a.json", "").first;
+    write(root, one->first,
           R"({"child_paths":{"a":"/cache/L/a"},"x":")" + std::string(900'000, 'x') + "\"}");
   }
   const PathLayer of_large = pathLayerOf(root_, large, "/other");
   EXPECT_LE(of_large.bytes(), kMostOfAPathLayer);
   EXPECT_EQ(of_large.left_out + of_large.files.size(), 40U);
-  std::vector<std::string> small;
+  std::map<std::string, std::string> small;
   for (int i = 0; i < 3000; ++i) {
-    small.push_back("S/__grp__" + std::to_string(i) + ".json");
-    write(root, small.back(), groupAt("/cache"));
+    const auto one = small.emplace("S/__grp__" + std::to_string(i) + ".json", "").first;
+    write(root, one->first, groupAt("/cache"));
   }
   const PathLayer of_small = pathLayerOf(root_, small, "/other");
   EXPECT_EQ(of_small.files.size(), kMostFilesOfAPathLayer);
   EXPECT_EQ(of_small.left_out, 3000 - kMostFilesOfAPathLayer);
-  const std::vector<std::string> same(100'000, "K/add.ttir");  // nothing in it is to be changed
-  EXPECT_GT(pathLayerOf(root_, same, "/other").left_out, 90'000U) << "reading has a limit too";
+  std::map<std::string, std::string> same;  // nothing in them is to be changed
+  for (int i = 0; i < 6000; ++i) {
+    const auto one = same.emplace("S/" + std::to_string(i) + ".ttir", "").first;
+    std::filesystem::create_hard_link(root + "/K/add.ttir", root + "/" + one->first);
+  }
+  EXPECT_GT(pathLayerOf(root_, same, "/other").left_out, 1'900U) << "reading has a limit too";
+}
+
+TEST_F(PathLayerTest, NothingIsMadeOfADamagedFileWhichTheAgentMends) {
+  const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
+  write(root, kGroup, groupAt("/cache/!"));
+  const PathLayer layer = pathLayerOf(root_, {{kGroup, sum_}, {"K/add.ttir", ""}}, "/other");
+  EXPECT_TRUE(layer.files.empty());
+  EXPECT_EQ(layer.damaged, 1U);
+  EXPECT_EQ(layer.left_out, 0U);
+  tell({{"u1", {.volumes = {{"kernels", "/other"}}}}, {"u2", {.volumes = {{"kernels", "/other"}}}}});
+  EXPECT_NE(loggedBy(machine_.request("u1", "kernels")).find("damaged"), std::string::npos);
+  write(root, kGroup, groupAt("/cache"));
+  EXPECT_EQ(mountedBy(machine_.request("u2", "kernels", true)), groupAt("/other"));
 }
 
 TEST_F(PathLayerTest, EachPodHasPathsOfWhereItHasTheCache) {

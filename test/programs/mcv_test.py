@@ -19,6 +19,7 @@ BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
 NVML = BIN.parent / "tests/nvml-fake/libnvidia-ml.so.1"
 ROCM = BIN.parent / "tests/rocm-fake/librocm_smi64.so.1"
 NO_DRIVERS = ["--nvml-library=/not/there", "--rocm-library=/not/there"]  # whatever this machine has
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 
 
@@ -94,11 +95,31 @@ class Mcv(unittest.TestCase):
         for file in pushed.iterdir():
             if file.name not in ("manifest.json", "version"):
                 shutil.copy(file, layout / "blobs/sha256" / file.name)
+        self.put_manifest(layout, text)
+        self.assertEqual(without_paths(self.extracted("oci:as-oci")), without_paths(self.sample))
+
+    def test_what_docker_compresses_with_zstd_is_read(self):
+        """buildx with compression=zstd and oci-mediatypes=false: docker's types, with the suffix .zstd."""
+        self.create("oci:layout")
+        self.skopeo("copy", "--dest-compress-format=zstd", "oci:layout", "oci:zstd")
+        layout = self.folder / "zstd"
+        index = json.loads((layout / "index.json").read_text())
+        manifest = json.loads((layout / "blobs/sha256" / index["manifests"][0]["digest"].removeprefix("sha256:")).read_text())
+        manifest["mediaType"] = DOCKER_MANIFEST
+        manifest["config"]["mediaType"] = "application/vnd.docker.container.image.v1+json"
+        for layer in manifest["layers"]:
+            self.assertTrue(layer["mediaType"].endswith("tar+zstd"), layer)
+            layer["mediaType"] = "application/vnd.docker.image.rootfs.diff.tar.zstd"
+        self.put_manifest(layout, json.dumps(manifest).encode())
+        self.assertEqual(without_paths(self.extracted("oci:zstd")), without_paths(self.sample))
+
+    @staticmethod
+    def put_manifest(layout, text):
+        """As the only one of a layout, of docker's type."""
         digest = hashlib.sha256(text).hexdigest()
         (layout / "blobs/sha256" / digest).write_bytes(text)
         (layout / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
-            {"mediaType": "application/vnd.docker.distribution.manifest.v2+json", "digest": f"sha256:{digest}", "size": len(text)}]}))
-        self.assertEqual(without_paths(self.extracted("oci:as-oci")), without_paths(self.sample))
+            {"mediaType": DOCKER_MANIFEST, "digest": f"sha256:{digest}", "size": len(text)}]}))
 
     def test_the_same_cache_is_the_same_image(self):
         first = self.create("oci:layout")

@@ -413,7 +413,7 @@ std::set<std::string> CacheMachine::placesOf(const Volume& of) const {
   return out;
 }
 
-/// `text`: what all pods share. What was made of a damaged file stays as it is as long as the pod.
+/// `text`: what all pods share. Nothing is made of a damaged file.
 std::string CacheMachine::wrongFile(const FakeMounts::Mounted& mount, const std::string& path,
                                     const std::string& text, const Volume& of) const {
   const std::string at = mount.tree + '/' + path;
@@ -426,8 +426,7 @@ std::string CacheMachine::wrongFile(const FakeMounts::Mounted& mount, const std:
   if (!namesPaths(path)) { return fmt::format("has a copy of {}", path); }
   const std::string& shown = own == mount.paths.end() ? text : own->second;
   const bool is_right = std::any_of(of.is.begin(), of.is.end(), [&](const auto& place) {
-    const std::string right = textAt(text, place);
-    return shown == right || (of.is_of_damaged && isDamagedText(shown, right));
+    return shown == textAt(text, place);
   });
   return is_right ? "" : fmt::format("has a {} that is not for {}", path, fmt::join(of.is, " or "));
 }

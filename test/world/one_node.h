@@ -27,8 +27,8 @@ namespace gs::test {
 class OneNode : public Cluster {
  protected:
   explicit OneNode(const std::vector<std::string>& uuids, bool agents = true,
-                   model::Enforcement enforcement = model::Enforcement::Devices)
-      : Cluster{options(uuids, agents, enforcement)} {}
+                   model::Enforcement enforcement = model::Enforcement::Devices, bool told_uuids = false)
+      : Cluster{options(uuids, agents, enforcement, told_uuids)} {}
   [[nodiscard]] bool running(const std::string& name) {
     return podObject(name)["status"]["phase"].str() == "Running";
   }
@@ -40,7 +40,7 @@ class OneNode : public Cluster {
 
  private:
   [[nodiscard]] static sandbox::World::Options options(const std::vector<std::string>& uuids, bool agents,
-                                                       model::Enforcement enforcement) {
+                                                       model::Enforcement enforcement, bool told_uuids) {
     sandbox::World::Options o;
     kapi::SimNode n;
     n.name = model::NodeName{"n"};
@@ -49,6 +49,7 @@ class OneNode : public Cluster {
     n.enforcement = enforcement;
     o.nodes = {n};
     o.agents = agents;
+    o.told_uuids = told_uuids;
     return o;
   }
 };

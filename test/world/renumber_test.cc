@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 /// One node with three GPUs, GPU-0 to GPU-2.
 class Renumbered : public OneNode {
  protected:
-  explicit Renumbered(bool told_uuids) : OneNode{{"GPU-0", "GPU-1", "GPU-2"}} {
+  explicit Renumbered(bool told_uuids, bool agents_know = false)
+      : OneNode{{"GPU-0", "GPU-1", "GPU-2"}, true, model::Enforcement::Devices, agents_know} {
     scheduler::Config config;
     config.visible_uuids = told_uuids;
     world.startReplica(config);
@@ -49,6 +50,10 @@ class Renumbered : public OneNode {
 
 struct ToldUuids : Renumbered {
   ToldUuids() : Renumbered{true} {}
+};
+/// And agents know it.
+struct ToldUuidsByAll : Renumbered {
+  ToldUuidsByAll() : Renumbered{true, true} {}
 };
 struct ToldIds : Renumbered {
   ToldIds() : Renumbered{false} {}
@@ -254,6 +259,34 @@ TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   ASSERT_TRUE(eventually([&] { return !nodeOf("s").empty(); }));
   EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-3");
   EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-3");
+}
+
+/// A map says ids, which reach another GPU once one below is lost: nothing else of the node changes.
+TEST_F(ToldUuidsByAll, APodWithAMapIsNotToldAnIdThatMovedOnTheWay) {
+  bool busy = true;
+  int bindings = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
+    if (call.subresource != "binding" || !busy) { return {}; }
+    ++bindings;
+    return {sandbox::CallFault::How::Refused, 429, {}, false, false};
+  });
+  const auto lose = [&](std::optional<sandbox::Machines::Loss> how) {
+    world.machines().setLost("n", "GPU-1", how, false);
+    world.touch();
+    world.run(5s);
+  };
+  world.create(mappedPod("m-0", "0=n:2"));
+  ASSERT_TRUE(eventually([&] { return bindings > 0; }));
+  lose(sandbox::Machines::Loss::Called);
+  busy = false;
+  world.run(60s);
+  EXPECT_EQ(nodeOf("m-0"), "") << allocated("m-0");
+  EXPECT_NE(whyWaiting("m-0").find("indices moved"), std::string::npos) << whyWaiting("m-0");
+  world.create(pod("s", "one"));
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:2"; })) << "who is told its UUID may have it";
+  finish("s");
+  lose(std::nullopt);
+  EXPECT_TRUE(eventually([&] { return allocated("m-0") == "n:2"; }, 120s)) << whyWaiting("m-0");
 }
 
 /// A write of another decision that landed late, and was deleted again, says nothing of the GPU that comes to

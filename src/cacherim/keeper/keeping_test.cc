@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/hash.h"
 #include "cacherim/keeper/keeping_fixture_test.h"
 
 namespace gs::cacherim {
@@ -55,8 +56,10 @@ TEST_F(KeepingTest, PathsAreThoseOfWherePodsMountIt) {
         {"K/add.ttir", "x"}}});
   want({{kOne, image}});
   settle();
-  EXPECT_EQ(mountedText(image, "K/__grp__add.json"), R"({"child_paths":{"add.ttir":"/cache/K/add.ttir"}})");
-  EXPECT_EQ(*pathsOfTree(root(), *image.digest), std::vector<std::string>{"K/__grp__add.json"})
+  const std::string text = R"({"child_paths":{"add.ttir":"/cache/K/add.ttir"}})";
+  EXPECT_EQ(mountedText(image, "K/__grp__add.json"), text);
+  EXPECT_EQ(*pathsOfTree(root(), *image.digest),
+            (std::map<std::string, std::string>{{"K/__grp__add.json", sha256Hex(text)}}))
       << "so that a mount elsewhere can have its own";
 }
 

@@ -151,7 +151,7 @@ Result<Fd> completeTree(const std::string& root, const kcache::Digest& image) {
   return out;
 }
 
-Result<std::vector<std::string>> pathsOfTree(const std::string& root, const kcache::Digest& image) {
+Result<std::map<std::string, std::string>> pathsOfTree(const std::string& root, const kcache::Digest& image) {
   constexpr std::size_t kMostRead = std::size_t{64} << 20;
   const auto store = openStore(root);
   const auto trees = store ? openStep(*store, "trees") : because(store.error());

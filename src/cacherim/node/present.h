@@ -12,6 +12,7 @@
 // that a reader sees all of it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,7 +51,7 @@ struct Present {
 [[nodiscard]] Result<Fd> completeTree(const std::string& root, const kcache::Digest& image);
 
 /// TreeRecord::paths of a complete tree, for who may not open the store. Errors: as completeTree(); Invalid.
-[[nodiscard]] Result<std::vector<std::string>> pathsOfTree(const std::string& root,
-                                                           const kcache::Digest& image);
+[[nodiscard]] Result<std::map<std::string, std::string>> pathsOfTree(const std::string& root,
+                                                                     const kcache::Digest& image);
 
 }  // namespace gs::cacherim

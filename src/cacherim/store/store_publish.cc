@@ -106,8 +106,9 @@ Status Draft::putExtras(NewTree& tree, const TreeExtras& extras) const {
                          put.insert_or_assign(path, *std::move(stored));
                          return {};
                        },
-                       [&](const std::string& path) { tree.record.paths.push_back(path); }});
+                       [&](const std::string& path) { tree.record.paths[path]; }});
   for (const auto& [path, file] : put) { tree.files.insert_or_assign(path, file); }
+  for (auto& [path, sum] : tree.record.paths) { sum = tree.files.at(path).hex; }
   return out;
 }
 

@@ -62,6 +62,18 @@ bool readFiles(const json::Value& value, std::map<std::string, StoredFile>& out)
   return value.isObject();
 }
 
+/// Of an older version there are no hashes.
+bool readPaths(const json::Value& tree, std::map<std::string, std::string>& out) {
+  const auto& paths = tree["paths"].items();
+  const auto& sums = tree["path_sums"].items();
+  if (!sums.empty() && sums.size() != paths.size()) { return false; }
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!isStorePath(paths[i].str())) { return false; }
+    out.emplace(paths[i].str(), sums.empty() ? "" : sums[i].str());
+  }
+  return true;
+}
+
 constexpr std::string_view kSum = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 64;
@@ -153,7 +165,11 @@ std::string printTree(const TreeRecord& record) {
   json::Array layers;
   for (const kcache::Digest& layer : record.layers) { layers.emplace_back(layer.text()); }
   json::Array paths;
-  for (const std::string& path : record.paths) { paths.emplace_back(path); }
+  json::Array path_sums;  // in the order of `paths`, which older versions read
+  for (const auto& [path, sum] : record.paths) {
+    paths.emplace_back(path);
+    path_sums.emplace_back(sum);
+  }
   return withSum(json::print(json::Object{{"image", record.image.text()},
                                           {"layers", std::move(layers)},
                                           {"extras", filesValue(record.extras)},
@@ -161,7 +177,8 @@ std::string printTree(const TreeRecord& record) {
                                           {"files", static_cast<std::int64_t>(record.files)},
                                           {"folders", static_cast<std::int64_t>(record.folders)},
                                           {"summary", record.summary},
-                                          {"paths", std::move(paths)}}));
+                                          {"paths", std::move(paths)},
+                                          {"path_sums", std::move(path_sums)}}));
 }
 
 Result<LayerRecord> parseLayer(std::string_view text) {
@@ -206,10 +223,7 @@ Result<TreeRecord> parseTree(std::string_view text) {
   out.files = static_cast<std::uint64_t>(*files);
   out.folders = static_cast<std::uint64_t>(folders);
   out.summary = (*value)["summary"].str();
-  for (const json::Value& path : (*value)["paths"].items()) {
-    if (!isStorePath(path.str())) { return badRecord("a record of a tree with a path that may not be"); }
-    out.paths.emplace_back(path.str());
-  }
+  if (!readPaths(*value, out.paths)) { return badRecord("a record of a tree with a path that may not be"); }
   return out;
 }
 

@@ -49,7 +49,7 @@ TEST(StoreRecords, AreReadBackAsTheyWere) {
   const auto read = parseLayer(printLayer(layer));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, layer);
-  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1, 3};
+  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1, 3, "", {{"x", file.hex}}};
   const auto read_tree = parseTree(printTree(tree));
   std::string older = printTree(tree);
   const std::string folders = R"("folders":3,)";
@@ -62,6 +62,20 @@ TEST(StoreRecords, AreReadBackAsTheyWere) {
   EXPECT_EQ(read_older->folders, 0U);
   ASSERT_TRUE(read_tree) << read_tree.error().message;
   EXPECT_EQ(*read_tree, tree);
+}
+
+TEST(StoreRecords, PathsOfAnOlderVersionHaveNoHash) {
+  const TreeRecord tree{kcache::Digest::of("i"), {}, {}, 0, 0, 0, "", {{"a/x", "12"}, {"b", "34"}}};
+  std::string text = printTree(tree);
+  text.erase(text.find(R"(,"sum")")) += '}';
+  const auto without = [&](const std::string& sums) {
+    std::string out = text;
+    const std::string all = R"("path_sums":["12","34"])";
+    EXPECT_NE(out.find(all), std::string::npos);
+    return parseTree(out.replace(out.find(all), all.size(), sums));
+  };
+  EXPECT_EQ(without(R"("x":1)")->paths, (std::map<std::string, std::string>{{"a/x", ""}, {"b", ""}}));
+  EXPECT_FALSE(without(R"("path_sums":["12"])"));
 }
 
 TEST(StoreRecords, AreRefusedWhereverOneBitIsAnother) {

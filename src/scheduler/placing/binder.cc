@@ -66,6 +66,7 @@ Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vect
   grant.uuids = c_.gpuUuids(grant.node, grant.ids);
   grant.door = request.door;
   grant.shared = request.devices && request.devices->shared;
+  grant.by_id = request.devices && !request.devices->exact.empty();
   grant.fence = fenceOf(pod);
   grant.caches = node_caches_.saidThere(pod.kernel_caches, node);
   return grant;

@@ -110,6 +110,7 @@ class Binder : public controller::Part {
   [[nodiscard]] bool leasesFail(const Grant& grant) const;
   [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
   [[nodiscard]] bool isOvertaken(const Grant& grant) const;
+  [[nodiscard]] bool hasMoved(const Grant& grant) const;
   [[nodiscard]] bool isRenumbered(const Grant& grant) const;
   [[nodiscard]] bool holdsAllLeases(const Grant& grant) const;
   [[nodiscard]] bool awaitsBinding(const Grant& grant) const;

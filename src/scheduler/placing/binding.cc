@@ -32,8 +32,18 @@ bool Binder::gaveUpFor(Grant& grant, const model::Pod& pod) {
   return true;
 }
 
+/// One of the ids may reach another device by now.
+bool Binder::hasMoved(const Grant& grant) const {
+  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
+  return node != nullptr && std::any_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
+           const sched::DeviceState* device = node->device(id);
+           return device != nullptr && device->facts.id_moved;
+         });
+}
+
 /// The ids mean other devices by now than those that were decided on.
 bool Binder::isRenumbered(const Grant& grant) const {
+  if (grant.by_id && hasMoved(grant)) { return true; }
   const engine::DeviceIndex* devices = c_.cache().devices(grant.node);
   for (std::size_t i = 0; i < grant.ids.size(); ++i) {
     if (engine::isAnother(devices, grant.ids[i], grant.uuids[i])) { return true; }

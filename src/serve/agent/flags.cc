@@ -58,14 +58,18 @@ std::optional<std::string> environment(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
-model::NodeName AgentFlags::node(const Environment& environment) const {
-  if (!node_name.empty()) { return model::NodeName{inLowerCase(node_name)}; }
+Result<model::NodeName> AgentFlags::node(const Environment& environment) const {
+  std::string host = node_name;
   for (const char* name : {"NODE_NAME", "HOSTNAME"}) {
-    if (const auto value = environment(name); value && !value->empty()) {
-      return model::NodeName{inLowerCase(*value)};
-    }
+    if (host.empty()) { host = environment(name).value_or(""); }
   }
-  return {};
+  if (host.empty()) {
+    return fail(Code::Invalid,
+                "the node has no name: write --node-name=NAME, or set NODE_NAME to spec.nodeName");
+  }
+  auto name = nodeNameOfHost(host);
+  if (!name) { return fail(Code::Invalid, "--node-name: " + name.error().message); }
+  return model::NodeName{*std::move(name)};
 }
 
 /// unix:///run/containerd/containerd.sock, as crictl and the kubelet write it, or the path itself.
@@ -87,21 +91,15 @@ Status AgentFlags::check(const Environment& environment) const {
                 "--enforce=devices is not there yet: containers would have GPUs of others; "
                 "write env or off");
   }
-  if (node(environment).empty()) {
-    return fail(Code::Invalid,
-                "the node has no name: write --node-name=NAME, or set NODE_NAME to spec.nodeName");
-  }
-  if (!isDnsSubdomain(node(environment).text)) {
-    return fail(Code::Invalid, fmt::format("--node-name: '{}' is no name of a Node: {}",
-                                           node(environment).text, kDnsSubdomainRule));
-  }
+  const auto name = node(environment);
+  if (!name) { return tl::unexpected(name.error()); }
   if (simulate.empty()) { return {}; }
-  const auto read = noderim::SimulatedGpus{simulate, node(environment)}.read();
+  const auto read = noderim::SimulatedGpus{simulate, *name}.read();
   return read ? Status{} : fail(read.error().code, "--simulate: " + read.error().message);
 }
 
 agent::Agent::Config AgentFlags::config(const Environment& environment) const {
-  return {.node = node(environment),
+  return {.node = *node(environment),
           .enforcement = enforce == "env" ? model::Enforcement::Env : model::Enforcement::Off,
           .calm = publish,
           .draining = publish_draining,
@@ -110,7 +108,7 @@ agent::Agent::Config AgentFlags::config(const Environment& environment) const {
 }
 
 std::unique_ptr<noderim::GpuSource> AgentFlags::source(const Environment& environment) const {
-  if (!simulate.empty()) { return std::make_unique<noderim::SimulatedGpus>(simulate, node(environment)); }
+  if (!simulate.empty()) { return std::make_unique<noderim::SimulatedGpus>(simulate, *node(environment)); }
   return std::make_unique<noderim::Nvml>(noderim::Nvml::Options{.library = nvml_library});
 }
 

@@ -20,11 +20,13 @@ Environment having(std::map<std::string, std::string> variables) {
 
 TEST(AgentFlags, TheNodesNameComesFromTheFlagThenFromTheEnvironment) {
   AgentFlags flags;
-  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}})).text, "h");
-  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}, {"NODE_NAME", "n"}})).text, "n");
-  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}, {"NODE_NAME", ""}})).text, "h");
-  flags.node_name = "f";
-  EXPECT_EQ(flags.node(having({{"NODE_NAME", "n"}})).text, "f");
+  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}}))->text, "h");
+  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}, {"NODE_NAME", "n"}}))->text, "n");
+  EXPECT_EQ(flags.node(having({{"HOSTNAME", "h"}, {"NODE_NAME", ""}}))->text, "h");
+  EXPECT_EQ(flags.node(having({{"HOSTNAME", "GPU-Host.Example.COM"}}))->text, "gpu-host.example.com")
+      << "as its kubelet calls it";
+  flags.node_name = "F";
+  EXPECT_EQ(flags.node(having({{"NODE_NAME", "n"}}))->text, "f");
 }
 
 TEST(AgentFlags, WhatCannotBeIsRefused) {

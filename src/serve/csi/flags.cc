@@ -25,10 +25,7 @@ Result<rpc::CsiServer::Options> CsiFlags::server(const k8s::Surroundings& surrou
                 "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
   }
   const auto node = nodeNameOfHost(name);
-  if (!node) {
-    return fail(Code::Invalid,
-                fmt::format("--node-name: '{}' is no name of a Node: {}", name, kDnsSubdomainRule));
-  }
+  if (!node) { return fail(Code::Invalid, "--node-name: " + node.error().message); }
   const std::string said = orEnv(endpoint, surroundings, "CSI_ENDPOINT");
   auto socket = rpc::socketPathOf(said.empty() ? kCsiEndpoint : said);
   if (!socket) { return tl::unexpected(socket.error()); }

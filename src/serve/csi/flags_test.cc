@@ -21,9 +21,9 @@ TEST(CsiFlags, TheNodeMustHaveAName) {
   const auto none = f.server(surroundedBy({}), "1");
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("KUBE_NODE_NAME"), std::string::npos);
-  const auto named = f.server(surroundedBy({{"KUBE_NODE_NAME", "node-a"}}), "1");
+  const auto named = f.server(surroundedBy({{"KUBE_NODE_NAME", "Node-A"}}), "1");
   ASSERT_TRUE(named);
-  EXPECT_EQ(named->node_id, "node-a");
+  EXPECT_EQ(named->node_id, "node-a") << "as its kubelet calls it";
   EXPECT_EQ(named->driver, "csi.gkm.io");
 }
 

@@ -98,10 +98,7 @@ Result<model::NodeName> CacheNodeFlags::node(const k8s::Surroundings& surroundin
                 "which node is this? Set --node-name, or KUBE_NODE_NAME by fieldRef spec.nodeName");
   }
   const auto node = nodeNameOfHost(name);
-  if (!node) {
-    return fail(Code::Invalid,
-                fmt::format("--node-name: '{}' is no name of a Node: {}", name, kDnsSubdomainRule));
-  }
+  if (!node) { return fail(Code::Invalid, "--node-name: " + node.error().message); }
   return model::NodeName{*node};
 }
 

@@ -23,8 +23,10 @@ TEST(CacheNodeFlags, TheNodeHasAName) {
   CacheNodeFlags f;
   EXPECT_NE(f.node(with({})).error().message.find("KUBE_NODE_NAME"), std::string::npos);
   EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "a");
-  f.node_name = "b";
-  EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "b");
+  f.node_name = "B.Example";
+  EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "b.example") << "as its kubelet calls it";
+  f.node_name = "a_b";
+  EXPECT_NE(f.node(with({})).error().message.find("--node-name: 'a_b' is no name of a Node"), std::string::npos);
 }
 
 TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
