@@ -2,7 +2,10 @@
 """Checks that the pages say what is there.
 
   - docs/rules.md and docs/promises.md name tests: a gtest suite or test, a contract case (`real/...`), a ctest test. Each one exists.
-  - A comment, a script or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
+  - A comment or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
+  - A comment that cites a file cites one that is there: `a/b.h` from the root, src/, docs/ or the comment's own folder on; `x.md` also
+    there; `b.h` anywhere. A file of another project is cited by its URL, or as `k8s.io/...`, `github.com/...`.
+    Comments are those of src, test, bench, fuzz, cmake and tools: C++, CMake, Python (with a file's first text) and shell.
   - docs/gkm-faults.md has a row for each of its faults, once and in order, and each row a test that exists, or why there can be none.
   - docs/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
   - A link of a page to a file here, or to a heading, leads somewhere.
@@ -20,6 +23,12 @@ TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP)\(\s*(\w+),\
 INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\(\s*(\w+),\s*(\w+)", re.M)
 RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
 CITED = re.compile(r"(?<![\w\"'])R\d+\b")
+# A file that a comment names. Not a part of a URL or of a longer name, and no pattern (`<name>_test.cc`, `*.h`).
+FILE = re.compile(r"(?<![\w./:~<>*$}-])((?:[\w.-]+/)*[\w.-]*\w\.(?:h|cc|md))\b(?![\w/*])")
+HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+/")  # k8s.io/..., github.com/...: another project's
+CPP_COMMENT = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.S)
+FIRST_TEXT = re.compile(r'(?:#[^\n]*\n|\s)*("""|\'\'\')(.*?)\1', re.S)
+SCRIPT = (".py", ".sh", ".cmake")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FEATURE = re.compile(r"\{Feature::\w+, \"([\w-]+)\"")
 FAULT = re.compile(r"^\| (\d+) \|.*\| (.*) \|$", re.M)
@@ -101,14 +110,55 @@ class Checker:
             if rule.group(1) in known:
                 self.report(page, line_of(text, rule.start()), f"another rule {rule.group(1)}", "take the next free number")
             known.add(rule.group(1))
-        for path in list(self.files(CODE, (".h", ".cc", ".sh", ".py", ".cmake"))) + pages:
-            if path.name == pathlib.Path(__file__).name:
+        for path in pages:
+            self.check_cited_rules(path, 1, path.read_text(), known)
+        names = {path.name for path in self.files(CODE, (".h", ".cc"))}
+        for path, line, comment in self.comments():
+            self.check_cited_rules(path, line, comment, known)
+            self.check_cited_files(path, line, comment, names)
+
+    def comments(self):
+        """Every comment of the code: its file, the line where it begins, its text."""
+        for folder in CODE:
+            for path in sorted((self.root / folder).rglob("*")):
+                if not path.is_file() or path.name == pathlib.Path(__file__).name:
+                    continue
+                if path.suffix in (".h", ".cc"):
+                    text = path.read_text(errors="replace")
+                    for match in CPP_COMMENT.finditer(text):
+                        if match.group(0).startswith("/"):
+                            yield path, line_of(text, match.start()), match.group(0)
+                elif path.suffix in SCRIPT or path.name == "CMakeLists.txt" or not path.suffix and path.open("rb").read(2) == b"#!":
+                    yield from self.comments_of_script(path, path.read_text(errors="replace"))
+
+    @staticmethod
+    def comments_of_script(path, text):
+        first = FIRST_TEXT.match(text)
+        if first:
+            yield path, line_of(text, first.start(2)), first.group(2)
+        for number, line in enumerate(text.splitlines(), 1):
+            begin = re.search(r"(?:^|\s)#", line)
+            if begin:
+                yield path, number, line[begin.start():]
+
+    def check_cited_rules(self, path, line, text, known):
+        for cited in CITED.finditer(text):
+            if cited.group(0) not in known:
+                self.report(path, line + text.count("\n", 0, cited.start()), f"there is no rule {cited.group(0)}",
+                            "cite one of docs/rules.md, or add it there")
+
+    def check_cited_files(self, path, line, text, names):
+        for cited in FILE.finditer(text):
+            name = cited.group(1)
+            if HOST.match(name):
                 continue
-            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-                said = line if path.suffix == ".md" else line[line.find("//"):] if "//" in line else line if line.lstrip().startswith("#") else ""
-                for cited in CITED.findall(said):
-                    if cited not in known:
-                        self.report(path, number, f"there is no rule {cited}", "cite one of docs/rules.md, or add it there")
+            if "/" in name or name.endswith(".md"):
+                is_there = any((self.root / folder / name).is_file() for folder in ("", "src", "docs", path.parent))
+            else:
+                is_there = name in names
+            if not is_there:
+                self.report(path, line + text.count("\n", 0, cited.start()), f"there is no file {name}",
+                            "name it from the root, src/, docs/ or this folder on; another project's by its URL")
 
     def check_features(self):
         page, table = self.root / "docs/testing.md", self.root / "test/sim/features.cc"
@@ -157,6 +207,10 @@ CLEAN = {
     "docs/rules.md": "# Rules\n\n**R1. One.**\nWhy. [There](promises.md#all-of-it)\nTests: `Suite`, `Suite.Test`, `Table/Suite.Test`, `real/case`\n(`a feature`), `sim_seeds`.\n",
     "docs/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
     "src/a_test.cc": "TEST(Suite, Test) {}\nINSTANTIATE_TEST_SUITE_P(Table, Suite, x);\nauto s = \"R2\";  // R1\n",
+    "src/room/b.h": "// room/b.h, b.h, a_test.cc, rules.md, docs/rules.md, src/a_test.cc; https://x.org/c.md, k8s.io/c/d.h, <c>_d.h,\n"
+                    "// c/*_d.h, e.html\n/* R1 */ auto t = \"// gone/c.h\"; auto u = R\"(\n// gone/c.h)\"; auto c = '\"';  // room/b.h\n",
+    "cmake/CMakeLists.txt": "# src/room/b.h\nset(x \"c#gone/c.h\")\n",
+    "tools/run": "#!/bin/sh\nx='gone/c.h'  # docs/rules.md\n",
     "test/testbed/contract/cases/case.sh": "# R1\nstep \"one, and all\"\n",
     "test/sim/features.cc": '{Feature::Late, "late", 5},\n',
     "docs/testing.md": "| feature | what |\n|---|---|\n| `late` | x |\n\n| `other` | y |\n",
@@ -176,7 +230,22 @@ PLANTS = [
     ("docs/promises.md", "Tests: `real/gone`.\n", "there is no test real/gone"),
     ("docs/promises.md", "## All of it\nSee R3.\n", "docs/promises.md:2: there is no rule R3"),
     ("src/a.h", "// as R4 says\n", "src/a.h:1: there is no rule R4"),
+    ("src/a.h", "/* as\n R4 says */\n", "src/a.h:2: there is no rule R4"),
+    ("src/a.h", "auto c = '\"';  // as R4 says\n", "src/a.h:1: there is no rule R4"),
     ("tools/a.py", "# R5\n", "there is no rule R5"),
+    ("tools/a.py", "# Says\n\"\"\"One.\n\nR5.\"\"\"\n", "tools/a.py:4: there is no rule R5"),
+    ("tools/a", "#!/bin/sh\nx=1  # R5\n", "tools/a:2: there is no rule R5"),
+    ("cmake/CMakeLists.txt", "# R5\n", "there is no rule R5"),
+    ("src/a.h", "\n// see gone/b.h\n", "src/a.h:2: there is no file gone/b.h"),
+    ("src/room/c.h", "// (room/a_test.cc)\n", "there is no file room/a_test.cc"),
+    ("src/room/c.h", "/// gone.h knows\n", "there is no file gone.h"),
+    ("src/a.h", "// (gone.md 2.4)\n", "src/a.h:1: there is no file gone.md"),
+    ("src/a.h", "/* a\n   docs/gone.md, */\n", "src/a.h:2: there is no file docs/gone.md"),
+    ("fuzz/a.cc", "int a;  // gone/b.cc\n", "there is no file gone/b.cc"),
+    ("bench/a.cc", "// gone/b.cc\n", "there is no file gone/b.cc"),
+    ("test/x.sh", "# docs/gone.md\n", "there is no file docs/gone.md"),
+    ("tools/a", "#!/usr/bin/env bash\n# gone/b.h\n", "tools/a:2: there is no file gone/b.h"),
+    ("cmake/a.cmake", "set(a b)  # gone/b.h\n", "there is no file gone/b.h"),
     ("docs/rules.md", "**R1. One.**\n\n**R1. Two.**\n", "docs/rules.md:3: another rule R1"),
     ("docs/b.md", "[c](gone.md)\n", "the link gone.md leads nowhere"),
     ("docs/b.md", "[c](promises.md#gone)\n", "there is no heading #gone"),

@@ -1,12 +1,13 @@
-// What numbers of GPUs mean, and have meant. Containers are told GPUs by number, and a driver counts those
-// that are there: when one comes or goes, or the machine starts anew, a number may mean another GPU.
+// Numberings: which GPU a number means, and has meant. Containers are told GPUs by number, and a driver
+// numbers the GPUs that are there. When one comes or goes, or the machine boots, a number may mean another
+// GPU.
 //
-// A numbering is known to be in force at looks only. Between the last look at one and the first at the next
-// either may have been: who asks what a number meant then is told both GPUs. (Holding too much costs a GPU
-// for a while, holding too little gives it to two.) So is who asks about a number that may reach several GPUs
-// (numbers.h). A look may have begun before the one before it was told,
-// so what the last look at a numbering says is not that it was still in force then: what the one before it
-// says is.
+// Numbers are seen at looks only, so nobody knows the moment of a change. Between the last look with the
+// old numbers and the first one with the new ones, either may have held. Whoever asks what a number meant
+// in that time is given both GPUs. (To count one GPU too many as used wastes it for a while; to count one
+// too few gives it to two pods.) The same holds for a number that may reach several GPUs (numbers.h).
+// A look may have begun before the look ahead of it was reported. So old numbers count as surely in force
+// only until the look before the last one that showed them.
 // Bounded: of more than kMost the oldest are forgotten. Pure; one thread.
 #pragma once
 

@@ -1,26 +1,31 @@
-// Which pods' containers have which GPUs: status.devices[].inUseBy.
+// Users: which pods' containers have which GPUs, for status.devices[].inUseBy of the GpuNodeStatus.
 //
-// Two things are put together. The container runtime says whose containers there are (Containers); it goes on
-// saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
-// which GPUs its containers are told and which it was given; of a pod that we never saw, the annotations that
-// the kubelet gave the runtime with the pod's sandbox do. What is written there while its containers run is
-// somebody's edit, and frees nothing. No container's environment is read.
+// Two sources are put together:
+//   - The container runtime says which pods have containers (Containers). It goes on saying so when the
+//     pod's object is gone, which is why it is asked.
+//   - The pod's object, while it is there, says which GPUs its containers are told and which it was given.
+//     Of a pod whose object we never saw, the annotations say it that the kubelet gave the runtime with the
+//     pod's sandbox. Whoever edits them while containers run frees nothing. No container's environment is
+//     read.
 //
-// A number means the GPU that had it when the container was created (numberings.h), whichever GPU the
-// scheduler meant: this is about what containers have. The runtime says when that was. Where it does not, or
-// the wall clock was set meanwhile, it was since the last look but one, which the container was not in; with
-// the first looks of a process, at any time before. What may have been in force then counts, all of it. Once
-// a container was seen it keeps its GPUs by their names (nameOf()), whatever numbers do later. One that the
-// kubelet starts anew is another container. Before there is any, a number means what it means now.
-// What was published before a restart (seed()) says which GPUs the containers of then have, so their numbers
-// are not asked; those that were created since have what their numbers mean besides. Nothing lives on over a
-// boot of the machine.
-// Names that no GPU has had yet are looked up again when numbers come. Until then they are nobody's: anybody
-// may write some on a pod of theirs, and must not hold up what others free.
+// GPUs by number: a number means the GPU that had it when the container was created (numberings.h),
+// whichever GPU the scheduler meant, for this is about what containers have.
+//   - The runtime says when that was. Where it does not, or the wall clock was set meanwhile, it was after
+//     the last look but one, which did not show the container; with the first looks of a process, at any
+//     time before. All GPUs that may have had the number in that time count.
+//   - Once a container was seen, it keeps its GPUs by name (nameOf()), whatever becomes of numbers. A
+//     container that the kubelet starts anew is another one. Before a pod has any, a number means what it
+//     means now.
+//   - A number or UUID that no GPU has had yet is looked up again when the numbers change. Until then it
+//     means no GPU: anybody may write one on a pod of theirs, and must not hold up what others free.
 //
-// A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
-// before); at once while there has been no look, and so nobody who could name it.
-// The runtime's silence takes nobody away. Pure; one thread.
+// After a restart: the status that was published before (seed()) says which GPUs the containers of then
+// have, so their numbers are not looked up. Containers that were created since have what their numbers mean
+// as well. Nothing is kept over a boot of the machine.
+//
+// A pod is forgotten when its object is gone and two looks in a row since did not show it (the first may
+// have begun before); at once while there was no look yet and seed() did not name it. While the runtime is
+// silent, no user is taken away. Pure; one thread.
 #pragma once
 
 #include <cstdint>

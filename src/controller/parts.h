@@ -1,9 +1,12 @@
-// Parts: what a machine is put together of, for the answers to calls and for time.
+// Parts: what a machine is put together of. A part is an object that makes API calls of its own and has
+// things to do at certain times, such as whatever writes leases. The machine passes answers and the time on
+// to it.
 //
-// Each part has calls of its own under way: their tokens carry its owner's number, which is given out here,
-// so that an answer finds the part that asked. A part that waits says until when; one wake-up serves all.
-// Invariant: no two parts of one process have the same number. Whoever gives numbers out has a range of them
-// (kOwnerRanges), and no two ranges meet.
+// How an answer finds the part that asked: add() gives each part a number, and the token of each of its
+// calls carries that number (kapi::makeToken). A part that waits says until when (nextDue()); the machine
+// asks to be called at the earliest of these times.
+// Invariant: no two parts of one process have the same number. Each machine has a range of numbers to give
+// out (kOwnerRanges), and no two ranges meet.
 // The parts must outlive it. One thread.
 #pragma once
 

@@ -1,7 +1,8 @@
 // What the kubelet asks for, checked: names are names of Kubernetes, the target is below the target root, and
 // the pod may have the cache. Pure; fuzzed. The texts that the ancestor had are its own.
 //
-// volume_context (kernel-cache.md 4, node-wire.md 5):
+// volume_context of the CSI call (docs/gkm-csi.md; csi.storage.k8s.io/...: "Pod Info on Mount" of
+// https://kubernetes-csi.github.io/docs/pod-info.html):
 //   csi.gkm.io/GKMCache    the cache's name
 //   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache
 //   csi.gkm.io/mountPath   where the pod's containers have the volume; else as the pod's spec says

@@ -1,17 +1,21 @@
-// On which nodes is the agent's next look waited for, since pods there have GPUs that nobody has named yet?
-// (R13)
+// AwaitedLooks: on which nodes no GPU is given by its id for some seconds, because the node's agent has yet
+// to say which GPUs the newest pods there use (R13).
 //
-// Problem: which GPUs a pod with nvidia.com/gpu has is its kubelet's choice. They are counted, but until the
-// agent has looked any GPU that is given by its id there may be one of them. So while a look is due within
-// seconds nothing is given by id on that node (sched::Reason::AwaitsLook), and other nodes are taken.
-// Waited for: a pod that came to the node, and again when it began to run, until the agent names as many
-// GPUs as it has. Whoever calls this says so of nodes only where an agent looks.
-// Bounds: kLookWait after the last one came or began to run, and kMostWait in all. After that the node is
-// open for kOpen, whoever comes: nobody keeps others from it by pods that come and go. Nor by pods that go
-// one after the other: a wait that is over is forgotten only once nobody was waited for as long. (Who is
-// placed by kube-scheduler needs some seconds to come back to a node, and does so in vain in a short pause.)
-// An agent that let a pod run for kLookWait and named none of its GPUs does not name such GPUs (its container
-// runtime says nothing of them). It is not waited for any more, until it names some.
+// Problem: which GPUs a pod with a limit of nvidia.com/gpu gets is its kubelet's choice. How many is known
+// at once; which ones, only after the agent's next look at the containers. Until then any GPU that we give
+// there by its id may be one of them. So such a node refuses requests by id (sched::Reason::AwaitsLook),
+// and other nodes are taken meanwhile.
+// When: from the moment that such a pod comes to the node, and anew from the moment that it begins to run,
+// until the agent names as many GPUs as the pod has. The caller reports only nodes on which an agent looks.
+//
+// Limits, so that pods which come and go cannot close a node for ever:
+//   - kLookWait after the last pod came or began to run, and kMostWait in all. After that the node is open
+//     for kOpen, whoever comes.
+//   - A wait that is over still counts towards kMostWait, less the time since then in which nobody was
+//     waited for. So pods that come one after the other do not begin a new kMostWait each. (A short pause
+//     is no help to a pod that kube-scheduler places: it needs some seconds until it tries the node again.)
+//   - An agent that saw a pod run for kLookWait and named none of its GPUs cannot name such GPUs (its
+//     container runtime does not say them). It is not waited for again until it names some.
 // One thread; times are arguments.
 #pragma once
 

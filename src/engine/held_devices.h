@@ -1,11 +1,13 @@
-// Which GPUs a pod has, now that its node may have numbered them anew (R2: a device is its UUID when known,
-// else (node, id)).
+// Which GPUs a bound pod has after its node has numbered its GPUs anew. (R2: a device is known by its UUID;
+// where that is not known, by node and id.)
 //
-// A pod was given ids, and its container was told ids or UUIDs. The devices behind them are followed by UUID:
-//   told UUIDs   the ids that these have now; one that is not there any more keeps the id that it had
-//   told ids     those ids, whatever they are now (a container that starts again takes what has that number),
-//                and the ids that the devices which it was given have now, as its leases name them
-// What its agent sees it use it has too, whatever is written (Engine::seenInUse).
+// A pod was given ids when it was placed. What its containers were told decides which devices it has now:
+//   told UUIDs   the devices with these UUIDs, under the ids that they have now. For a UUID that is not
+//                listed any more, the id that the pod was given.
+//   told ids     whatever devices have these ids now, since a container that starts again gets those. And
+//                the devices that the pod was given, found by the UUIDs in its leases, under their ids of
+//                now.
+// Besides, it has every device that the agent sees it use, whatever is written (Engine::seenInUse).
 // Pure; ids ascending, unique.
 #pragma once
 

@@ -1,14 +1,14 @@
-// What feeds the engine: a reflector for each source that is watched. A pure machine,
-// a part of its component's.
+// Informers: lists and watches all kinds of objects that the engine needs, and hands each change to it. It
+// has one reflector (controller/reflector.h) for each kind, called a source. A pure machine; the scheduler
+// and gpu-admission have one each.
 //
-// Changes go to the engine as they come. The component asks here for what else it has to know: which kinds
-// caught up (takeCaughtUp()), and that the API server's history went back (failure()).
-// Lists and watches show such a history, and so do answers to the component's own calls, which are therefore
-// shown to this
-// class: what a list or a creation brings must be newer than all that was known of the kind when the call was
-// sent.
-// Tokens: 1 + the source's place, which is also the order of starts and checks. One thread;
-// the engine must outlive it.
+// A component asks it two things: which kinds have caught up with a revision (takeCaughtUp()), and whether
+// the API server's history went back (failure()), because etcd was restored from a backup, say. Then
+// nothing that is known can be trusted. Lists and watches show that, and so do answers to the component's
+// own calls: a list or an object in an answer must not be older than what was known of its kind when the
+// call was sent. That is why the component reports its calls here (sent()), and lets their answers pass
+// through handle(). Tokens: the owner's number is 1 + the source's place in the list, which is also the
+// order of starts and of checks. One thread; the engine must outlive it.
 #pragma once
 
 #include <cstddef>

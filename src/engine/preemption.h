@@ -1,19 +1,22 @@
-// Preemption for a kube-scheduler: which nodes have room for a pod of its once others have left them, and who
-// has to leave besides those that it names itself (sched/placement/victims.h). What it does not count,
-// shares and claims, it cannot name victims for: it sends such nodes without any. For both doors that it asks
-// at.
+// Preemption for a pod that a kube-scheduler places: on which nodes there is room for it once other pods
+// have been evicted, and which pods besides those that kube-scheduler names itself
+// (sched/placement/victims.h). kube-scheduler counts neither shares of GPUs nor claims, so it cannot name
+// victims for them: it sends such nodes with empty lists, and we fill them. The extender uses it for pods
+// with shares, the scheduler for pods with claims.
 //
-// Nobody is named while one of the nodes will have room by itself: pods that are being deleted are as good as
-// gone, of those that ended the containers are, and so is what is held by courtesy. Their GPUs are free some
-// moments after kube-scheduler knows that its victims are gone, and it would evict others meanwhile, on
-// another node. That is so for kAwaited at most, since somebody may never go; from then on those count as
-// staying.
+// No victim is named while one of the nodes will have room without any. Some pods leave by themselves:
+// those that are being deleted, and those that ended and whose containers may still run. GPUs that are held
+// for somebody for a moment (MakesRoom) come free, too. These GPUs are free a little later than
+// kube-scheduler hears that its victims are gone; it would evict further pods on another node meanwhile. A
+// pod is told to wait like this for kAwaited at most, since some pods never go; after that, those who leave
+// count as staying.
 //
-// A request may name every node of the cluster, and a wide node with hundreds of pods takes hundreds of
-// looks, each of which may be a search (R83). A turn costs no more than its budget and one such look, or the
-// copy of one node, more; the next one is due at once. What is found of a node is true of it, its pods and
-// the quota as they were when its first look began. Each node is looked at once, however often it is named.
-// Requests are served in the order in which they came. One thread; the engine must outlive it.
+// A request may name every node of the cluster. A node with many devices and hundreds of pods takes
+// hundreds of looks, and each may be a search (R83). So the work is cut into turns: a turn costs its
+// budget, and one such look, or the copy of one node, more; the next turn is due at once. What is found of
+// a node is true of the node, its pods and the quota as they were when its first look began. Each node is
+// looked at once, however often it is named. Requests are served in the order in which they came. One
+// thread; the engine must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,26 +1,30 @@
-// The extender component: which node and which shares of its devices a pod of another scheduler gets
-// (R53-R58).
-// A machine without I/O over an engine that somebody else feeds: requests (`Request`s), answers to its calls
-// and time go in; calls and answers come out.
+// Extender: answers other schedulers, kube-scheduler or Volcano, about pods that ask for shares of GPUs:
+// which node, and which shares of which of its devices (R53-R58). A machine without I/O over an engine that
+// somebody else feeds: requests (`Request`s), answers to its own API calls and the time go in; API calls
+// and answers to requests come out.
 //
-// Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding
-// (binding_callers.h), what is told to whom and until when it is good (replies.h), what is logged of it
-// (request_log.h), what the API server makes of failed writes (write_troubles.h), calls that nobody waits for
-// (slots.h), Volcano's turns (node_turns.h), how far a pod's annotations are written (note_write.h), which
-// pods of a kube-scheduler found no node, and whom to wake of them (refusals.h).
+// A pod that was given a node has a Grant until it is bound, gone, or given up. That is a reservation in
+// the ledger, and annotations on the pod. The annotations outlive this process: a new leader reads those of
+// unbound pods, and takes over the ones that it believes (claims.cc).
 //
-// A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger
-// and the annotations on the pod, which are the truth that outlives us: what a new leader finds on unbound
-// pods, and believes, it adopts (claims.cc).
-// Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several
-// only one can take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that
-// changes the pod.
-// A caller is answered once its pod's annotations are known to be written. What could not be written until
-// nobody waited for it any more nobody was told: its devices are others' again, and what may still land is
-// taken off as what nobody promised. Until a write of such a pod goes through it is given nothing. One write
-// of a pod is under way at a time; a request that needs another one waits for it. No write is tried again at
-// once: the more failed in a row the later, and those that nobody waits for share a few slots by namespace.
-// Decides only between lead() and standBy(). One thread; the engine must outlive it.
+// How it writes annotations:
+//   - Every PATCH carries the uid and the resourceVersion of a version of the pod that was unbound. So of
+//     several only one can take effect, and none after a Binding. Where the outcome of one is unknown,
+//     another one that changes the pod settles it.
+//   - A caller is answered once its pod's annotations are known to be written. If nobody waits any more for
+//     annotations that could not be written, nobody was told of them: their devices are free for others,
+//     and if the write lands after all, it is taken off again. Until a write of such a pod goes through,
+//     the pod is given nothing.
+//   - One write of a pod is under way at a time; a request that needs another one waits for it. No write is
+//     tried again at once: the more failed in a row, the later. Writes that nobody waits for share a few
+//     slots, by namespace.
+//
+// Kept elsewhere: who waits for a pod's annotations (callers.h) or for its Binding (binding_callers.h), the
+// answers and until when they are good (replies.h), what is logged of them (request_log.h), what the API
+// server makes of failed writes (write_troubles.h), calls that nobody waits for (slots.h), Volcano's nodes
+// (node_turns.h), how far a pod's annotations are written (note_write.h), which pods of a kube-scheduler
+// found no node, and which of them to wake (refusals.h).
+// It decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // Metric effects of a machine -> gs::Metrics. Knows each metric's kind, help and buckets from a table that
-// its program hands in (serve/metric_specs.h).
+// its program hands in (serve/combined/metric_specs.h is the scheduler's).
 // One thread (the owner's).
 #pragma once
 

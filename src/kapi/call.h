@@ -118,8 +118,8 @@ struct Log {
 };
 
 enum class MetricOp : std::uint8_t { Add, Set, Observe, Remove };
-/// `name` is one of the component's metrics.h, and stands in the table of its program (serve/metric_specs.h):
-/// without a kind and a help text there it is ignored. Remove drops a labelled gauge.
+/// `name` is one of the component's metrics.h, and stands in the table of its program, metric_specs.h in its
+/// folder below serve/: without a kind and a help text there it is ignored. Remove drops a labelled gauge.
 struct Metric {
   MetricOp op{};
   const char* name = "";

@@ -6,7 +6,7 @@ namespace gs::process {
 namespace {
 
 /// With a machine, and all around it, as the test sets them. (With a scheduler:
-/// serve/scheduler_pages_test.cc.)
+/// serve/combined/scheduler_pages_test.cc.)
 class HealthPageTest : public testing::Test {
  protected:
   [[nodiscard]] net::Response get(const char* target) const { return page.answer({"GET", target, {}, ""}); }

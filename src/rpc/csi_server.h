@@ -1,6 +1,6 @@
 // CsiServer: a CSI node driver at one unix socket in the kubelet's plugins_registry/. Registration, Identity
 // and Node are served there, so that the kubelet finds the driver by itself and no sidecar is needed
-// (node-wire.md 4 "Registration", 5).
+// (rpc/pluginregistration.proto, rpc/csi.proto).
 //
 // A socket of that name that is left from before is replaced. When the file goes while we serve (somebody
 // cleaned the folder) it is made again within `look_every`; the kubelet then registers the driver anew. When

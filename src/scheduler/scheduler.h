@@ -65,10 +65,10 @@ class Scheduler {
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
-  /// The two halves of handle(), for who runs another component on the same engine (serve/combined.h). After
-  /// the first one leading() is as it is from now on, and nothing was decided yet: who begins to lead, too,
-  /// adopts here. The second one decides on what is known, and may come again, without an event, after the
-  /// engine was changed by somebody else.
+  /// The two halves of handle(), for who runs another component on the same engine
+  /// (serve/combined/combined.h). After the first one leading() is as it is from now on, and nothing was
+  /// decided yet: who begins to lead, too, adopts here. The second one decides on what is known, and may come
+  /// again, without an event, after the engine was changed by somebody else.
   void take(const Event& event, Now now);
   [[nodiscard]] kapi::Effects decide(Now now);
   /// A pod of a kube-scheduler that asks us about it, as far as is known of the pod.

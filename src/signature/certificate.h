@@ -1,6 +1,7 @@
 // Certificates of signers, as Fulcio issues them: short-lived, with the identity as a subject alternative
-// name and the issuer of the identity as an extension (fulcio/docs/oid-info.md), for code signing, and
-// logged before they were issued: the logs' promises are embedded (RFC 6962 3.2).
+// name and the issuer of the identity as an extension
+// (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md), for code signing, and logged before they
+// were issued: the logs' promises are embedded (RFC 6962 3.2).
 //
 // Nothing here reads a clock: a chain is looked at as it was at a time that somebody else has proven.
 #pragma once

@@ -64,8 +64,9 @@ struct AdmissionResponse {
   /// Of mutate(): the object from now on. It is decoded as a body is: with defaults, and without fields that
   /// its kind does not have.
   std::optional<json::Value> object{};
-  json::Value next{};                   // of mutate(): not null: ask again, and show me this
-  std::vector<std::string> warnings{};  // for whoever asked, bounded with all others (meta/warnings.h)
+  json::Value next{};  // of mutate(): not null: ask again, and show me this
+  /// For whoever asked, bounded with all others (apiserver/meta/warnings.h).
+  std::vector<std::string> warnings{};
 };
 
 class AdmissionPlugin {

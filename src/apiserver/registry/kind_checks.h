@@ -62,7 +62,7 @@ void keepWorkload(const Resource& resource, const json::Value& old, json::Value&
 /// One rule of a webhook or a policy: operations, groups, versions, resources.
 void checkAdmissionRule(const json::Value& rule, const std::string& at, FieldErrors& errors);
 void defaultWebhooks(const Resource& resource, json::Value& configuration);
-/// What is new in it and not followed by admission (webhooks/hooks.h). `old` null: all is.
+/// What is new in it and not followed by admission (apiserver/webhooks/hooks.h). `old` null: all is.
 [[nodiscard]] std::vector<std::string> webhookWarnings(const json::Value& configuration,
                                                        const json::Value& old);
 

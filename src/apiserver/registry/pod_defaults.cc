@@ -1,5 +1,5 @@
 // What the API server adds to a pod: defaults, a first status.
-// More comes from admission (admission/plugins.h).
+// More comes from admission (apiserver/admission/plugins.h).
 #include <fmt/format.h>
 
 #include <algorithm>

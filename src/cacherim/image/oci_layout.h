@@ -1,4 +1,4 @@
-// Images in a folder in OCI's layout (image spec 1.1, image-layout.md): index.json, blobs/sha256/<hex>.
+// Images in a folder in OCI's layout (image spec 1.1, "Image Layout"): index.json, blobs/sha256/<hex>.
 // skopeo and podman call such a place oci:FOLDER; `docker save` writes one too.
 //
 // An image is found by its digest, or by a name that its descriptor in index.json is given:

@@ -1,6 +1,6 @@
-// PathsTeller: keeps the file by which the CSI driver learns where pods mount caches (node/mount_paths.h). A
-// new pod waits for it at most 10 s and gets the paths of --mount-path then, so it is written by a thread of
-// its own: whatever the store has to do, and however long, holds up no pod.
+// PathsTeller: keeps the file by which the CSI driver learns where pods mount caches
+// (cacherim/node/mount_paths.h). A new pod waits for it at most 10 s and gets the paths of --mount-path then,
+// so it is written by a thread of its own: whatever the store has to do, and however long, holds up no pod.
 //
 // News are written at once, and again every kToldEvery, so that it is seen that somebody tells. What the disk
 // refuses is tried again after kAgain, and trouble() says why. Only the last news count: a disk that hangs
@@ -21,7 +21,7 @@ class PathsTeller {
  public:
   static constexpr Duration kAgain = std::chrono::seconds{1};
 
-  /// `folder`: of the uses (node/usage.h).
+  /// `folder`: of the uses (cacherim/node/usage.h).
   PathsTeller(std::string folder, Disk disk);
 
   /// News: any thread, and never waits for the disk. nullptr: nothing is known, and nothing written.

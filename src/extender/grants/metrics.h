@@ -1,6 +1,6 @@
 // Names of the extender's metrics. Those that count events are given as effects; those that show a state are
 // read from the machine when asked for (status_page.h); those of requests are counted where they are served
-// (serve/extender_server.h).
+// (serve/extender/server.h).
 #pragma once
 
 namespace gs::extender {

@@ -1,11 +1,16 @@
-// Which node a pod is said to fit, where its scheduler asks about one node at a time (Predicates,
-// as Volcano does).
+// NodeTurns: which node a pod is said to fit, for a scheduler that asks about one node at a time (Volcano
+// before 1.13, by its predicate).
 //
-// A pod is promised on one node. Its scheduler walks nodes in an order of its own, and may never bind it
-// there: so its own node is said to fit for some turns, each as long as a session takes; when they were in
-// vain that node rests, and others have theirs, each once. When nothing came of that either, it is its own
-// node's turn again. While its scheduler may still act on what it was told, no other node is said to fit:
-// else one pod would be given room on two. Pure; one thread.
+// Such a scheduler walks the nodes in an order of its own, asks "does the pod fit here?" and binds it to a
+// node that said yes. The pod's devices are reserved on one node, "its own". If two nodes said yes, the pod
+// would have devices on both. So:
+//   1. The pod's own node says yes. All others say no, for kHeldForPredicate after the last time that the
+//      own node did: the scheduler may still bind the pod there.
+//   2. The scheduler may never bind it there. So after kTurnsOfPredicate turns of kHeldForPredicate each,
+//      the own node rests: it says no, and another node that is asked about may take its place, with turns
+//      of its own. Nodes that had all their turns in vain say no meanwhile.
+//   3. When the rest is over and no other node took its place, its turns begin again.
+// Pure; one thread.
 #pragma once
 
 #include <algorithm>

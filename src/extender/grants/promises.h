@@ -1,10 +1,14 @@
-// How often a kube-scheduler was told one node for a pod, and whether something came of it.
+// Promises: how often a kube-scheduler was told one node for a pod, and whether nothing came of it. If so,
+// another node is tried first.
 //
-// A kube-scheduler asks about a pod again only when its last try failed: that its Binding was refused, or
-// that some other plugin let go of the pod, it tells nobody but the pod, and not even that where the words
-// are the same as before. But it may have given up waiting for an answer, or have started anew, and two may
-// ask at once. So the pod's condition counts, where it changed since a promise, and else several promises
-// that are not of one moment. Pure; one thread.
+// kube-scheduler does not tell an extender that a Binding was refused, or that one of its plugins rejected
+// the pod: it asks about the pod again. But to ask again proves nothing. It may have given up waiting for
+// our answer, it may have started anew, and two of them may ask at once. A promise counts as made in vain
+// when
+//   - the pod's condition PodScheduled is False and changed since the promise; or
+//   - the node was promised kInVain times, at least kOneMoment apart. (kube-scheduler writes no condition
+//     where the words would be the same as before.)
+// Pure; one thread.
 #pragma once
 
 #include "base/clock.h"

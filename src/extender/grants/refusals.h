@@ -1,23 +1,26 @@
-// Pods of which a kube-scheduler was told that no node takes them, and who of them is to be woken (R76).
+// Refusals: the pods of which a kube-scheduler was told that no node takes them, and which of them to wake
+// (R76). To wake a pod is to change its annotation gpu.scheduling/wake: kube-scheduler sees a changed pod
+// and tries it again.
 //
-// kube-scheduler looks at such a pod again when something changes that it watches. It does not know that
-// gpu-manager took a pod, that a reservation was taken back, or that a quota grew; and it may hear sooner
-// than we that a pod went, ask, and be refused once more. Then nothing more comes for up to five minutes.
-// So a pod is woken when a node that refused it for want of room may take it. Nodes that were no candidates
-// its scheduler refuses itself; what no change of ours mends (no GPU, another enforcer, a limit that is none)
-// it sees change by itself.
+// Why: else kube-scheduler tries such a pod again when something changes that it watches, or after five
+// minutes. It does not see that gpu-manager took a pod, that a reservation was taken back, or that a quota
+// grew. And it may hear sooner than we that a pod is gone, ask too early, and be refused once more.
+// Whom: a pod that a node refused for one of these (too little room, pods before it not taken yet, quota),
+// when that node may take it now. The end of all other reasons kube-scheduler sees itself, and nodes that
+// were no candidates it has refused itself.
 //
-// Pods of one namespace that ask for the same are a kind; those of a kind that the same nodes refused are a
-// group. Nodes that changed are looked at by all kinds, some at a time and not more often than kLookGap, and
-// what a kind found is compared with the nodes of its groups, as bits. So a change costs its nodes for each
-// kind and a few words for each group, however many pods wait, and a turn takes a bounded part of that.
-// Of a kind that fits somewhere one pod after the other has its turn, of the highest priority and the oldest
-// first, among those whose group was refused by such a node; no more often than it may
-// (controller/wake_line.h, woken_pods.h): each pod after 5 s, then 10 s, up to a minute, whatever came of it.
-// A pod rests for a moment after it was refused: its scheduler would not look at it sooner, and it is still
-// being put aside there. Nothing is held for who was woken. What its next request finds is the truth.
-// At most kMostRefused are kept, of one namespace half of what it leaves to others; more than that are not
-// woken. One thread. The engine must outlive it.
+// Cost: pods of one namespace that ask for the same are a kind; those of a kind that the same nodes refused
+// are a group. A node that changed is looked at once for each kind, some at a time and not more often than
+// kLookGap. The nodes that a kind found are compared with the nodes of its groups, as bits. So a change
+// costs its nodes for each kind and a few words for each group, however many pods wait, and a turn does a
+// bounded part of that.
+// Order: of a kind that fits somewhere one pod after the other is woken, from the groups that such a node
+// refused: the highest priority first, then the oldest. A pod is woken again after 5 s, then 10 s, up to a
+// minute, whatever came of it; how many at a time is bounded (controller/wake_line.h, woken_pods.h). After
+// a refusal a pod rests for kRest, for kube-scheduler is still putting it aside.
+// Nothing is reserved for a pod that was woken: its next request is decided like any other.
+// At most kMostRefused are kept, of one namespace half of what it leaves to others; the rest is not woken.
+// One thread. The engine must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// What callers are told, and until when it may be: what was promised in a past in which we led may be another
-// pod's by now, so a promise that comes after the lead has ended is withdrawn, and each says until when it is
-// good. One thread.
+// Replies: answers on their way to callers. An answer that gives devices to a pod is a promise, and only a
+// leader may make one: when our time as leader is over, another replica may give the same devices to
+// another pod. So a promise that is ready after that time becomes "unavailable", and every other one
+// carries the time until which it is good (Answer::good_until). One thread.
 #pragma once
 
 #include <utility>

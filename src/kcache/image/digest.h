@@ -1,6 +1,6 @@
 // Digest: the name of content by its bytes, as OCI writes it: "sha256:" and 64 lower-case hex digits (OCI
-// image spec, descriptor.md). Other algorithms are refused: nobody uses them, and every digest here is also a
-// file name of the store. A digest that was parsed is safe in a path.
+// image spec 1.1, "Content Descriptors"). Other algorithms are refused: nobody uses them, and every digest
+// here is also a file name of the store. A digest that was parsed is safe in a path.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,6 @@
-// Names that users, pods and older versions know kernel caches by (kernel-cache.md 2.4, the switch-over
-// contract): annotations, labels, finalizers, the CSI driver and its attributes.
+// Names that users, pods and older versions know kernel caches by: annotations, labels, finalizers, the CSI
+// driver and its attributes. They are GKM's, so that a cluster can switch over (docs/migration.md, "From
+// GKM").
 //
 // Names as parts of paths: a cache's name, a namespace and a node's name are what Kubernetes takes for them
 // (lower-case letters, digits, '-' and '.', no part between dots empty), so none is "." or "..", and none has

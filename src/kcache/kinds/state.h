@@ -1,5 +1,5 @@
 // How a cache is, on a node or over all of them, and how many nodes and pods say what: conditions and counts
-// of kernel-cache.md 2.1 and 2.3, with exactly those words.
+// of docs/gkm-operator.md and docs/gkm-agent.md ("A cache's life"), with exactly the words of GKM's CRDs.
 #pragma once
 
 #include <cstdint>

@@ -58,8 +58,8 @@ bool overlap(std::string_view one, std::string_view other) {
   return one.empty() || other.empty() || below(one, other) || below(other, one);
 }
 
-/// A whiteout (OCI image spec, layer.md) takes away what lower layers have at a place, or, as ".wh..wh..opq",
-/// all that they have beside it. Whether that is something of a cache.
+/// A whiteout (OCI image spec 1.1, "Whiteouts") takes away what lower layers have at a place, or, as
+/// ".wh..wh..opq", all that they have beside it. Whether that is something of a cache.
 bool takesCachesAway(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::string_view folder = slash == std::string_view::npos ? "" : name.substr(0, slash);

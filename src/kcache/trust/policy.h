@@ -6,7 +6,7 @@
 //
 //   rules:                          # the first that names the image and the place of the cache decides
 //   - images: ["quay.io/gkm/**"]    # registry/repository; * is part of a name, ** crosses '/'; a registry
-//                                   # counts in each of its spellings (image/reference.h)
+//                                   # counts in each of its spellings (kcache/image/reference.h)
 //     scope: {namespaces: [team-a, "ml-*"], cluster: true}
 //     require:                      # one of them is enough
 //     - publicKeys: ["-----BEGIN PUBLIC KEY-----..."]

@@ -1,5 +1,5 @@
 // gkm-agent as a machine: the kernel caches of the cluster -> what its node is to have; what the node has ->
-// GKMCacheNode and ClusterGKMCacheNode (kernel-cache.md 0 and 3.3). It fetches nothing itself: the rim keeps
+// GKMCacheNode and ClusterGKMCacheNode (docs/gkm-agent.md). It fetches nothing itself: cacherim/keeper keeps
 // the store as wanted() says, and tells by has() what came of that.
 //
 // It watches all caches, and the node objects that bear its node's label. An agent has no others: they write

@@ -1,10 +1,10 @@
 // The shipped agents of a World: one process (agent/agent.h) on each machine, run as serve/agent runs it.
 //
-// What a process sees is the machine's: each look at its GPUs and at its containers (node/machines.h), one
-// look every kLookEvery as from the flag's default, at a moment that is drawn for each process. What it wants
-// of the API goes over a wire like anybody's, so its calls take time, fail and come late, and it can die at
-// any of them; its kubelet starts another one kStartAgain later, as it does with one that says that it has
-// failed. A new process knows nothing but what it reads.
+// What a process sees is the machine's: each look at its GPUs and at its containers
+// (sandbox/node/machines.h), one look every kLookEvery as from the flag's default, at a moment that is drawn
+// for each process. What it wants of the API goes over a wire like anybody's, so its calls take time, fail
+// and come late, and it can die at any of them; its kubelet starts another one kStartAgain later, as it does
+// with one that says that it has failed. A new process knows nothing but what it reads.
 // On the wire an agent is known by a number below zero, the same for the same node name.
 // `queue`, `transport` and `machines` must outlive it. One thread.
 #pragma once

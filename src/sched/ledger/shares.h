@@ -1,25 +1,30 @@
-// Shares of GPUs on nodes that gpu-manager manages: what is free there, what fits,
-// and whether the choice is certain.
+// Shares of GPUs on nodes of gpu-manager (tencent.com/vcuda-core): what is free there, what fits, and
+// whether gpu-manager will choose the same device as we did. If it will for sure, our choice is "certain".
 //
-// Devices are those of the node's capacity (100 vcuda-core make one), ids from 0; all have the same part of
-// its vcuda-memory. Who holds a device otherwise (Exclusive, or Shared without amounts) leaves nothing of it.
+// Devices are those of the node's capacity (100 vcuda-core make one), with ids from 0. Each has an equal
+// part of the node's vcuda-memory. A device that somebody holds in another way (Exclusive, or Shared
+// without amounts) has nothing left.
 //
-// Certain: gpu-manager picks the device of a share itself when the kubelet takes the pod, by the rule of
-// policy/tightest.h over what it has given so far, and fails the pod when its pick is not the annotated one.
-// Pods that were placed but not taken yet are in flight (NodeState::in_flight); the kubelet may take them in
-// any order. A choice is certain when gpu-manager comes to it, and to those of all pods in flight, whichever
-// of them it has taken by then. For containers of whole GPUs it takes any untouched ones, whatever the
-// annotation says: so no share is certain on an untouched device beside those of other pods; a pod that asks
-// for both in one has to be lucky, waiting would not help it. The check errs towards not certain.
-// The kubelet names no pod: gpu-manager serves the oldest with a container of so many cores. Pods of one
-// container may so be served in each other's place, and nothing comes of it; one of several would be left
-// half done, so such a pod is not certain beside one that has a container of equal cores, unless all theirs
-// are equal. Source: gpu-manager's allocator (docs/front-doors.md).
+// Why certain: we write a device on the pod, but gpu-manager picks one itself when the kubelet takes the
+// pod, by the rule of sched/policy/tightest.h over what it has given so far. Where its pick is another one
+// than ours, it fails the pod. Pods that were placed and not taken yet are "in flight"
+// (NodeState::in_flight), and the kubelet may take them in any order. So a share is given only where
+//   - gpu-manager comes to this choice, and to those of all pods in flight, in whatever order they are
+//     taken;
+//   - no container of whole GPUs comes in between. For those gpu-manager takes any untouched devices,
+//     whatever the annotation says. So no share on an untouched device is certain while another pod in
+//     flight has such a container, or the other way round. (A pod that asks for a share and for whole GPUs
+//     itself is not kept waiting for that: waiting would not help it.)
+//   - no pod is served in place of another one and left half done. The kubelet does not tell gpu-manager
+//     which pod it means; gpu-manager takes the oldest pod with a container of that many cores. For pods of
+//     one container that does no harm. A pod of several containers is not certain beside a pod that has a
+//     container of equal cores, unless all containers of both are equal.
+// Where one of these is not known, the choice counts as not certain. Source: gpu-manager's allocator
+// (docs/front-doors.md).
 //
-// Members of a gang (PodRequest::gang) are bound together, so none is taken before all have a node, and
-// waiting for one of them would be for ever. Among unbound members of its own gang a pod is therefore given
-// the tightest choice, certain or not; all other pods in flight are waited for,
-// and their own choices stay certain.
+// Members of a gang (PodRequest::gang) are bound together, so none of them is taken before all have a node,
+// and waiting for one would last for ever. So among unbound members of its own gang a pod is given the
+// tightest choice, certain or not. All other pods in flight are waited for, and their choices stay certain.
 #pragma once
 
 #include <cstdint>

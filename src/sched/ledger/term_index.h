@@ -1,17 +1,16 @@
-// Which anti-affinity terms mean a pod, of very many: found by the labels that they ask for rather than by
-// trying each.
+// TermIndex: which required anti-affinity terms of other pods match a given pod. There may be very many
+// terms, so they are found by the pod's labels; trying each one would take too long.
 //
-// A term stands under one label that every pod it means must have (with that value, where it names few), or
-// under none if it only says what they must not have. So a pod is compared with those terms only that its
-// labels lead to.
-// Bound: for each namespace whose pods say terms (the owner), kMostOfOneOwner are compared. Where the labels
-// lead to more of one owner, the pod counts as meant by all that this owner says of the pod's namespace. That
-// is one id, all(), and whoever keeps which node is closed to which term counts it beside the term's own id
-// (namesOf). For too many refused is better than one placed wrongly,
-// or than a deciding thread that stands still.
-// Cost of a question: O(labels that terms ask for and the pod has),
-// and kMostOfOneOwner comparisons for each owner.
-// One thread.
+// A term stands under one label that every pod which it matches must have (and under the label's values,
+// where it names few). If it only says which labels a pod must not have, it stands in a list of its own. So
+// a pod is compared with the terms to which its labels lead, and with that list.
+// Bound: anybody may create pods with thousands of terms. "Owner" is the namespace whose pods have a term;
+// of one owner at most kMostOfOneOwner terms are compared with a pod. Where the labels lead to more, the
+// pod counts as matched by all terms of this owner that mean the pod's namespace. These have one id
+// together, all(). Whoever keeps which node is closed to which term counts that id beside the term's own
+// (namesOf). So a node may be refused that would do; that is better than a pod on a wrong node, or a
+// scheduler that hangs. Cost of a question: O(labels that terms ask for and the pod has), and
+// kMostOfOneOwner comparisons for each owner. One thread.
 #pragma once
 
 #include <cstdint>

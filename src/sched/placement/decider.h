@@ -1,23 +1,27 @@
-// One decision: which node and which devices, or why none. Pure over the ledger; incremental.
+// Decider: for a pod, which node and which of its devices, or why no node takes it. Pure: it reads the
+// ledger and changes nothing. Between two decisions it looks only at nodes that changed.
 //
-// Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
-// (score descending, fewer free devices less the bonus, name); between decisions only nodes that changed are
-// looked at again, and of those only what is used there, unless the node's facts changed. A decision costs
-// O(changed nodes * log nodes), not O(nodes). Device choices are remembered by (devices' topology, free
-// devices, what is asked), so nodes of one make share them.
-// Rules: what refuses a node is sched/placement/fit.h; score and device choice are
-// sched/placement/placement.h. Ties across nodes: best score, then fewer free devices less the node's bonus
-// (BonusOf), then name. One answer for one state, whatever order led to it.
-// The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
-// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes,
-// for one that fits somewhere.
-// Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that
-// changed since can take it: so any number of classes that wait cost, each, a look at those,
-// and no memory by nodes.
-// A class of one node (PodRequest::on_node) needs neither: that node is found by its name, whatever the
-// number of nodes.
-// Requests themselves are kept until retire().
-// One thread. The Ledger must outlive it.
+// Which node: of those that the request fits (sched/placement/fit.h), the one
+//   1. with the best score for the devices that it would give (sched/placement/placement.h);
+//   2. of these, the fullest: the one with the fewest free devices. A node may have something else that the
+//      pod would like, such as its kernel caches. It then counts as having some free devices fewer than it
+//      has; that number is the node's bonus (BonusOf in sched/request/request.h), and 0 for most pods;
+//   3. of these, the first by name.
+// One state of the ledger gives one answer, whatever order of events led to it.
+//
+// Pods with equal requests form a class and share all work. What is kept of a class:
+//   - An order of all nodes, by the three points above. Only nodes that changed are looked at again, and of
+//     those only what is in use there, unless the node's facts (labels, taints ...) changed. So a decision
+//     costs O(changed nodes * log nodes), not O(nodes). At most kMaxOrders classes have an order, fewer
+//     where there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes). When there
+//     is no room, the order that was not used for longest is dropped, for the sake of a class that fits
+//     somewhere.
+//   - Without an order, one number: the last moment at which the class fitted no node. Only nodes that
+//     changed since can take it. So a class that waits costs a look at those, and no memory for each node.
+//   - Of a class that names its one node (PodRequest::on_node), neither: that node is found by its name.
+// Which devices of a node are best depends only on its topology, on its free devices and on what is asked.
+// That choice is remembered, so nodes of one make share it.
+// Requests are kept until retire(). One thread. The Ledger must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,19 @@
-// Does a request fit a node? The node filters, in the order of sched/request/reason.h; the first that
-// refuses is the reason. Pure over the node's state. What kube-scheduler's default filters refuse is refused
-// here in its way: selectors, taints and tolerations, unschedulable nodes, counts of pods and resources (a
-// request of 0 always fits), anti-affinity of pods that are there.
+// Does a request fit a node, and if not, why? The node filters, in the order of sched/request/reason.h; the
+// first that refuses gives the reason. Pure over the node's state. Selectors, taints and tolerations,
+// unschedulable nodes, the number of pods, amounts of resources (a request of 0 always fits) and the
+// required anti-affinity of pods that are there are judged as kube-scheduler's default filters judge them.
 //
-// nvidia.com/gpu, the counted resource, binds only pods that ask for it, besides the devices themselves: for
-// such a pod on a node with a GpuNodeStatus, free is the smaller of (allocatable - used of nvidia.com/gpu)
-// and (devices not held, less the anonymous). A claim pod without that limit is not stopped by the resource:
-// the kubelet does not count it, and as long as allocatable is not below the devices that may be given the
-// second number is never the larger one (every user of the resource holds devices by id or anonymously).
-// Where allocatable is below them the device plugin is away or sees less, which says nothing about a pod that
-// is given its devices without it.
-// On a node without a GpuNodeStatus nobody says which devices there are. Of as many as are allocatable those
-// that map pods hold by id are no others' there, and anonymous pods use some of the rest: free is the smaller
-// of (allocatable - used of nvidia.com/gpu) and (allocatable - held by id - anonymous).
+// GPUs are counted in two ways: as devices, and as the resource nvidia.com/gpu. What counts for whom:
+//   - A pod with a limit of nvidia.com/gpu, on a node with a GpuNodeStatus, needs both: room in the
+//     resource (allocatable - used), and that many free devices. "Anonymous" devices are in use, and nobody
+//     knows which they are, since the kubelet picked them: so many fewer devices are free.
+//   - A pod that is given devices by id and has no such limit (claim, map) needs devices only. The kubelet
+//     does not count it. That is safe as long as allocatable is not below the number of devices that may be
+//     given: every user of the resource holds devices too, by id or anonymously. Where allocatable is below
+//     it, the device plugin is away or sees fewer devices; such a pod gets its devices without the plugin.
+//   - On a node without a GpuNodeStatus nobody lists devices. There are as many as are allocatable. Those
+//     that map pods hold by id are theirs alone, and anonymous pods use some of the rest: free is the
+//     smaller of (allocatable - used of nvidia.com/gpu) and (allocatable - held by id - anonymous).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
-// The best of many nodes, kept as their keys change: a tournament over all of them, O(log nodes) per change.
-// Order: score (higher first), then free devices less the node's bonus (fewer first), then rank (lower first:
-// by name). One thread.
+// NodeRanking: the best of many nodes, kept up to date while their keys change. It is a tournament tree
+// over all nodes, so one change costs O(log nodes). Better is, in this order: the higher score; the smaller
+// `free`, which is the node's number of free devices less its bonus (see sched/placement/decider.h); the
+// lower rank, which is by name. One thread.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,14 @@
-// What nodes offer a pod that another scheduler places. kube-scheduler asks about many nodes at once, and has
-// looked at the rest of the pod (doors/door.h, Filters::Theirs): which can give it its GPUs, why others can
-// not, which is best, and which could when some pods went. Pure over the nodes' states; nothing is reserved.
+// What we tell another scheduler about a pod that it places: kube-scheduler, which asks us as its extender.
+// It judges the rest of the pod itself (cpu, taints, volumes ...; Filters::Theirs in sched/doors/door.h),
+// and asks about many nodes at once. The answers: which nodes have GPUs for the pod, why the others have
+// not, how good each one is, and which could take it if some pods ended there. Pure over the nodes' states;
+// nothing is reserved.
 //
-// One text for each reason, with the largest numbers of all nodes that say it, as in
-// sched/placement/explain.h: whoever asked counts equal texts. Scores: the best set first, then fewer free
-// devices less the node's bonus (BonusOf); 10 for the best, one less for each kind of node that is worse, 0
-// at least. Equal nodes have equal scores.
+// All nodes that refuse for one reason get one text, with the largest numbers of all of them (as in
+// sched/placement/explain.h), since kube-scheduler counts equal texts. Scores: nodes are compared by the
+// devices that they would give, then by free devices less the node's bonus (fewer is better; see
+// sched/placement/decider.h). The best kind of node gets 10, each kind that is worse one less, and none
+// less than 0. Equal nodes have equal scores.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // A mask has bits for kMaxDevices devices. A node with more ("wide") is looked at in parts: its lowest
 // devices that may be given to the request, and those of each island. One walk over the devices finds all
 // parts, and a part with too few devices costs nothing more, so a look at a node is linear in its devices and
-// their links, but for the searches for a set. Each is bounded (policy/best_set.h, first_set.h), and so is
-// what those in the parts of one node take together (policy/meter.h). Pure.
+// their links, but for the searches for a set. Each is bounded (sched/policy/best_set.h, first_set.h), and so
+// is what those in the parts of one node take together (sched/policy/meter.h). Pure.
 #pragma once
 
 #include <cstdint>

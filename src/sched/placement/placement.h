@@ -18,9 +18,9 @@
 // pair; mean pair. The last three not for spread. One device: only the first and whether it is listed.
 // Equal within a node: lowest ids.
 //
-// Bounded time: see policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is looked at
-// through its kMaxDevices lowest free ids and those of each island; more than kMaxDevices devices for one pod
-// are refused as too many. nvidia.com/gpu, the counted resource, is not looked at here: see
+// Bounded time: see sched/policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is
+// looked at through its kMaxDevices lowest free ids and those of each island; more than kMaxDevices devices
+// for one pod are refused as too many. nvidia.com/gpu, the counted resource, is not looked at here: see
 // sched/placement/fit.h.
 #pragma once
 

@@ -1,8 +1,11 @@
-// The first set in a given order of preference that keeps a Required topology: of all allowed sets, the one
-// whose most preferred device is most preferred, then its second, and so on.
-// Exact while the search needs at most kFirstSetSteps steps (always when one island's pairs are equal, or out
-// of 16 devices); beyond that it gives up, as if there was none. Where fewer are left to the meter (meter.h),
-// so many, and as many as there are pairs at least.
+// firstSet(): which devices to take when some are preferred to others (policies preferIds and spread) and
+// the claim requires a topology: one island, and a minimum bandwidth of every pair. Of all sets that keep
+// it, the one whose most preferred device comes first in `order`; of these, whose second does; and so on.
+//
+// Exact while the search needs at most kFirstSetSteps steps, which is always so out of 16 devices, and
+// where all pairs of an island are equal. Beyond that it gives up, as if there were no such set. Where the
+// meter (meter.h) leaves fewer steps, it gives up sooner, but never before as many steps as there are
+// pairs.
 #pragma once
 
 #include <cstdint>

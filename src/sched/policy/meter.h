@@ -1,9 +1,12 @@
-// How much work a choice takes, for whoever makes many of them and has to stop in between: one step for each
-// pair of devices whose bandwidth is read, and kStepsPerDevice for each device of a node that is walked over.
-// The searches are bounded, but what one of them takes differs by a factor of thousands.
-// Given as a pointer, last, by whoever counts; null: nobody does. Who looks at many parts of one node bounds
-// what their searches take together: from `most` steps on each tries as little as it can. What is chosen
-// depends on that, so it is set where it follows from node and request alone.
+// Meter: counts the work of choosing devices, for a caller that makes many choices and has to stop in
+// between. This folder reads no clock, and the number of choices says little: one may take thousands of
+// times as long as another. So steps are counted: one for each pair of devices whose bandwidth is read, and
+// kStepsPerDevice for each device that is walked over.
+//
+// It is passed as a pointer, as the last argument; nullptr: nobody counts. `most` bounds what several
+// searches on one node take together: once `steps` has reached it, each further search tries as little as
+// it can (best_set.h, first_set.h). What is chosen then depends on `most`. So it is set only from what the
+// node and the request say: the same state gives the same choice.
 #pragma once
 
 #include <algorithm>

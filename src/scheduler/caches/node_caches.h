@@ -1,15 +1,16 @@
-// Which kernel caches are extracted on which nodes, and what that is worth when a pod's node is chosen: the
-// one place of the scheduler that knows what a kernel cache is. A pure machine.
+// NodeCaches: which kernel caches are extracted on which nodes, and how much that counts when a node is
+// chosen for a pod. It is the one part of the scheduler that knows what a kernel cache is. A pure machine.
 //
-// The allocator is told a number of a node and a pod (sched::BonusOf): with all of the pod's caches there the
-// node counts as having Config::cache_weight free GPUs fewer than it has, with a part of them that part of
-// it, rounded down. So GPUs that fit better win before caches, and caches before fullness, by as much as they
-// are worth.
-// Off (weight 0): nothing is watched, and nothing costs anything. On, where the kinds are not served or may
-// not be read: they are asked for again every 10 s, no node has any cache (of what may not be read any more,
-// what was known stays), and nothing else waits for that.
-// Node objects that are not known yet count as none.
-// Its reflectors live as long as the process, also while it does not lead. One thread.
+// The allocator asks for one number for a pod and a node (sched::BonusOf), and takes it off the node's
+// count of free GPUs. Of nodes with equally good GPUs it prefers the one with the lowest count. The number
+// is Config::cache_weight where the node has all caches of the pod; where it has some of them, that
+// fraction of the weight, rounded down. So better GPUs come before caches; and caches outweigh fullness by
+// as many GPUs as the weight says.
+// Weight 0 is off: nothing is watched, and nothing costs anything. With another weight, kinds that are not
+// served or may not be read are asked for again every 10 s. Until then no node has any cache (what was
+// known before they could not be read any more stays), and nothing else waits for that. A node whose object
+// is not known yet has none.
+// Its reflectors run as long as the process, also while it does not lead. One thread.
 #pragma once
 
 #include <array>

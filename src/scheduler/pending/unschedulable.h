@@ -1,15 +1,17 @@
-// Pods for which there is no room, by class: they wait unschedulable until something changes that may let one
-// in. A part of the scheduler's; one thread.
+// Unschedulable: the pods that fit no node now, in classes of equal requests. They wait until something
+// changes that may let one of them in. A part of the scheduler's; one thread.
 //
-// Three rounds go through the unschedulable classes, in turn and some at a time, so that no event takes long:
-//   - activateFitting(): classes that something fits now become ready again. Each looks at the nodes that
-//     changed since its last turn, and may stop among them: `c` classes and `n` changed nodes take at most
-//     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events. A class that only one node may take (pods with
-//     maps, each a class of its own, are such) has a turn when that node changed, and costs nothing else;
-//   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the
-//     sweep when only numbers did. It reads anew what is said of a class that something changed for since: a
-//     node that may take it, its quota, or how many nodes there are. Where nothing changes it costs nothing;
-//   - tellSome(): pods that were not told yet.
+// There may be thousands of classes. So each of three jobs goes through them in turn and does a bounded
+// part of its work at each event:
+//   - activateFitting(): puts a class back into the queue once a node may take one of its pods. Of each
+//     class it looks only at the nodes that changed since its last turn, and may stop among them: `c`
+//     classes and `n` changed nodes take at most 1 + c / kClassesPerTurn + c * n / kLooksPerTurn events. A
+//     class that only one node can take (each pod with a map is such a class) has a turn when that node
+//     changed, and costs nothing else;
+//   - refresh(): brings the messages of waiting pods up to date. Soon, when the kind of reason changed;
+//     with the sweep, when only numbers in the text did. It works out the text again only where something
+//     changed for the class: a node that may take it, its quota, or how many nodes there are;
+//   - tellSome(): gives the message to pods that have none yet.
 #pragma once
 
 #include <map>

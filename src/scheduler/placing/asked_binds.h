@@ -1,20 +1,27 @@
-// What kube-scheduler asks to be bound (extender_pods.h). A part of the scheduler's; one thread.
+// AskedBinds: binds pods when their kube-scheduler asks us to (extender_pods.h). A part of the scheduler's;
+// one thread.
 //
-// The GPUs are chosen anew on the node that was chosen, and granted to the pod: from then on it goes the way
-// of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
-// everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
-// way then: kube-scheduler asks again, and joins what is under way. A namespace has no more of them under way
-// than it has slots. Others of it wait for one, and their GPUs are held for a moment. Where pods of it are
-// stuck (slots.h) the next shows first that it can be written (probes.h), as pods of our own do.
-// Who waits does so with one of the workers that serve everybody, so at most Config::max_waiting_binds do.
-// Of these places a namespace has half of what it leaves to others (controller/fair_share.h): who comes on
-// top is told at once to ask again. A namespace is slow while one of its requests has waited for kPaced, or
-// one of its placements is stuck: it leaves its places to all others as they need them, each once it has
-// waited for kHanging. So however many namespaces hang, the next one finds a place, and as many as if they
-// were not there.
-// Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
-// to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
-// the pod still fits there. Then they are fenced and deleted (leftovers.h).
+// The way of a request: GPUs are chosen anew, on the node that kube-scheduler chose, and granted to the
+// pod. From then on it goes as with every grant (binder.h): leases, Binding, and a fence if need be. The
+// caller is answered when the pod is bound, when everything was given back, or at the latest at `until`,
+// when it stops waiting. The Binding may still be on its way then: kube-scheduler asks again, and joins
+// what is under way.
+//
+// Who has to wait:
+//   - A namespace has no more grants under way than it has slots (scheduler/core/slots.h). Its other
+//     requests wait for a slot, and their GPUs are held for a moment (holds.h). Where pods of the namespace
+//     are stuck, the next one shows first that it can be written (scheduler/pending/probes.h), as pods of
+//     our own do.
+//   - A request that waits keeps one worker of the HTTP server. So at most Config::max_waiting_binds wait,
+//     and no namespace takes more of these places than it leaves free (controller/fair_share.h). A request
+//     without a place is answered at once, that it should be made again.
+//   - A namespace is "slow" while one of its requests has waited for kPaced, or one of its grants is stuck.
+//     Requests of slow namespaces that have waited for kHanging give up their places to others that need
+//     one. So however many namespaces hang, others find as many places as if those were not there.
+//
+// Leases of such a pod, without a grant, are an earlier leader's. They stand until kube-scheduler had the
+// time to ask again (kAskedAgainWithin). If it asks for the same node, they are taken over: it alone knows
+// whether the rest of the pod still fits there. After that time they are fenced and deleted (leftovers.h).
 #pragma once
 
 #include <cstdint>

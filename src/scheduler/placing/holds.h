@@ -1,21 +1,23 @@
-// GPUs that are held for a pod on the node where its kube-scheduler is expected to bind it soon. A part of
-// the scheduler's; one thread.
+// Holds: GPUs that are kept for a pod for some seconds, on the node where its kube-scheduler is expected to
+// bind it. A part of the scheduler's; one thread.
 //
-// Many pods are filtered before the first is bound, and who was woken is to find what it was woken for. So
-// GPUs are held for a moment: a reservation of the ledger (Source::Reservation), which nobody else is given
-// and of which nothing is written. A hold is a courtesy and no right, since a pod that is filtered may never
-// be bound (a volume that never binds, say):
-//   - of all that are held a namespace has half of what it leaves to others (controller/fair_share.h);
-//   - it lasts kHeld at most, whatever its pod's kube-scheduler asks meanwhile;
-//   - the pod's next one comes 5 s later, then 10 s, up to 5 minutes, until it is bound;
-//   - on a node where a hold came to nothing none begins for kRests, which is longer than any lasts. So who
-//     needs all GPUs of a node finds all of them free at once. So it is with a namespace that has a quota, on
-//     whatever nodes they are;
-//   - who is to be bound on that node takes what it needs of them at once (yield()).
-// Invariant (R80): nobody waits because of holds for longer than 2 * kHeld: one of those on a node comes to
-// nothing within kHeld, and then the others do, and no new one begins.
-// A pod that comes to be bound and waits for a slot has its GPUs held, too, as whoever came first (inLine()):
-// shorter, and others do not take them.
+// Why: kube-scheduler filters many pods before the first of them is bound, and all would be shown the same
+// free GPUs. And a pod that was woken because there is room should find that room. A hold is a reservation
+// in the ledger (Source::Reservation): nobody else is given these GPUs, and nothing is written to the API.
+// A hold is a courtesy and no right, since a pod that is filtered may never be bound (its volume cannot be,
+// for example). So
+//   - there are kAtOnce holds at most, and no namespace has more than it leaves free
+//     (controller/fair_share.h);
+//   - a hold lasts for kHeld at most, whatever the pod's kube-scheduler asks meanwhile;
+//   - the pod's next hold comes 5 s later, then 10 s, up to 5 minutes, until the pod is bound;
+//   - after a hold came to nothing, no hold begins on that node for kRests, which is longer than any hold
+//     lasts. So a pod that needs all GPUs of the node finds all of them free at once. If a quota applies to
+//     the pod, none begins for its namespace either, on any node;
+//   - a pod that is to be bound on that node takes what it needs of them at once (yield()).
+// Invariant (R80): because of holds nobody waits for longer than 2 * kHeld. One of the holds on a node
+// comes to nothing within kHeld, the others within another kHeld, and no new one begins.
+// The GPUs of a pod that comes to be bound, and waits for a slot, are held too (inLine()): for kHeldInLine,
+// and other pods do not take them.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 # Needs: kube-scheduler kwok
 # What `kubectl apply -f deploy/gpu-admission/` makes, but for the containers, for which no kubelet is there: gpu-admission
 # under exactly the guide's role, kube-scheduler with that configuration, of which only the addresses are changed. What
-# comes of it is judged by a model of its own (contract/extender/judge.py).
+# comes of it is judged by a model of its own (test/testbed/contract/extender/judge.py).
 # shellcheck source=../extender.sh
 source "$CONTRACT/extender.sh"
 
