@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "runner/send_rule.h"
+
 namespace gs::k8s {
-namespace {
-
-kapi::Outcome notSent(const kapi::Call& call, std::string why) {
-  kapi::Outcome outcome;
-  outcome.token = call.token;
-  outcome.result = kapi::CallResult::NotSent;
-  outcome.message = std::move(why);
-  return outcome;
-}
-
-}  // namespace
-
 CallPool::CallPool(Options options, Connect connect, Sink sink, const Clock& clock, const LeaderGate* gate)
     : options_{std::move(options)},
       connect_{std::move(connect)},
@@ -37,7 +27,7 @@ CallPool::~CallPool() {
 }
 
 void CallPool::submit(kapi::Call call, std::uint64_t term) {
-  QueuedCall queued;
+  runner::QueuedCall queued;
   queued.call = std::move(call);
   queued.term = term;
   MutexLock lock{mutex_};
@@ -79,7 +69,7 @@ void CallPool::work() {
 }
 
 /// nullopt: the pool ends.
-std::optional<QueuedCall> CallPool::take() {
+std::optional<runner::QueuedCall> CallPool::take() {
   MutexLock lock{mutex_};
   for (;;) {
     if (ending_) { return std::nullopt; }
@@ -100,24 +90,18 @@ std::optional<QueuedCall> CallPool::take() {
   }
 }
 
-kapi::Outcome CallPool::carryOut(Client& client, const QueuedCall& queued) {
+kapi::Outcome CallPool::carryOut(Client& client, const runner::QueuedCall& queued) {
   const kapi::Call& call = queued.call;
-  if (draining()) { return notSent(call, "not sent: this process is stopping"); }
-  if (queued.overdue) {
-    auto outcome =
-        notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
-    outcome.retry_after = queued.held_for;
-    return outcome;
+  const auto leads = [&] { return gate_ != nullptr && gate_->open(queued.term, clock_.now().mono); };
+  if (auto refused = runner::whyNotSent(queued, draining(), call.leader_only && leads())) {
+    return *std::move(refused);
   }
-  if (!call.leader_only) { return client.run(call, {}); }
-  const auto may_send = [&] { return gate_ != nullptr && gate_->open(queued.term, clock_.now().mono); };
-  if (!may_send()) { return notSent(call, "not sent: we do not lead"); }
-  return client.run(call, may_send);
+  return client.run(call, call.leader_only ? std::function<bool()>{leads} : nullptr);
 }
 
 /// The hold begins before the machine hears of it; the ordering key goes on only when the machine's mailbox
 /// has the outcome.
-void CallPool::finish(const QueuedCall& queued, kapi::Outcome outcome) {
+void CallPool::finish(const runner::QueuedCall& queued, kapi::Outcome outcome) {
   {
     MutexLock lock{mutex_};
     queue_.answered(queued.call, outcome, clock_.now().mono);

@@ -1,5 +1,5 @@
 // CallPool: carries out calls on a bounded number of connections, one thread each, and gives back each call's
-// outcome exactly once. Order, ordering keys and holds: call_queue.h. Leader-only calls pass the LeaderGate
+// outcome exactly once. Order, ordering keys and holds: runner/call_queue.h. Leader-only calls pass the LeaderGate
 // directly before the first byte.
 //
 // submit() never waits, so the owner thread may call it while pool threads wait in the sink for room in the
@@ -18,9 +18,9 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/worker.h"
-#include "k8s/call_queue.h"
 #include "k8s/client.h"
 #include "k8s/leader_gate.h"
+#include "runner/call_queue.h"
 
 namespace gs::k8s {
 
@@ -51,9 +51,9 @@ class CallPool {
 
  private:
   void work();
-  [[nodiscard]] std::optional<QueuedCall> take();
-  [[nodiscard]] kapi::Outcome carryOut(Client& client, const QueuedCall& queued);
-  void finish(const QueuedCall& queued, kapi::Outcome outcome);
+  [[nodiscard]] std::optional<runner::QueuedCall> take();
+  [[nodiscard]] kapi::Outcome carryOut(Client& client, const runner::QueuedCall& queued);
+  void finish(const runner::QueuedCall& queued, kapi::Outcome outcome);
 
   const Options options_;
   const Connect connect_;
@@ -64,7 +64,7 @@ class CallPool {
   mutable Mutex mutex_;
   Signal changed_;  // for pool threads: something may start, or the end is near
   Signal settled_;  // for drain(): nothing is open
-  CallQueue queue_ GS_GUARDED_BY(mutex_);
+  runner::CallQueue queue_ GS_GUARDED_BY(mutex_);
   std::size_t out_ GS_GUARDED_BY(mutex_) = 0;      // taken and not yet given back
   std::size_t resting_ GS_GUARDED_BY(mutex_) = 0;  // threads that wait for work
   bool draining_ GS_GUARDED_BY(mutex_) = false;

@@ -18,7 +18,7 @@
 #include "k8s/call_pool.h"
 #include "k8s/event_loop.h"
 #include "k8s/leader_gate.h"
-#include "k8s/wake_times.h"
+#include "runner/wake_times.h"
 
 namespace gs::k8s {
 
@@ -75,7 +75,7 @@ class ElectionThread {
   View view_ GS_GUARDED_BY(mutex_);
   // The machine's thread's own:
   controller::Election election_;
-  WakeTimes wake_times_;
+  runner::WakeTimes wake_times_;
   bool released_ = false;
   CallPool calls_;
   std::unique_ptr<Worker> worker_;

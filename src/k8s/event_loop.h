@@ -26,8 +26,8 @@
 #include "base/mailbox.h"
 #include "base/mutex.h"
 #include "base/worker.h"
-#include "k8s/wake_times.h"
 #include "kapi/call.h"
+#include "runner/wake_times.h"
 
 namespace gs::k8s {
 
@@ -104,7 +104,7 @@ class EventLoop {
   // The loop's thread's own:
   Machine machine_;
   Output output_;
-  WakeTimes wake_times_;
+  runner::WakeTimes wake_times_;
   std::uint64_t term_ = 0;
   std::unique_ptr<Worker> worker_;
 };

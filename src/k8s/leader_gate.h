@@ -1,8 +1,7 @@
 // LeaderGate: may we write? The last word before a leader-only call is sent. The election thread sets it,
 // pool threads ask it with the connection already open, directly before the first byte.
 //
-// Open for calls of `term` only: what was decided in an earlier term is never sent in a later one. Shuts by
-// itself at `until`, whether or not the election thread still runs. Closed until first set.
+// The rule is maySend() of runner/send_rule.h, with what was set last. Closed until first set.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "kapi/call.h"
+#include "runner/send_rule.h"
 
 namespace gs::k8s {
 
@@ -21,7 +21,7 @@ class LeaderGate {
   }
   [[nodiscard]] bool open(std::uint64_t term, Mono now) const {
     MutexLock lock{mutex_};
-    return leadership_.leading && leadership_.term == term && now < leadership_.until;
+    return runner::maySend(leadership_, term, now);
   }
   [[nodiscard]] kapi::Leadership leadership() const {
     MutexLock lock{mutex_};

@@ -15,6 +15,8 @@ namespace {
 constexpr Duration kLeaseDuration = std::chrono::seconds{15};
 constexpr Duration kRenewDeadline = std::chrono::seconds{10};
 constexpr Duration kRetryPeriod = std::chrono::seconds{2};
+constexpr std::size_t kOperatorConnections = 16;
+constexpr std::size_t kAgentConnections = 4;
 constexpr const char* kNamespace = "kube-system";
 
 }  // namespace
@@ -29,8 +31,7 @@ Caches::Caches(World& world, Options options)
                                    }}} {
   wire_.connect(*this);
   for (int i = 0; i < options_.operators; ++i) {
-    operators_.emplace_back().address.id = i;
-    start(operators_.back());
+    start(operators_.emplace_back(*this, i, kOperatorConnections));
   }
   world_.join(wire_, [this] { follow(); });
 }
@@ -39,7 +40,7 @@ Caches::~Caches() = default;
 
 // ---- who runs
 
-const Caches::Process& Caches::at(ReplicaId id) const {
+const Caches::Member& Caches::at(ReplicaId id) const {
   return id < kFirstAgent ? operators_.at(static_cast<std::size_t>(id))
                           : agents_.at(static_cast<std::size_t>(id - kFirstAgent));
 }
@@ -47,7 +48,7 @@ const Caches::Process& Caches::at(ReplicaId id) const {
 void Caches::follow() {
   if (followed_ == world_.machines().changes()) { return; }
   followed_ = world_.machines().changes();
-  for (Process& p : agents_) {
+  for (Member& p : agents_) {
     if (world_.machines().has(p.node) || !std::exchange(p.is_wanted, false)) { continue; }
     end(p);
     p.rim.reset();
@@ -55,21 +56,27 @@ void Caches::follow() {
   for (const auto& [node, machine] : world_.machines().all()) {
     const auto [it, is_new] = of_node_.try_emplace(node, agents_.size());
     if (is_new) {
-      Process& made = agents_.emplace_back();
-      made.address.id = kFirstAgent + static_cast<ReplicaId>(it->second);
+      const ReplicaId id = kFirstAgent + static_cast<ReplicaId>(it->second);
+      Member& made = agents_.emplace_back(*this, id, kAgentConnections);
       made.node = node;
       made.is_wanted = false;
     }
-    Process& p = agents_[it->second];
+    Member& p = agents_[it->second];
     if (std::exchange(p.is_wanted, true)) { continue; }
     p.rim = options_.rims(node);
     start(p);
   }
 }
 
-void Caches::start(Process& p) {
-  ++p.address.life;
-  p.is_alive = true;
+Process::Program Caches::programOf(ReplicaId id) {
+  Process::Program out;
+  out.handle = [this, id](const kapi::MachineEvent& event, Now) { return handle(at(id), event); };
+  out.handled = [this, id] { handled(at(id)); };
+  return out;
+}
+
+void Caches::start(Member& p) {
+  p.process.begin();
   if (p.isAgent()) {
     startAgent(p);
   } else {
@@ -77,60 +84,58 @@ void Caches::start(Process& p) {
   }
 }
 
-void Caches::startOperator(Process& p) {
-  p.gate = {};
+void Caches::startOperator(Member& p) {
   controller::Election::Config election;
   election.lease = {kNamespace, gkm::kLeaderLease};
-  election.identity = fmt::format("gkm-operator-{}_{}", p.address.id, p.address.life);
+  election.identity = fmt::format("gkm-operator-{}_{}", p.process.address().id, p.process.address().life);
   election.lease_duration = kLeaseDuration;
   election.renew_deadline = kRenewDeadline;
   election.retry_period = kRetryPeriod;
   p.leads.emplace(gkm::Operator::Config{}, rng_.split());
-  p.election.emplace(std::move(election), rng_.split());
-  const Address who = p.address;
-  carry(p, p.leads->start(now()));
-  if (isAlive(who)) { elected(p, p.election->start(now())); }
+  const Rng rng = rng_.split();
+  const Address who = p.process.address();
+  p.process.carry(p.leads->start(now()));
+  if (p.isAlive(who)) { p.process.elect(std::move(election), rng); }
 }
 
-void Caches::startAgent(Process& p) {
+void Caches::startAgent(Member& p) {
   p.agent.emplace(gkm::NodeAgent::Config{.node = model::NodeName{p.node}}, rng_.split());
-  const Address who = p.address;
+  const Address who = p.process.address();
   if (options_.watches_pods) {
     const auto told = [this, &p](kcache::MountPathsPtr paths) {
       p.rim->mountPaths(std::move(paths));
-      later(p, now().mono, [this](Process& alive) { turn(alive); });
+      p.process.at(now().mono, [this, &p] { turn(p); });
     };
     p.pods.emplace(model::NodeName{p.node}, told, rng_.split());
   }
   p.rim->begin(now());
   if (p.rim->hasDied()) { return crash(p); }
-  carry(p, p.agent->start(now()));
-  if (isAlive(who) && p.pods) { carry(p, p.pods->start(now())); }
-  if (isAlive(who)) { carry(p, p.agent->gpus({}, now())); }
-  if (isAlive(who)) { lookIn(p); }
+  p.process.carry(p.agent->start(now()));
+  if (p.isAlive(who) && p.pods) { p.process.carry(p.pods->start(now())); }
+  if (p.isAlive(who)) { p.process.carry(p.agent->gpus({}, now())); }
+  if (p.isAlive(who)) { lookIn(p); }
 }
 
-void Caches::end(Process& p) {
-  if (!std::exchange(p.is_alive, false)) { return; }
+void Caches::end(Member& p) {
+  if (!p.process.isAlive()) { return; }
+  p.process.end();
   p.leads.reset();
-  p.election.reset();
   p.agent.reset();
   p.pods.reset();
   if (p.rim != nullptr) { p.rim->end(); }
-  p.wakes.clear();
-  wire_.cutOff(p.address.id);
 }
 
-void Caches::startSoon(const Process& p) {
-  world_.after(kStartAgain, [this, who = p.address] {
-    Process& again = at(who.id);
-    const bool is_due = again.is_wanted && !again.is_alive && again.address.life == who.life;
+void Caches::startSoon(const Member& p) {
+  world_.after(kStartAgain, [this, who = p.process.address()] {
+    Member& again = at(who.id);
+    const bool is_due =
+        again.is_wanted && !again.process.isAlive() && again.process.address().life == who.life;
     if (is_due) { start(again); }
   });
 }
 
-void Caches::crash(Process& p) {
-  if (!p.is_alive) { return; }
+void Caches::crash(Member& p) {
+  if (!p.process.isAlive()) { return; }
   end(p);
   startSoon(p);
 }
@@ -153,8 +158,8 @@ CacheRim* Caches::rimOf(const std::string& node) {
 }
 
 std::optional<int> Caches::leader() const {
-  for (const Process& p : operators_) {
-    if (p.is_alive && p.election->leading()) { return p.address.id; }
+  for (const Member& p : operators_) {
+    if (p.process.isAlive() && p.process.leads()) { return p.process.address().id; }
   }
   return std::nullopt;
 }
@@ -163,31 +168,32 @@ std::optional<int> Caches::leader() const {
 
 void Caches::lookNow(const std::string& node) {
   const auto id = agentOf(node);
-  if (!id || !at(*id).is_alive) { return; }
-  later(at(*id), now().mono, [this](Process& p) { turn(p); });
+  if (!id || !at(*id).process.isAlive()) { return; }
+  Member& p = at(*id);
+  p.process.at(now().mono, [this, &p] { turn(p); });
 }
 
-void Caches::lookIn(Process& p) {
+void Caches::lookIn(Member& p) {
   turn(p);
-  later(p, now().mono + kLookEvery, [this](Process& alive) { lookIn(alive); });
+  p.process.at(now().mono + kLookEvery, [this, &p] { lookIn(p); });
 }
 
 /// What it wants, to the rim; what the rim has, to it.
-void Caches::turn(Process& p) {
-  const Address who = p.address;
+void Caches::turn(Member& p) {
+  const Address who = p.process.address();
   if (auto wanted = p.agent->takeWanted()) { p.rim->want(std::move(wanted)); }
   const auto has = p.rim->turn(now());
   if (p.rim->hasDied()) { return crash(p); }
-  if (has != nullptr) { carry(p, p.agent->has(has, now())); }
-  if (!isAlive(who)) { return; }
+  if (has != nullptr) { p.process.carry(p.agent->has(has, now())); }
+  if (!p.isAlive(who)) { return; }
   if (const auto due = p.rim->nextDue()) {
-    later(p, *due, [this](Process& alive) { turn(alive); });
+    p.process.at(*due, [this, &p] { turn(p); });
   }
 }
 
 // ---- what they want
 
-kapi::Effects Caches::agentsPart(Process& p, const kapi::MachineEvent& event) {
+kapi::Effects Caches::agentsPart(Member& p, const kapi::MachineEvent& event) {
   const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
   const bool is_pods = gkm::PodWatch::isForIt(event);
   kapi::Effects out;
@@ -198,92 +204,30 @@ kapi::Effects Caches::agentsPart(Process& p, const kapi::MachineEvent& event) {
   return out;
 }
 
-void Caches::post(Process& p, const kapi::MachineEvent& event) {
-  const Address who = p.address;
-  carry(p, p.isAgent() ? agentsPart(p, event) : p.leads->handle(event, now()));
-  if (!isAlive(who)) { return; }
+kapi::Effects Caches::handle(Member& p, const kapi::MachineEvent& event) {
+  return p.isAgent() ? agentsPart(p, event) : p.leads->handle(event, now());
+}
+
+void Caches::handled(Member& p) {
   const std::string& failure = p.isAgent() ? p.agent->failure() : p.leads->failure();
   if (!failure.empty()) { return crash(p); }
   if (!p.isAgent()) { return; }
   if (auto wanted = p.agent->takeWanted()) {
     p.rim->want(std::move(wanted));
-    later(p, now().mono, [this](Process& alive) { turn(alive); });
+    p.process.at(now().mono, [this, &p] { turn(p); });
   }
-}
-
-void Caches::carry(Process& p, kapi::Effects effects) {
-  const Address who = p.address;
-  for (auto& effect : effects) {
-    if (!isAlive(who)) { return; }
-    if (auto* call = std::get_if<kapi::Call>(&effect)) {
-      send(p, std::move(*call));
-    } else if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
-      wire_.open(who, *watch);
-    } else if (const auto* close = std::get_if<kapi::CloseWatch>(&effect)) {
-      wire_.close(who.id, close->stream);
-    } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
-      if (p.wakes.insert(wake->at).second) { wakeAt(p, wake->at); }
-    }
-  }
-}
-
-void Caches::send(Process& p, kapi::Call call) {
-  GS_CHECK(call.ordering_key.empty(), "no call about caches is bound to an order");
-  const bool leads = p.gate.leading && now().mono < p.gate.until;
-  if (!call.leader_only || p.isAgent() || leads) {
-    wire_.send(p.address, std::move(call));
-    return;
-  }
-  later(p, now().mono, [this, out = failed(call, kapi::CallResult::NotSent, "not leading")](Process& alive) {
-    post(alive, out);
-  });
-}
-
-void Caches::elected(Process& p, controller::Election::Output output) {
-  const Address who = p.address;
-  if (output.ping) { p.election->pong(now()); }
-  carry(p, std::move(output.effects));
-  if (output.leadership && isAlive(who)) {
-    p.gate = *output.leadership;
-    post(p, *output.leadership);
-  }
-}
-
-void Caches::wakeAt(Process& p, Mono when) {
-  later(p, when, [this, when](Process& woken) {
-    const Address who = woken.address;
-    woken.wakes.erase(when);
-    if (!woken.isAgent()) { elected(woken, woken.election->tick(now())); }
-    if (isAlive(who)) { post(woken, kapi::TimerDue{}); }
-  });
-}
-
-void Caches::later(const Process& p, Mono when, std::function<void(Process&)> action) {
-  world_.queue().at(when, [this, who = p.address, action = std::move(action)] {
-    if (isAlive(who)) { action(at(who.id)); }
-  });
 }
 
 // ---- what the transport says
 
-bool Caches::isAlive(Address who) const {
-  const Process& p = at(who.id);
-  return p.is_alive && p.address.life == who.life;
-}
+bool Caches::isAlive(Address who) const { return at(who.id).isAlive(who); }
 
-void Caches::answered(Address who, const std::string& /*ordering_key*/, kapi::Outcome outcome) {
-  if (!isAlive(who)) { return; }
-  Process& p = at(who.id);
-  if (kapi::tokenOwner(outcome.token) == kElectionOwner && !p.isAgent()) {
-    elected(p, p.election->handle(outcome, now()));
-  } else {
-    post(p, outcome);
-  }
+void Caches::answered(Address who, kapi::Outcome outcome) {
+  at(who.id).process.answered(who, std::move(outcome));
 }
 
 void Caches::streamed(Address who, ApiPort::StreamEvent event) {
-  if (!isAlive(who)) { return; }
-  std::visit([&](const auto& each) { post(at(who.id), each); }, event);
+  at(who.id).process.streamed(who, std::move(event));
 }
 
 void Caches::die(Address who) {

@@ -15,17 +15,16 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "controller/election.h"
 #include "operator/node/node_agent.h"
 #include "operator/node/pod_watch.h"
 #include "operator/operator.h"
 #include "sandbox/caches/cache_rim.h"
+#include "sandbox/world/process.h"
 #include "sandbox/world/world.h"
 
 namespace gs::sandbox {
@@ -66,58 +65,54 @@ class Caches final : public Transport::Clients {
 
   // What the transport says.
   [[nodiscard]] bool isAlive(Transport::Address who) const override;
-  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome outcome) override;
+  void answered(Transport::Address who, kapi::Outcome outcome) override;
   void streamed(Transport::Address who, ApiPort::StreamEvent event) override;
   void die(Transport::Address who) override;
 
  private:
   using Address = Transport::Address;
-  struct Process {
-    Address address{};
+  /// A process, and what runs in it.
+  struct Member {
+    Member(Caches& in, ReplicaId id, std::size_t connections)
+        : process{in.world_.queue(), in.wire_, id, connections, in.programOf(id)} {}
+    Process process;
     bool is_wanted = true;  // its machine is there
-    bool is_alive = false;
-    std::set<Mono> wakes{};
     // Of an operator.
     std::optional<gkm::Operator> leads{};
-    std::optional<controller::Election> election{};
-    kapi::Leadership gate{};
     // Of an agent.
     std::string node{};
     std::unique_ptr<CacheRim> rim{};
     std::optional<gkm::NodeAgent> agent{};
     std::optional<gkm::PodWatch> pods{};
     [[nodiscard]] bool isAgent() const { return !node.empty(); }
+    [[nodiscard]] bool isAlive(Address who) const { return process.isAlive(who); }
   };
 
-  [[nodiscard]] const Process& at(ReplicaId id) const;
-  [[nodiscard]] Process& at(ReplicaId id) { return const_cast<Process&>(std::as_const(*this).at(id)); }
+  [[nodiscard]] const Member& at(ReplicaId id) const;
+  [[nodiscard]] Member& at(ReplicaId id) { return const_cast<Member&>(std::as_const(*this).at(id)); }
   [[nodiscard]] Now now() const { return world_.now(); }
+  [[nodiscard]] Process::Program programOf(ReplicaId id);
   void follow();
-  void start(Process& p);
-  void startOperator(Process& p);
-  void startAgent(Process& p);
-  void end(Process& p);
-  void startSoon(const Process& p);
-  void crash(Process& p);
+  void start(Member& p);
+  void startOperator(Member& p);
+  void startAgent(Member& p);
+  void end(Member& p);
+  void startSoon(const Member& p);
+  void crash(Member& p);
 
-  void post(Process& p, const kapi::MachineEvent& event);
-  [[nodiscard]] kapi::Effects agentsPart(Process& p, const kapi::MachineEvent& event);
-  void carry(Process& p, kapi::Effects effects);
-  void send(Process& p, kapi::Call call);
-  void elected(Process& p, controller::Election::Output output);
-  void turn(Process& p);
-  void lookIn(Process& p);
-  void wakeAt(Process& p, Mono when);
-  /// Runs `action` then, if that life of the process still goes on.
-  void later(const Process& p, Mono when, std::function<void(Process&)> action);
+  [[nodiscard]] kapi::Effects handle(Member& p, const kapi::MachineEvent& event);
+  [[nodiscard]] kapi::Effects agentsPart(Member& p, const kapi::MachineEvent& event);
+  void handled(Member& p);
+  void turn(Member& p);
+  void lookIn(Member& p);
 
   World& world_;
   const Options options_;
   Rng rng_;
   ApiPort port_;
   Transport wire_;
-  std::deque<Process> operators_;
-  std::deque<Process> agents_;
+  std::deque<Member> operators_;
+  std::deque<Member> agents_;
   std::map<std::string, std::size_t> of_node_;
   std::uint64_t followed_ = 0;  // changes() of the machines
 };

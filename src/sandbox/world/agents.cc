@@ -1,9 +1,13 @@
 #include "sandbox/world/agents.h"
 
 #include <utility>
-#include <variant>
 
 namespace gs::sandbox {
+namespace {
+
+constexpr std::size_t kConnections = 32;  // as --connections by default
+
+}  // namespace
 
 Agents::Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids)
     : queue_{queue}, transport_{transport}, machines_{machines}, rng_{rng}, told_uuids_{told_uuids} {}
@@ -12,14 +16,24 @@ Agents::~Agents() = default;
 
 // ---- who runs
 
-Agents::Process& Agents::processOf(const std::string& node) {
+Agents::OfNode& Agents::processOf(const std::string& node) {
   const auto [it, is_new] = of_node_.try_emplace(node, processes_.size());
   if (is_new) {
-    processes_.push_back(std::make_unique<Process>());
-    processes_.back()->address.id = -static_cast<ReplicaId>(processes_.size());
-    processes_.back()->node = node;
+    const ReplicaId id = -static_cast<ReplicaId>(processes_.size() + 1);
+    processes_.push_back(
+        std::unique_ptr<OfNode>{new OfNode{node, {queue_, transport_, id, kConnections, programOf(id)}}});
   }
   return *processes_[it->second];
+}
+
+Process::Program Agents::programOf(ReplicaId id) {
+  Process::Program out;
+  out.handle = [this, id](const kapi::MachineEvent& event, Now now) { return at(id).machine->handle(event, now); };
+  out.handled = [this, id] {
+    OfNode& p = at(id);
+    if (!p.machine->failure().empty()) { die(p.process.address()); }
+  };
+  return out;
 }
 
 void Agents::follow() {
@@ -29,17 +43,17 @@ void Agents::follow() {
     if (!machines_.has(p->node) && std::exchange(p->wanted, 0) != 0) { end(*p); }
   }
   for (const auto& [node, machine] : machines_.all()) {
-    Process& p = processOf(node);
+    OfNode& p = processOf(node);
     if (std::exchange(p.wanted, machine.agent) == machine.agent) { continue; }
     end(p);
     if (p.wanted != 0) { start(p); }
   }
 }
 
-void Agents::start(Process& p) {
+void Agents::start(OfNode& p) {
   const auto on = machines_.all().find(p.node);
   if (on == machines_.all().end()) { return; }  // it has just gone
-  ++p.address.life;
+  p.process.begin();
   p.seen = 0;
   const model::Enforcement enforcement = on->second.sim.enforcement;
   p.machine = std::make_unique<agent::Agent>(agent::Agent::Config{.node = model::NodeName{p.node},
@@ -47,39 +61,39 @@ void Agents::start(Process& p) {
                                                                   .boot_id = on->second.boot,
                                                                   .told_uuids = told_uuids_},
                                              Rng{rng_.next()});
-  carry(p, p.machine->start(queue_.now()));
+  p.process.carry(p.machine->start(queue_.now()));
   if (p.machine == nullptr) { return; }
   lookIn(p, Duration{1} * static_cast<std::int64_t>(rng_.below(std::uint64_t{kLookEvery.count()})));
   look(p);
 }
 
-void Agents::end(Process& p) {
+void Agents::end(OfNode& p) {
   if (p.machine == nullptr) { return; }
   p.machine.reset();
-  p.wakes.clear();
-  transport_.cutOff(p.address.id);
+  p.process.end();
 }
 
-void Agents::startSoon(Process& p) {
-  queue_.after(kStartAgain, [this, id = p.address.id, wanted = p.wanted] {
-    Process& again = at(id);
+void Agents::startSoon(OfNode& p) {
+  queue_.after(kStartAgain, [this, id = p.process.address().id, wanted = p.wanted] {
+    OfNode& again = at(id);
     if (again.wanted == wanted && wanted != 0 && again.machine == nullptr) { start(again); }
   });
 }
 
 void Agents::crash(const std::string& node) {
-  Process& p = processOf(node);
+  OfNode& p = processOf(node);
   end(p);
   startSoon(p);
 }
 
 void Agents::lookNow(const std::string& node) {
-  later(processOf(node), queue_.now().mono, [this](Process& alive) { look(alive); });
+  OfNode& p = processOf(node);
+  p.process.at(queue_.now().mono, [this, &p] { look(p); });
 }
 
 std::uint64_t Agents::starts(const std::string& node) const {
   const auto it = of_node_.find(node);
-  return it == of_node_.end() ? 0 : processes_[it->second]->address.life;
+  return it == of_node_.end() ? 0 : processes_[it->second]->process.address().life;
 }
 
 const agent::Agent* Agents::of(const std::string& node) const {
@@ -94,74 +108,35 @@ const std::string& Agents::nodeOf(ReplicaId id) const {
 
 // ---- what it sees
 
-void Agents::later(const Process& p, Mono when, std::function<void(Process&)> action) {
-  queue_.at(when, [this, who = p.address, action = std::move(action)] {
-    if (isAlive(who)) { action(at(who.id)); }
+void Agents::lookIn(OfNode& p, Duration wait) {
+  p.process.at(queue_.now().mono + wait, [this, &p] {
+    lookIn(p, kLookEvery);
+    look(p);
   });
 }
 
-void Agents::lookIn(Process& p, Duration wait) {
-  later(p, queue_.now().mono + wait, [this](Process& alive) {
-    lookIn(alive, kLookEvery);
-    look(alive);
-  });
-}
-
-void Agents::look(Process& p) {
-  const Address who = p.address;
+void Agents::look(OfNode& p) {
+  const Address who = p.process.address();
   const auto on = machines_.all().find(p.node);
   if (on == machines_.all().end()) { return; }  // it has just gone
   const Machines::Machine& machine = on->second;
   if (std::exchange(p.seen, machine.hardware) != machine.hardware) { p.look = Machines::look(machine); }
-  carry(p, p.machine->looked(p.look, queue_.now()));
-  if (isAlive(who)) { carry(p, p.machine->containersSeen(machines_.containers(machine), queue_.now())); }
-}
-
-// ---- what it wants
-
-void Agents::post(Process& p, const kapi::MachineEvent& event) {
-  const Address who = p.address;
-  carry(p, p.machine->handle(event, queue_.now()));
-  if (isAlive(who) && !p.machine->failure().empty()) { die(who); }
-}
-
-void Agents::carry(Process& p, kapi::Effects effects) {
-  const Address who = p.address;
-  for (auto& effect : effects) {
-    if (!isAlive(who)) { return; }
-    if (auto* call = std::get_if<kapi::Call>(&effect)) {
-      transport_.send(who, std::move(*call));
-    } else if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
-      transport_.open(who, *watch);
-    } else if (const auto* close = std::get_if<kapi::CloseWatch>(&effect)) {
-      transport_.close(who.id, close->stream);
-    } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
-      if (p.wakes.insert(wake->at).second) { wakeAt(p, wake->at); }
-    }
+  p.process.carry(p.machine->looked(p.look, queue_.now()));
+  if (isAlive(who)) {
+    p.process.carry(p.machine->containersSeen(machines_.containers(machine), queue_.now()));
   }
-}
-
-void Agents::wakeAt(Process& p, Mono when) {
-  later(p, when, [this, when](Process& woken) {
-    woken.wakes.erase(when);
-    post(woken, kapi::TimerDue{});
-  });
 }
 
 // ---- what the transport says
 
-bool Agents::isAlive(Address who) const {
-  const Process& p = at(who.id);
-  return p.machine != nullptr && p.address.life == who.life;
-}
+bool Agents::isAlive(Address who) const { return at(who.id).process.isAlive(who); }
 
-void Agents::answered(Address who, const std::string& /*ordering_key*/, kapi::Outcome outcome) {
-  if (isAlive(who)) { post(at(who.id), outcome); }
+void Agents::answered(Address who, kapi::Outcome outcome) {
+  at(who.id).process.answered(who, std::move(outcome));
 }
 
 void Agents::streamed(Address who, ApiPort::StreamEvent event) {
-  if (!isAlive(who)) { return; }
-  std::visit([&](const auto& each) { post(at(who.id), each); }, event);
+  at(who.id).process.streamed(who, std::move(event));
 }
 
 void Agents::die(Address who) {

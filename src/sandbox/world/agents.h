@@ -1,4 +1,5 @@
-// The shipped agents of a World: one process (agent/agent.h) on each machine, run as serve/agent runs it.
+// The shipped agents of a World: one process (process.h, agent/agent.h) on each machine, run as serve/agent
+// runs it.
 //
 // What a process sees is the machine's: each look at its GPUs and at its containers
 // (sandbox/node/machines.h), one look every kLookEvery as from the flag's default, at a moment that is drawn
@@ -13,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "sandbox/node/machines.h"
 #include "sandbox/world/event_queue.h"
+#include "sandbox/world/process.h"
 #include "sandbox/world/transport.h"
 
 namespace gs::sandbox {
@@ -53,44 +54,40 @@ class Agents final : public Transport::Clients {
 
   // What the transport says.
   [[nodiscard]] bool isAlive(Transport::Address who) const override;
-  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome outcome) override;
+  void answered(Transport::Address who, kapi::Outcome outcome) override;
   void streamed(Transport::Address who, ApiPort::StreamEvent event) override;
   void die(Transport::Address who) override;
 
  private:
   using Address = Transport::Address;
-  struct Process {
-    Address address{};
+  /// The process of one node.
+  struct OfNode {
     std::string node;
+    Process process;
     std::uint64_t wanted = 0;  // Machine::agent, of which it is one
     std::uint64_t seen = 0;    // Machine::hardware of its last look
     agent::LookPtr look{};     // which was that
     std::unique_ptr<agent::Agent> machine{};
-    std::set<Mono> wakes{};
   };
 
-  [[nodiscard]] Process& processOf(const std::string& node);
-  [[nodiscard]] Process& at(ReplicaId id) { return *processes_.at(static_cast<std::size_t>(-id - 1)); }
-  [[nodiscard]] const Process& at(ReplicaId id) const {
+  [[nodiscard]] OfNode& processOf(const std::string& node);
+  [[nodiscard]] OfNode& at(ReplicaId id) { return *processes_.at(static_cast<std::size_t>(-id - 1)); }
+  [[nodiscard]] const OfNode& at(ReplicaId id) const {
     return *processes_.at(static_cast<std::size_t>(-id - 1));
   }
-  void start(Process& p);
-  void end(Process& p);
-  void startSoon(Process& p);
-  void look(Process& p);
-  void lookIn(Process& p, Duration wait);
-  void post(Process& p, const kapi::MachineEvent& event);
-  void carry(Process& p, kapi::Effects effects);
-  void wakeAt(Process& p, Mono when);
-  /// Runs `action` then, if that life of the process still goes on.
-  void later(const Process& p, Mono when, std::function<void(Process&)> action);
+  [[nodiscard]] Process::Program programOf(ReplicaId id);
+  void start(OfNode& p);
+  void end(OfNode& p);
+  void startSoon(OfNode& p);
+  void look(OfNode& p);
+  void lookIn(OfNode& p, Duration wait);
 
   EventQueue& queue_;
   Transport& transport_;
   const Machines& machines_;
   Rng rng_;
   bool told_uuids_;
-  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<OfNode>> processes_;
   std::map<std::string, std::size_t> of_node_;
   std::uint64_t followed_ = 0;  // changes() of the machines
 };

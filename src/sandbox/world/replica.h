@@ -1,15 +1,11 @@
-// One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its
-// election and what a process keeps. Only replicas.cc includes this.
+// What runs in a process of a World (process.h): a scheduler, maybe with an extender beside it, or an extender
+// alone. Only replicas.cc includes this.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,7 +17,7 @@
 #include "extender/standalone.h"
 #include "kapi/call.h"
 #include "sandbox/world/companion.h"
-#include "sandbox/world/transport.h"
+#include "sandbox/world/process.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::sandbox {
@@ -29,23 +25,17 @@ namespace gs::sandbox {
 inline constexpr const char* kExtenderLease = "extender.gpu.scheduling";
 
 struct Replica {
-  Transport::Address address{};  // its life counts starts; 0 before the first
-  bool alive = false;
-  bool frozen = false;
-  std::vector<std::function<void(Replica&)>> while_frozen;
+  Replica(EventQueue& queue, Transport& transport, ReplicaId id, Process::Program program)
+      : process{queue, transport, id, kConnections, std::move(program)} {}
+
+  static constexpr std::size_t kConnections = 32;  // as --connections by default
+  Process process;
   std::variant<scheduler::Config, extender::Config> config;
   MakeCompanion make_companion;  // of schedulers
   // One of the first two, as the config says.
   std::unique_ptr<scheduler::Scheduler> machine;
   std::unique_ptr<extender::Standalone> extender;
   std::unique_ptr<Companion> companion;  // `machine`; goes before it
-  std::unique_ptr<controller::Election> election;
-  kapi::Leadership gate;
-  std::map<std::string, std::deque<kapi::Call>> ordering_keys;  // busy ordering keys with what waits behind
-  std::set<Mono> wakes;
-  Duration lag{};  // its clock is so much behind
-  std::optional<Mono> stalled_from;
-  Mono stalled_until{};
 
   void make(Rng& schedulers, Rng& extenders) {
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
@@ -61,14 +51,13 @@ struct Replica {
     controller::Election::Config election;
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
       election.lease = {scheduler::Config{}.lease_namespace, kExtenderLease};
-      election.identity = fmt::format("{}_{}", alone->instance, address.life);
+      election.identity = fmt::format("{}_{}", alone->instance, process.address().life);
     } else {
       const auto& c = std::get<scheduler::Config>(config);
       election.lease = {c.lease_namespace, scheduler::kLeaderLease};
       election.scheduler = c.scheduler_name;
-      election.identity = fmt::format("{}_{}", c.instance, address.life);
+      election.identity = fmt::format("{}_{}", c.instance, process.address().life);
     }
-    election.owner = kElectionOwner;
     return election;
   }
   /// Of what runs in it, `what`(machine): all of them have the same members.
@@ -103,18 +92,6 @@ struct Replica {
   }
   [[nodiscard]] bool leadsExtender() const {
     return isAsked() && (companion ? companion->extender() : extender->extender()).leading();
-  }
-
-  /// What its clock shows. It never goes back.
-  [[nodiscard]] Now clock(Now world) {
-    Duration behind = lag;
-    if (stalled_from && world.mono >= stalled_until) {
-      lag += stalled_until - *std::exchange(stalled_from, std::nullopt);
-      behind = lag;
-    } else if (stalled_from) {
-      behind += world.mono - *stalled_from;
-    }
-    return {world.mono - behind, world.wall - std::chrono::duration_cast<Wall::duration>(behind)};
   }
 };
 

@@ -1,11 +1,8 @@
-// The processes of a World: replicas of the scheduler and of the extender, each with its machines, its
-// election and what a process keeps, run as k8s/ runs them: ordering keys are kept, leader-only calls pass
-// the leader gate, timers go by the process's own clock.
+// The replicas of a World: processes (process.h) of the scheduler and of the extender, each with what runs in
+// it.
 //
-// A crashed one has forgotten everything when it is restarted; each start is another life, and what was meant
-// for a former one is thrown away. A frozen one hears all that happened meanwhile when it is thawed. What
-// extenders draw at random does not shift what schedulers draw. `queue` and `transport` must outlive it.
-// One thread.
+// Each start is another life. What extenders draw at random does not shift what schedulers draw. `queue` and
+// `transport` must outlive it. One thread.
 #pragma once
 
 #include <functional>
@@ -72,7 +69,7 @@ class Replicas final : public Transport::Clients {
 
   // What the transport says.
   [[nodiscard]] bool isAlive(Transport::Address who) const override;
-  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome outcome) override;
+  void answered(Transport::Address who, kapi::Outcome outcome) override;
   void streamed(Transport::Address who, ApiPort::StreamEvent event) override;
   void die(Transport::Address who) override;
 
@@ -82,21 +79,11 @@ class Replicas final : public Transport::Clients {
   [[nodiscard]] const Replica& replica(ReplicaId id) const {
     return *replicas_.at(static_cast<std::size_t>(id));
   }
-  ReplicaId add(std::unique_ptr<Replica> r);
+  Replica& add();
   void begin(Replica& r);
-  /// Runs `action` if that life of the replica still goes on; a frozen one gets it when thawed.
-  void in(Address who, std::function<void(Replica&)> action);
-  void post(Replica& r, const scheduler::Event& event);
   void tellAnswers(Replica& r);
-  void carry(Replica& r, kapi::Effects effects);
-  void submit(Replica& r, kapi::Call call);
-  void send(Replica& r, kapi::Call call);
-  void outcome(Replica& r, const kapi::Outcome& o);
-  void elected(Replica& r, controller::Election::Output output);
   void stopWhenDone(ReplicaId id, Mono end);
-  void wakeAt(Replica& r, Mono when);
-  void line(const Replica& r, const kapi::Log& log);
-  [[nodiscard]] Now clockOf(Replica& r) const;
+  void line(ReplicaId id, const kapi::Log& log);
 
   EventQueue& queue_;
   Transport& transport_;

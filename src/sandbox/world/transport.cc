@@ -37,9 +37,7 @@ void Transport::send(Address from, kapi::Call call) {
   if (tampering_.sent) { tampering_.sent(from.id, call); }
   if (api_away_) {
     auto o = failed(call, kapi::CallResult::NotSent, "connection refused");
-    queue_.after({}, [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
-      clients_->answered(from, ordering_key, std::move(o));
-    });
+    queue_.after({}, [this, from, o = std::move(o)]() mutable { clients_->answered(from, std::move(o)); });
     return;
   }
   const CallFault result = judge_ ? judge_(from.id, call) : CallFault{};
@@ -77,9 +75,7 @@ void Transport::arrive(Address from, const kapi::Call& call, CallFault result) {
     return;
   }
   queue_.after(options_.latency + result.hangs,
-               [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
-                 clients_->answered(from, ordering_key, std::move(o));
-               });
+               [this, from, o = std::move(o)]() mutable { clients_->answered(from, std::move(o)); });
 }
 
 void Transport::carryOutLate(const kapi::Call& call, Duration delay) {

@@ -71,7 +71,7 @@ class Transport {
   class Clients {
    public:
     [[nodiscard]] virtual bool isAlive(Address who) const = 0;
-    virtual void answered(Address who, const std::string& ordering_key, kapi::Outcome outcome) = 0;
+    virtual void answered(Address who, kapi::Outcome outcome) = 0;
     virtual void streamed(Address who, ApiPort::StreamEvent event) = 0;
     /// Its process dies now.
     virtual void die(Address who) = 0;

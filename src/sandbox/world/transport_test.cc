@@ -24,9 +24,9 @@ class TransportTest : public testing::Test, public Transport::Clients {
   ~TransportTest() = default;
 
   bool isAlive(Transport::Address who) const override { return lives_.at(who.id) == who.life; }
-  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome o) override {
+  void answered(Transport::Address who, kapi::Outcome o) override {
     static constexpr const char* kCallResults[] = {"applied", "refused", "unknown", "not-sent"};
-    heard_ += std::to_string(who.id) + ":" + std::to_string(o.token) + ordering_key + " " +
+    heard_ += std::to_string(who.id) + ":" + std::to_string(o.token) + " " +
               kCallResults[static_cast<int>(o.result)] + (o.http == 0 ? "" : " " + std::to_string(o.http)) +
               "; ";
   }
@@ -54,7 +54,6 @@ class TransportTest : public testing::Test, public Transport::Clients {
     call.verb = kapi::Verb::Create;
     call.kind = kapi::kLease;
     call.key.ns = "default";
-    call.ordering_key = "-key";
     call.body = Object{{"metadata", Object{{"name", name}}}};
     return call;
   }
@@ -103,7 +102,7 @@ TEST_F(TransportTest, ACallTakesTheLatencyEachWay) {
   EXPECT_FALSE(exists("a"));
   EXPECT_EQ(after(1ms), "");
   EXPECT_TRUE(exists("a"));
-  EXPECT_EQ(after(1ms), "1:7-key applied 201; ");
+  EXPECT_EQ(after(1ms), "1:7 applied 201; ");
   EXPECT_EQ(transport_.writes(), std::vector<std::string>{"POST leases default/"});
 }
 
@@ -116,12 +115,12 @@ TEST_F(TransportTest, EachResultIsHeardAndDone) {
     bool done_later;
   };
   const std::vector<Case> cases{
-      {"normal", {}, "1:7-key applied 201; ", true, true},
-      {"refused", {.how = How::Refused, .http = 403}, "1:7-key refused 403; ", false, false},
-      {"failed", {.how = How::Refused, .http = 503}, "1:7-key unknown 503; ", false, false},
-      {"lost-before", {.how = How::LostBefore}, "1:7-key unknown; ", false, false},
-      {"lost-after", {.how = How::LostAfter}, "1:7-key unknown; ", true, true},
-      {"late", {.how = How::Late, .delay = 1s}, "1:7-key unknown; ", false, true},
+      {"normal", {}, "1:7 applied 201; ", true, true},
+      {"refused", {.how = How::Refused, .http = 403}, "1:7 refused 403; ", false, false},
+      {"failed", {.how = How::Refused, .http = 503}, "1:7 unknown 503; ", false, false},
+      {"lost-before", {.how = How::LostBefore}, "1:7 unknown; ", false, false},
+      {"lost-after", {.how = How::LostAfter}, "1:7 unknown; ", true, true},
+      {"late", {.how = How::Late, .delay = 1s}, "1:7 unknown; ", false, true},
   };
   for (const Case& c : cases) {
     resultIs(c.result);
@@ -198,11 +197,11 @@ TEST_F(TransportTest, OfWhatIsTamperedWithJudgesSeeWhatIsSentAndTheWitnessWhatWa
   transport_.open(kOne, watch(5));
   transport_.open(kTwo, watch(5));
   transport_.send(kOne, create("a"));
-  EXPECT_EQ(after(2ms), "1:5 bookmark; 2:5 bookmark; 1:7-key applied 202; ");
+  EXPECT_EQ(after(2ms), "1:5 bookmark; 2:5 bookmark; 1:7 applied 202; ");
   EXPECT_TRUE(exists("b"));
   EXPECT_FALSE(exists("a"));
   transport_.send(kTwo, create("c"));
-  EXPECT_EQ(after(2ms), "1:5 event; 2:7-key applied 201; ");
+  EXPECT_EQ(after(2ms), "1:5 event; 2:7 applied 201; ");
   EXPECT_EQ(judged, "bc");
   EXPECT_EQ(witnessed, "201 201 ");
 }
@@ -243,11 +242,11 @@ TEST_F(TransportTest, NobodyReachesAnApiThatIsAway) {
   EXPECT_EQ(after(0ms), "1:5 ended 0; ");
   transport_.send(kOne, create("a"));
   transport_.open(kOne, watch(6));
-  EXPECT_EQ(after(1ms), "1:7-key not-sent; 1:6 ended 0; ");
+  EXPECT_EQ(after(1ms), "1:7 not-sent; 1:6 ended 0; ");
   EXPECT_FALSE(exists("a"));
   transport_.setApiAway(false);
   transport_.send(kOne, create("a"));
-  EXPECT_EQ(after(2ms), "1:7-key applied 201; ");
+  EXPECT_EQ(after(2ms), "1:7 applied 201; ");
 }
 
 TEST_F(TransportTest, WhoDiesOfAnEventHearsNoOtherAndMayBeginAgainAtOnce) {

@@ -1,8 +1,8 @@
-#include "k8s/wake_times.h"
+#include "runner/wake_times.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::k8s {
+namespace gs::runner {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,4 +30,4 @@ TEST(WakeTimes, AskingForTheSameMillisecondOrForNeverCostsNothing) {
 }
 
 }  // namespace
-}  // namespace gs::k8s
+}  // namespace gs::runner

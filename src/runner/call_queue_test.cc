@@ -1,4 +1,4 @@
-#include "k8s/call_queue.h"
+#include "runner/call_queue.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,7 +7,7 @@
 
 #include "kapi/kinds.h"
 
-namespace gs::k8s {
+namespace gs::runner {
 namespace {
 
 using namespace std::chrono_literals;
@@ -225,4 +225,4 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndAnOrderingKeyKeepsItsOrder) {
 }
 
 }  // namespace
-}  // namespace gs::k8s
+}  // namespace gs::runner

@@ -1,11 +1,11 @@
-#include "k8s/call_queue.h"
+#include "runner/call_queue.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
-namespace gs::k8s {
+namespace gs::runner {
 namespace {
 
 constexpr Duration kLongestHold = std::chrono::minutes{1};
@@ -106,4 +106,4 @@ void CallQueue::finished(const kapi::Call& call) {
   ordering_key->second.pop_front();
 }
 
-}  // namespace gs::k8s
+}  // namespace gs::runner

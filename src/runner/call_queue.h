@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "kapi/call.h"
 
-namespace gs::k8s {
+namespace gs::runner {
 
 /// A call with the term in which it was decided (LeaderGate).
 struct QueuedCall {
@@ -72,4 +72,4 @@ class CallQueue {
   std::size_t size_ = 0;
 };
 
-}  // namespace gs::k8s
+}  // namespace gs::runner

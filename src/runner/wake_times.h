@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace gs::k8s {
+namespace gs::runner {
 
 class WakeTimes {
  public:
@@ -30,4 +30,4 @@ class WakeTimes {
   std::set<Mono> times_;
 };
 
-}  // namespace gs::k8s
+}  // namespace gs::runner
