@@ -495,26 +495,23 @@ void Agent::count(kapi::Effects& out) {
   counted_ = std::move(now);
 }
 
-std::string Agent::readiness() const {
-  std::string lines;
-  const auto line = [&](const char* what, const std::string& trouble) {
-    lines += fmt::format("{}: {}\n", what, trouble.empty() ? "ok" : trouble);
-  };
+Readiness Agent::readiness() const {
+  Readiness out;
   std::string writes;
   for (const auto& [what, trouble] : trouble_) {
     if (writes.empty()) { writes = trouble; }
   }
-  const char* state = !written_ ? "not written yet" : out_of_date_ ? "nothing was written lately" : "";
-  line("status", !writes.empty() ? writes : state);
-  line("pods", pods_.trouble());
+  out.need("status", written_ && !out_of_date_, writes,
+           written_ ? "nothing was written lately" : "not written yet");
+  out.note("pods", pods_.trouble());
   for (const auto& [type, condition] : conditions_) {
     const char* what = type == kDriverCondition       ? "driver"
                        : type == kContainersCondition ? "containers"
                        : type == kWriterCondition     ? "writers"
                                                       : "limits";
-    line(what, condition.holds ? "" : condition.message);
+    out.note(what, condition.holds ? "" : condition.message);
   }
-  return (written_ && !out_of_date_ ? "1" : "0") + lines;
+  return out;
 }
 
 }  // namespace gs::agent

@@ -42,6 +42,7 @@
 #include "agent/status.h"
 #include "agent/users.h"
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/keyed_calls.h"
 #include "controller/reflector.h"
 #include "kapi/call.h"
@@ -83,7 +84,7 @@ class Agent {
   [[nodiscard]] std::string failure() const { return failure_; }
   /// "1" once this process has written the status, and while its last write is not older than three times
   /// `calm`; else "0". Then a line for each check.
-  [[nodiscard]] std::string readiness() const;
+  [[nodiscard]] Readiness readiness() const;
 
  private:
   enum class What : std::uint8_t { Node, Own, Spec, Status, Devices };

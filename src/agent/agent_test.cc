@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 TEST_F(AgentTest, PublishesOnceItHasHadALook) {
   begin();
   EXPECT_EQ(publishes, 0);
-  EXPECT_EQ(agent->readiness().front(), '0');
-  EXPECT_NE(agent->readiness().find("status: not written yet\n"), std::string::npos);
+  EXPECT_FALSE(agent->readiness().ready);
+  EXPECT_NE(agent->readiness().text().find("status: not written yet\n"), std::string::npos);
   look(seeing(hardware({"GPU-2B", "GPU-1A"})));
   ASSERT_EQ(publishes, 1);
   EXPECT_EQ((*status)["metadata"]["ownerReferences"].at(0)["uid"].str(), "node-1");
@@ -22,7 +22,8 @@ TEST_F(AgentTest, PublishesOnceItHasHadALook) {
   EXPECT_EQ((*status)["status"]["driverVersion"].str(), "550");
   EXPECT_EQ((*status)["status"]["enforcement"].str(), "env");
   EXPECT_EQ(condition(kDriverCondition)["status"].str(), "True");
-  EXPECT_EQ(agent->readiness().substr(0, 12), "1status: ok\n");
+  EXPECT_TRUE(agent->readiness().ready);
+  EXPECT_EQ(agent->readiness().text().find("status: ok\n"), 0U);
   EXPECT_EQ(metrics["gpu_scheduler_agent_devices Healthy"], 2);
   EXPECT_EQ(metrics[kDriverAnswers], 1);
 }
@@ -85,8 +86,8 @@ TEST_F(AgentTest, WithoutADriverItSaysSoAndStaysUp) {
   EXPECT_EQ(condition(kDriverCondition)["status"].str(), "False");
   EXPECT_EQ(condition(kDriverCondition)["reason"].str(), "DriverAbsent");
   EXPECT_EQ(condition(kDriverCondition)["message"].str(), "there is no driver");
-  EXPECT_EQ(agent->readiness().front(), '1');
-  EXPECT_NE(agent->readiness().find("driver: there is no driver\n"), std::string::npos);
+  EXPECT_TRUE(agent->readiness().ready);
+  EXPECT_NE(agent->readiness().text().find("driver: there is no driver\n"), std::string::npos);
   look(faulty(Fault::Kind::Absent, "there is no driver"));
   EXPECT_EQ(std::count(logs.begin(), logs.end(), "there is no driver"), 1);
   EXPECT_EQ(publishes, 1);
@@ -136,7 +137,7 @@ TEST_F(AgentTest, NothingIsWrittenBeforeItIsKnownWhatStoodThere) {
   begin();
   look(faulty(Fault::Kind::Absent, "there is no driver"));
   EXPECT_EQ(publishes, 1);
-  EXPECT_NE(agent->readiness().find("reading GpuNodeStatus n: 500"), std::string::npos);
+  EXPECT_NE(agent->readiness().text().find("reading GpuNodeStatus n: 500"), std::string::npos);
   wait(10s);
   EXPECT_EQ((*status)["status"]["total"].integer(), 2);
   EXPECT_EQ(publishes, 2);
@@ -253,16 +254,17 @@ TEST_F(AgentTest, WhatFailsIsTriedAgainLaterEachTimeAndSaidOnce) {
     EXPECT_EQ(std::count_if(logs.begin(), logs.end(),
                             [](const auto& line) { return line.find("writing") != std::string::npos; }),
               1);
-    EXPECT_NE(agent->readiness().find("writing the status of GpuNodeStatus n: " + std::to_string(code)),
-              std::string::npos);
-    EXPECT_EQ(agent->readiness().front(), '1') << "schedulers still have what it wrote";
+    EXPECT_NE(
+        agent->readiness().text().find("writing the status of GpuNodeStatus n: " + std::to_string(code)),
+        std::string::npos);
+    EXPECT_TRUE(agent->readiness().ready) << "schedulers still have what it wrote";
     wait(130s);
-    EXPECT_EQ(agent->readiness().front(), '0') << "but not for ever";
+    EXPECT_FALSE(agent->readiness().ready) << "but not for ever";
     breaks = 0;
     wait(12s);
-    EXPECT_EQ(agent->readiness().front(), '1');
+    EXPECT_TRUE(agent->readiness().ready);
     EXPECT_EQ((*status)["status"]["total"].integer(), 3);
-    EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
+    EXPECT_NE(agent->readiness().text().find("status: ok\n"), std::string::npos);
   }
   EXPECT_GT(metrics["gpu_scheduler_agent_publishes_total failed"], 5);
 }
@@ -314,7 +316,7 @@ TEST_F(AgentTest, WhereAnEarlierStatusLandedLateTheNextIsWrittenOnThat) {
   EXPECT_EQ((*status)["status"]["total"].integer(), 3);
   EXPECT_EQ(observed(), landed) << "that look may have been made before it landed";
   EXPECT_EQ(logs.size(), 0U) << "nothing is wrong";
-  EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
+  EXPECT_NE(agent->readiness().text().find("status: ok\n"), std::string::npos);
   const int written = publishes;
   wait(3s);
   containers(holding({}));
@@ -333,11 +335,11 @@ TEST_F(AgentTest, WhoIsOvertakenAgainAndAgainWritesLessOften) {
   EXPECT_GT(conflicts, 5);
   EXPECT_LT(writes - before_writes, 14);
   EXPECT_EQ(reads - before_reads, conflicts);
-  EXPECT_NE(agent->readiness().find("writing the status of GpuNodeStatus n: 409"), std::string::npos);
+  EXPECT_NE(agent->readiness().text().find("writing the status of GpuNodeStatus n: 409"), std::string::npos);
   overtaken = false;
   wait(12s);
   EXPECT_EQ((*status)["status"]["total"].integer(), 3);
-  EXPECT_NE(agent->readiness().find("status: ok\n"), std::string::npos);
+  EXPECT_NE(agent->readiness().text().find("status: ok\n"), std::string::npos);
 }
 
 TEST_F(AgentTest, WhatIsGoneWhenItIsReadAgainIsMadeAnew) {
@@ -469,8 +471,9 @@ TEST_F(AgentTest, ItWaitsForTheCrd) {
   begin();
   look(seeing(hardware({"GPU-1A"})));
   wait(60s);
-  EXPECT_NE(agent->readiness().find("its kind is not served; apply charts/gpu-scheduler/crds/crds.yaml"),
-            std::string::npos);
+  EXPECT_NE(
+      agent->readiness().text().find("its kind is not served; apply charts/gpu-scheduler/crds/crds.yaml"),
+      std::string::npos);
   EXPECT_EQ(publishes, 0);
   served = true;
   wait(12s);
@@ -482,7 +485,8 @@ TEST_F(AgentTest, ItWaitsForItsNode) {
   node.reset();
   begin();
   look(seeing(hardware({"GPU-1A"})));
-  EXPECT_NE(agent->readiness().find("reading the node n: there is none; --node-name"), std::string::npos);
+  EXPECT_NE(agent->readiness().text().find("reading the node n: there is none; --node-name"),
+            std::string::npos);
   EXPECT_FALSE(status);
   wait(30s);
   EXPECT_EQ(logs.size(), 1U);
@@ -549,9 +553,9 @@ TEST_F(AgentTest, ThatADevicePluginPicksIsSaidWhileItDoes) {
   wait(6min);
   EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "False");
   EXPECT_EQ(condition(kLimitsCondition)["reason"].str(), "DevicePluginPicks");
-  EXPECT_NE(agent->readiness().find("limits: a device plugin of this node offers nvidia.com/gpu"),
+  EXPECT_NE(agent->readiness().text().find("limits: a device plugin of this node offers nvidia.com/gpu"),
             std::string::npos);
-  EXPECT_EQ(agent->readiness().front(), '1');
+  EXPECT_TRUE(agent->readiness().ready);
   offers("0");
   wait(6min);
   EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "True");

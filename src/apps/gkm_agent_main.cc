@@ -75,7 +75,6 @@ int run(const process::Program& program, const Flags& f) {
   const SystemClock clock;
   serve::CacheNodeRim rim{*std::move(config), service.host(), clock, service.rng()};
   process::Machine machine = process::machineOf(rim);
-  machine.readiness = [&rim] { return rim.readiness(); };
   machine.state = [&rim] { return rim.metricsText(); };
   return service.run(std::move(machine), {{.serves = "the store",
                                            .start =

@@ -94,7 +94,6 @@ int run(const process::Program& program, Flags& f) {
   }
   serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);
-  run.readiness = [&both] { return both.readiness(); };
   run.state = [] { return std::string{}; };
   std::unique_ptr<net::HttpServer> metrics;
   std::vector<process::Endpoint> endpoints;

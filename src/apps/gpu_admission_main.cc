@@ -67,7 +67,6 @@ int run(const process::Program& program, Flags& f) {
   extender::Standalone machine{std::move(config), service.rng()};
   serve::ExtenderEndpoint endpoint{service, machine, f.extender};
   process::Machine run = endpoint.machine();
-  run.readiness = [&] { return extender::readinessText(machine, !service.leaderElsewhere().empty()); };
   run.state = [&] { return extender::stateMetrics(machine.extender(), machine.engine()); };
   run.pages = {{"/debug/ledger", [&] { return machine.engine().ledger().dump(); }}};
   return service.run(std::move(run), {endpoint.endpoint()});

@@ -37,7 +37,6 @@ int run(const process::Program& program, const Flags& f) {
                       .is_simulated = !f.agent.simulate.empty(),
                       .container_runtime = f.agent.runtimeSocket()}};
   process::Machine run = process::machineOf(machine);
-  run.readiness = [&machine] { return machine.readiness(); };
   run.state = [] { return std::string{}; };
   return service.run(std::move(run), {{.serves = "the GPU driver",
                                        .start =

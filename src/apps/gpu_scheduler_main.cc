@@ -54,7 +54,6 @@ void describe(process::Command program, Flags& f) {
 /// The scheduler alone.
 int schedule(process::Service& service, scheduler::Scheduler& machine) {
   process::Machine run = process::machineOf(machine);
-  run.readiness = [&machine] { return scheduler::readinessText(machine); };
   run.state = [&machine] { return scheduler::stateMetrics(machine); };
   return service.run(std::move(run));
 }
@@ -67,7 +66,6 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
   serve::Combined both{machine, config, service.rng()};
   serve::ExtenderEndpoint endpoint{service, both, f.extender, serve::offeredTo(f.offers)};
   process::Machine run = endpoint.machine();
-  run.readiness = [&] { return serve::readinessText(both, !service.leaderElsewhere().empty()); };
   run.state = [&both] { return serve::stateMetrics(both); };
   return service.run(std::move(run), {endpoint.endpoint()});
 }

@@ -51,7 +51,6 @@ int run(const process::Program& program, const Flags& f) {
   const auto health = [&service](const net::Request& request) { return service.page(request); };
   serve::ReviewServer server{serve::reviewsOf(handler, health), service.metrics()};
   process::Machine run = process::machineOf(machine);
-  run.readiness = [&machine] { return machine.readiness(); };
   run.state = [] { return std::string{}; };
   return service.run(std::move(run),
                      {{.serves = "API servers",

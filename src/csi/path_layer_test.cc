@@ -25,8 +25,8 @@ class PathLayerTest : public ::testing::Test {
     const std::string root = cacherim::treeRootBelow(machine_.store(), imageNamed("i1"));
     write(root, kGroup, groupAt("/cache"));
     write(root, "K/add.ttir", "x");
-    std::ofstream{root + "/../record.json"}
-        << cacherim::printTree({.image = imageNamed("i1"), .layers = {}, .extras = {}, .paths = {{kGroup, sum_}}});
+    std::ofstream{root + "/../record.json"} << cacherim::printTree(
+        {.image = imageNamed("i1"), .layers = {}, .extras = {}, .paths = {{kGroup, sum_}}});
     root_ = net::Fd{::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   }
   static void write(const std::string& root, const std::string& path, const std::string& text) {
@@ -88,7 +88,8 @@ TEST_F(PathLayerTest, WhatIsNoFileOrTooLargeStaysAndCounts) {
   std::filesystem::create_symlink("/etc/passwd", root + "/K/__grp__link.json");
   write(root, "K/__grp__large.json", groupAt("/" + std::string(2 << 20, 'a')));
   const PathLayer layer = pathLayerOf(
-      root_, {{"K/__grp__link.json", ""}, {"K/__grp__large.json", ""}, {"gone/__grp__a.json", ""}, {kGroup, ""}},
+      root_,
+      {{"K/__grp__link.json", ""}, {"K/__grp__large.json", ""}, {"gone/__grp__a.json", ""}, {kGroup, ""}},
       "/x");
   EXPECT_EQ(layer.left_out, 3U);
   EXPECT_EQ(layer.files.size(), 1U);
@@ -100,8 +101,7 @@ TEST_F(PathLayerTest, NoMoreThanItsLimitsIsReadOrWritten) {
   std::map<std::string, std::string> large;
   for (int i = 0; i < 40; ++i) {
     const auto one = large.emplace("L" + std::to_string(i) + "/__grp__a.json", "").first;
-    write(root, one->first,
-          R"({"child_paths":{"a":"/cache/L/a"},"x":")" + std::string(900'000, 'x') + "\"}");
+    write(root, one->first, R"({"child_paths":{"a":"/cache/L/a"},"x":")" + std::string(900'000, 'x') + "\"}");
   }
   const PathLayer of_large = pathLayerOf(root_, large, "/other");
   EXPECT_LE(of_large.bytes(), kMostOfAPathLayer);

@@ -170,18 +170,20 @@ void Informers::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effe
   if (auto* reflector = find(kind)) { take(*reflector, reflector->catchUp(revision, now), now, out); }
 }
 
-bool Informers::check(std::vector<std::pair<std::string, std::string>>& checks) const {
+Readiness Informers::readiness() const {
+  Readiness out;
   for (const auto& reflector : reflectors_) {
     const bool undecided = reflector.kind() == kapi::kQuotaMap && engine_.quota().undecided();
     const bool fine = reflector.synced() || (reflector.absent() && !undecided);
     const std::string& trouble = reflector.trouble();
-    checks.emplace_back(fmt::format("cache/{}", reflector.kind()->plural),
-                        !fine                ? (trouble.empty() ? "not listed yet" : trouble)
-                        : reflector.absent() ? absence(reflector)
-                        : trouble.empty()    ? "ok"
-                                             : "ok, but " + trouble);
+    out.note(fmt::format("cache/{}", reflector.kind()->plural),
+             !fine                ? (trouble.empty() ? "not listed yet" : trouble)
+             : reflector.absent() ? absence(reflector)
+             : trouble.empty()    ? ""
+                                  : "ok, but " + trouble);
   }
-  return complete() && !engine_.quota().undecided();
+  out.ready = complete() && !engine_.quota().undecided();
+  return out;
 }
 
 }  // namespace gs::engine

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/reflector.h"
 #include "engine/engine.h"
 #include "kapi/call.h"
@@ -61,9 +62,8 @@ class Informers {
   /// anew. "" else.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
-  /// Adds lines for /readyz: "cache/pods" -> "ok", or why not. True: each kind is listed, or is not served,
-  /// or may not be read and need not be.
-  bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
+  /// Each kind is listed, or is not served, or may not be read and need not be; "cache/pods" is one check.
+  [[nodiscard]] Readiness readiness() const;
 
  private:
   controller::Reflector* find(kapi::Kind kind);

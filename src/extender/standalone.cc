@@ -134,16 +134,12 @@ void Standalone::report() {
   }
 }
 
-Standalone::Readiness Standalone::readiness() const {
-  Readiness r;
-  r.leading = extender_.leading();
-  r.ready = informers_.check(r.checks);
-  r.checks.emplace_back("role", !leads_ ? "standby" : extender_.leading() ? "leader" : "leader, catching up");
-  r.checks.emplace_back("quota", engine_.quota().state());
-  if (leads_ && !cache_sync_.trouble().empty()) {
-    r.checks.emplace_back("catching-up", cache_sync_.trouble());
-  }
-  return r;
+Readiness Standalone::readiness() const {
+  Readiness out = informers_.readiness();
+  out.note("role", !leads_ ? "standby" : extender_.leading() ? "leader" : "leader, catching up");
+  out.note("quota", engine_.quota().state());
+  if (leads_ && !cache_sync_.trouble().empty()) { out.note("catching-up", cache_sync_.trouble()); }
+  return out;
 }
 
 }  // namespace gs::extender

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/readiness.h"
 #include "controller/event_sender.h"
 #include "engine/cache_sync.h"
 #include "engine/informers.h"
@@ -34,11 +35,7 @@ class Standalone {
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
   void giveUp() { extender_.giveUp(); }
 
-  struct Readiness {
-    bool ready = false;
-    bool leading = false;
-    std::vector<std::pair<std::string, std::string>> checks;
-  };
+  /// But for whether requests are answered, which who sends them on knows (status_page.h).
   [[nodiscard]] Readiness readiness() const;
   [[nodiscard]] const std::string& failure() const { return informers_.failure(); }
   [[nodiscard]] const Extender& extender() const { return extender_; }

@@ -94,6 +94,13 @@ class StandaloneTest : public ::testing::Test {
 };
 
 /// Not told yet who leads.
+/// With the check of who sends requests on.
+Readiness readiness(const Standalone& machine, bool another_leads) {
+  Readiness out = machine.readiness();
+  noteRequests(machine.extender(), another_leads, out);
+  return out;
+}
+
 class StandaloneReadiness : public StandaloneTest {
  protected:
   void SetUp() override {
@@ -101,10 +108,10 @@ class StandaloneReadiness : public StandaloneTest {
     serve(machine.start(now));
   }
   [[nodiscard]] bool ready(bool another_leads = false) const {
-    return readinessText(machine, another_leads).front() == '1';
+    return readiness(machine, another_leads).ready;
   }
   [[nodiscard]] bool says(const std::string& line, bool another_leads = false) const {
-    return readinessText(machine, another_leads).find("\nrequests: " + line + "\n") != std::string::npos;
+    return readiness(machine, another_leads).text().find("\nrequests: " + line + "\n") != std::string::npos;
   }
 };
 
@@ -131,7 +138,7 @@ TEST_F(StandaloneReadiness, AStandbyIsReadyWhileThereIsSomebodyToSendThemOnTo) {
 TEST_F(StandaloneReadiness, WhoSendsThemOnKnowsTheClusterAllTheSame) {
   Standalone fresh{{}, Rng{1}};
   (void)fresh.start(now);
-  EXPECT_EQ(readinessText(fresh, true).front(), '0') << "it may have to lead any moment";
+  EXPECT_FALSE(readiness(fresh, true).ready) << "it may have to lead any moment";
 }
 
 TEST_F(StandaloneReadiness, OneThatLostTheLeadOrIsStoppingIsNotReady) {

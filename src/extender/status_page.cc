@@ -30,19 +30,10 @@ void addQuota(const engine::Engine& engine, Metrics& m) {
 
 }  // namespace
 
-std::string requestsText(const Extender& extender, bool another_leads) {
-  if (another_leads) { return "ok, sent on to the replica that leads"; }
+void noteRequests(const Extender& extender, bool another_leads, Readiness& out) {
+  if (another_leads) { return out.note("requests", "ok, sent on to the replica that leads"); }
   const std::string refused = extender.refusesBecause();
-  return refused.empty() ? "ok" : refused;
-}
-
-std::string readinessText(const Standalone& machine, bool another_leads) {
-  Standalone::Readiness r = machine.readiness();
-  r.checks.emplace_back("requests", requestsText(machine.extender(), another_leads));
-  r.ready = r.ready && r.checks.back().second.starts_with("ok");
-  std::string out = r.ready ? "1" : "0";
-  for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
-  return out;
+  out.need("requests", refused.empty(), refused);
 }
 
 std::string stateMetrics(const Extender& extender, const engine::Engine& engine) {

@@ -247,22 +247,20 @@ const char* absenceOf(kapi::Kind kind) {
                                                  : "not served; apply charts/gkm/crds/crds.yaml";
 }
 
+std::string stateOf(const controller::Reflector& one) {
+  if (one.absent()) { return absenceOf(one.kind()); }
+  return !one.synced() && one.trouble().empty() ? "not listed yet" : one.trouble();
+}
+
 }  // namespace
 
-std::string Operator::readiness() const {
-  std::string lines;
-  const auto line = [&](std::string_view what, std::string_view trouble) {
-    lines += fmt::format("{}: {}\n", what, trouble.empty() ? "ok" : trouble);
-  };
-  for (const auto& one : reflectors_) {
-    const bool is_absent = one.absent();
-    line(one.kind()->plural, is_absent       ? absenceOf(one.kind())
-                             : !one.synced() ? (one.trouble().empty() ? "not listed yet" : one.trouble())
-                                             : one.trouble());
-  }
-  line("csidriver", csi_driver_.trouble());
-  line("role", is_working_ ? "leader" : is_leader_ ? "leader, not all is known yet" : "standby");
-  return (isComplete() ? "1" : "0") + lines;
+Readiness Operator::readiness() const {
+  Readiness out;
+  for (const auto& one : reflectors_) { out.note(one.kind()->plural, stateOf(one)); }
+  out.note("csidriver", csi_driver_.trouble());
+  out.note("role", is_working_ ? "leader" : is_leader_ ? "leader, not all is known yet" : "standby");
+  out.ready = isComplete();
+  return out;
 }
 
 }  // namespace gs::gkm

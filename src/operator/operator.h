@@ -18,6 +18,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/event_sender.h"
 #include "controller/parts.h"
 #include "controller/reflector.h"
@@ -48,7 +49,7 @@ class Operator {
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// "1" when every kind is known, else "0". Then a line for each check.
-  [[nodiscard]] std::string readiness() const;
+  [[nodiscard]] Readiness readiness() const;
 
  private:
   static constexpr std::size_t kNeeded = 5;  // kinds, the first of reflectors_

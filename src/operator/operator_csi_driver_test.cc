@@ -38,7 +38,7 @@ TEST_F(OperatorCsiDriver, TheCsiDriverIsMadeAndComesBack) {
   EXPECT_EQ(server.objects.at(key)["spec"], spec) << "that of an older version is made anew";
   server.objects.at(key).child("spec").set("attachRequired", true);
   pass(2min);
-  EXPECT_NE(machine().readiness().find("csidriver: CSIDriver csi.gkm.io is not as pods need it"),
+  EXPECT_NE(machine().readiness().text().find("csidriver: CSIDriver csi.gkm.io is not as pods need it"),
             std::string::npos);
 }
 
@@ -97,9 +97,9 @@ TEST_F(OperatorCsiDriver, ACsiDriverThatSomebodyElseMadeMeanwhileIsNoTrouble) {
   http = 403;
   pass(2min);
   EXPECT_EQ(std::count(logs.begin(), logs.end(), said), 1);
-  EXPECT_NE(machine().readiness().find("csidriver: " + said), std::string::npos);
+  EXPECT_NE(machine().readiness().text().find("csidriver: " + said), std::string::npos);
   lead(false);
-  EXPECT_NE(machine().readiness().find("csidriver: ok"), std::string::npos);
+  EXPECT_NE(machine().readiness().text().find("csidriver: ok"), std::string::npos);
 }
 
 TEST_F(OperatorCsiDriver, NoCsiDriverIsMadeOnceItStops) {

@@ -178,7 +178,7 @@ TEST_F(OperatorTest, AStandbyWritesNothingAndALeaderThatLostNeither) {
   makeCache(kOne);
   pass(10s);
   EXPECT_TRUE(writes.empty());
-  EXPECT_EQ(machine().readiness().front(), '1');
+  EXPECT_TRUE(machine().readiness().ready);
   lead();
   pass(3s);
   EXPECT_EQ(shown(kOne), "Pending 0 0 0 0 0 0");
@@ -339,13 +339,13 @@ TEST_F(OperatorTest, WhileAKindIsMissingNothingIsTakenForGone) {
   start();
   pass(1min);
   EXPECT_TRUE(cache(kOne).has_value());
-  EXPECT_EQ(machine().readiness().front(), '0');
-  EXPECT_NE(machine().readiness().find("gkmcachenodes: not served; apply charts/gkm/crds/crds.yaml"),
+  EXPECT_FALSE(machine().readiness().ready);
+  EXPECT_NE(machine().readiness().text().find("gkmcachenodes: not served; apply charts/gkm/crds/crds.yaml"),
             std::string::npos);
   fate = {};
   pass(1min);
   EXPECT_TRUE(cache(kOne).has_value());
-  EXPECT_EQ(machine().readiness().front(), '1');
+  EXPECT_TRUE(machine().readiness().ready);
 }
 
 TEST_F(OperatorTest, AKindThatGoesAndThenFailsIsNotTakenForKnown) {
@@ -367,11 +367,11 @@ TEST_F(OperatorTest, AKindThatGoesAndThenFailsIsNotTakenForKnown) {
   pass(1min);
   EXPECT_TRUE(cache(kOne).has_value());
   EXPECT_EQ(writes, before);
-  EXPECT_EQ(machine().readiness().front(), '0');
+  EXPECT_FALSE(machine().readiness().ready);
   fate = {};
   pass(1min);
   EXPECT_TRUE(cache(kOne).has_value());
-  EXPECT_EQ(machine().readiness().front(), '1');
+  EXPECT_TRUE(machine().readiness().ready);
 }
 
 TEST_F(OperatorTest, ACacheStaysWhileTheNewsOfItsNodesAreBehind) {

@@ -228,7 +228,7 @@ TEST_F(OperatorVolumes, WhatLostItsLabelIsNamedAndTakenBackWithIt) {
   setLabels(kVolume, volume, json::Object{});
   live();
   EXPECT_EQ((*find(kVolume, volume))["metadata"]["uid"].str(), volume_uid);
-  EXPECT_TRUE(machine().readiness().starts_with("1"));
+  EXPECT_TRUE(machine().readiness().ready);
   setLabels(kVolume, volume, labelled);
   setLabels(kVolumeClaim, kFound, json::Object{});
   live();
@@ -300,9 +300,9 @@ TEST_F(OperatorVolumes, WithoutTheRightToListThemAllElseGoesOn) {
   ask(kFound, "pvc", true);
   live();
   EXPECT_EQ(message(kFound), "Not yet complete");
-  EXPECT_TRUE(machine().readiness().starts_with("1")) << machine().readiness();
-  EXPECT_NE(machine().readiness().find("persistentvolumes: may not be listed"), std::string::npos)
-      << machine().readiness();
+  EXPECT_TRUE(machine().readiness().ready) << machine().readiness().text();
+  EXPECT_NE(machine().readiness().text().find("persistentvolumes: may not be listed"), std::string::npos)
+      << machine().readiness().text();
 }
 
 }  // namespace

@@ -22,20 +22,19 @@ net::Response HealthPage::health() const {
 net::Response HealthPage::ready(bool verbose) const {
   const bool unauthorized = wiring_.unauthorized && wiring_.unauthorized();
   const auto election = wiring_.election ? wiring_.election() : k8s::ElectionThread::View{};
-  auto text = wiring_.readiness();
-  if (!text) { return noAnswer(); }
-  const bool elects = election.trouble.empty() || election.alone;
-  const bool ok = text->front() == '1' && !unauthorized && elects;
+  auto readiness = wiring_.readiness();
+  if (!readiness) { return noAnswer(); }
   if (wiring_.unauthorized) {
-    *text += fmt::format(
-        "token: {}\n",
-        unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+    readiness->need(
+        "token", !unauthorized,
+        unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "");
   }
   if (!election.trouble.empty()) {
-    *text +=
-        fmt::format("leader-election: {}{}\n", election.alone ? "ok, standalone: " : "", election.trouble);
+    readiness->need("leader-election", election.alone,
+                    (election.alone ? "ok, standalone: " : "") + election.trouble);
   }
-  return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
+  return net::textResponse(readiness->ready ? 200 : 503,
+                           readiness->ready && !verbose ? "ok\n" : readiness->text());
 }
 
 /// The bytes that its users' probes and scripts look for.

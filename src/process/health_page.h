@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/readiness.h"
 #include "k8s/election_thread.h"
 #include "net/http_types.h"
 
@@ -29,11 +30,11 @@ class HealthPage {
   /// Of the machine's thread; nullopt: it did not answer in time.
   using Ask = std::function<std::optional<std::string>()>;
   struct Wiring {
-    Ask failure;                           // "" none
-    Ask readiness;                         // '1' when it is ready, else '0', then a line for each check
-    Ask state;                             // metrics
-    std::function<bool()> unauthorized{};  // none: it has no token
-    std::function<std::string()> metrics;  // that were counted
+    Ask failure;                                            // "" none
+    std::function<std::optional<Readiness>()> readiness;    // as Ask
+    Ask state;                                              // metrics
+    std::function<bool()> unauthorized{};                   // none: it has no token
+    std::function<std::string()> metrics;                   // that were counted
     std::function<k8s::ElectionThread::View()> election{};  // none: it has no lease
     std::function<Mono()> now;                              // of a clock that every thread may ask
     std::string service{};           // its name at /health and /ready; "": they are not served

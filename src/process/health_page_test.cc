@@ -5,6 +5,8 @@
 namespace gs::process {
 namespace {
 
+const Readiness kNotListed{false, {{"cache", "not listed yet"}}};
+
 /// With a machine, and all around it, as the test sets them. (With a scheduler:
 /// serve/combined/scheduler_pages_test.cc.)
 class HealthPageTest : public testing::Test {
@@ -12,7 +14,7 @@ class HealthPageTest : public testing::Test {
   [[nodiscard]] net::Response get(const char* target) const { return page.answer({"GET", target, {}, ""}); }
 
   std::optional<std::string> failure = "";
-  std::optional<std::string> readiness = "1cache: ok\n";
+  std::optional<Readiness> readiness = Readiness{true, {{"cache", "ok"}}};
   std::optional<std::string> dump = "what is known\n";
   bool unauthorized = false;
   k8s::ElectionThread::View election;
@@ -34,10 +36,10 @@ class HealthPageTest : public testing::Test {
 TEST_F(HealthPageTest, IsReadyWhenTheMachineIsAndItsTokenIsTaken) {
   EXPECT_EQ(get("/readyz").status, 200);
   EXPECT_EQ(get("/readyz?verbose").body, "cache: ok\ntoken: ok\n");
-  readiness = "0cache: not listed yet\n";
+  readiness = kNotListed;
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_EQ(get("/readyz").body, "cache: not listed yet\ntoken: ok\n");
-  readiness = "1";
+  readiness = Readiness{};
   unauthorized = true;
   EXPECT_EQ(get("/readyz").status, 503);
 }
@@ -68,7 +70,7 @@ TEST_F(HealthPageTest, SaysInJsonWhatTheMapSchedulerSaid) {
   EXPECT_EQ(get("/health").headers, (net::Headers{{"Content-Type", "application/json"}}));
   EXPECT_EQ(get("/ready?x=1").status, 200);
   EXPECT_EQ(get("/ready").body, R"({"service":"gpu-scheduler","status":"ready"})");
-  readiness = "0cache: not listed yet\n";
+  readiness = kNotListed;
   EXPECT_EQ(get("/ready").status, 503);
   EXPECT_EQ(get("/ready").body, R"({"service":"gpu-scheduler","status":"not ready"})");
   EXPECT_EQ(get("/health").status, 200);

@@ -43,9 +43,7 @@ Service::Service(const Program& program, Options options, k8s::Access access,
 }
 
 HealthPage::Wiring Service::pages(const Machine& machine) {
-  const auto asks = [this](const Machine::Text& query) {
-    return HealthPage::Ask{[this, query] { return host_->ask(query); }};
-  };
+  const auto asks = [this](const auto& query) { return [this, query] { return host_->ask(query); }; };
   HealthPage::Wiring out{.failure = asks(machine.failure),
                          .readiness = asks(machine.readiness),
                          .state = asks(machine.state),

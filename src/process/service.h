@@ -19,6 +19,8 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "base/readiness.h"
+#include "controller/machine.h"
 #include "k8s/host.h"
 #include "net/http_server.h"
 #include "process/flags.h"
@@ -32,15 +34,14 @@ namespace gs::process {
 struct Machine {
   using Text = std::function<std::string()>;  // asked on the machine's thread
   k8s::Host::Machine run;
-  Text failure;                         // why it can do nothing more and must be restarted; "" it can
-  Text readiness;                       // '1' when it is ready, else '0', then a line for each check
-  Text state;                           // Prometheus text of what it is now
-  std::map<std::string, Text> pages{};  // by path: for whoever debugs
+  Text failure;                          // why it can do nothing more and must be restarted; "" it can
+  std::function<Readiness()> readiness;  // asked there too
+  Text state;                            // Prometheus text of what it is now
+  std::map<std::string, Text> pages{};   // by path: for whoever debugs
 };
 
-/// Of one that has start, handle, stopTaking, underWay and failure, as all of ours do;
-/// it must outlive what is made.
-template <class Of>
+/// It must outlive what is made.
+template <controller::Machine Of>
 [[nodiscard]] Machine machineOf(Of& machine) {
   return {.run = {.run = {.begin = [&machine](Now now) { return machine.start(now); },
                           .handle = [&machine](const k8s::Event& event,
@@ -48,7 +49,7 @@ template <class Of>
                   .stop_taking = [&machine] { machine.stopTaking(); },
                   .under_way = [&machine] { return machine.underWay(); }},
           .failure = [&machine] { return machine.failure(); },
-          .readiness = {},
+          .readiness = [&machine] { return machine.readiness(); },
           .state = {}};
 }
 

@@ -34,6 +34,7 @@ class SomeMachine {
   }
   [[nodiscard]] bool underWay() const { return !taking && looked++ < 3; }
   [[nodiscard]] const std::string& failure() const { return failed; }
+  [[nodiscard]] Readiness readiness() const { return {}; }
 
   std::string did;
   std::string failed;
@@ -55,7 +56,6 @@ contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]})";
   }
   Machine machine() {
     Machine out = machineOf(some);
-    out.readiness = [] { return std::string{"1"}; };
     out.state = [] { return std::string{"some_state 1\n"}; };
     return out;
   }

@@ -43,7 +43,8 @@ TEST_P(WhyNotSent, SaysWhatTheMachineIsTold) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, WhyNotSent,
-    testing::Values(Row{"anybody's", false, false, false, false, ""}, Row{"a leader's", true, false, false, true, ""},
+    testing::Values(Row{"anybody's", false, false, false, false, ""},
+                    Row{"a leader's", true, false, false, true, ""},
                     Row{"of who does not lead", true, false, false, false, "we do not lead"},
                     Row{"held back for too long", false, false, true, true, "asked to wait (429)"},
                     Row{"the process ends", false, true, false, true, "is stopping"},

@@ -376,33 +376,28 @@ std::string Scheduler::answersNobodyBecause() const {
 }
 
 Readiness Scheduler::readiness() const {
-  Readiness r;
-  r.leading = leadership_.leads();
-  bool ok = informers_.check(r.checks);
-  node_caches_.check(r.checks);
-  const char* role = leadership_.isStandby() ? "standby" : r.leading ? "leader" : "leader, recovering";
-  r.checks.emplace_back("role", role);
+  Readiness out = informers_.readiness();
+  node_caches_.note(out);
+  out.note("role", leadership_.isStandby() ? "standby"
+                   : leadership_.leads()   ? "leader"
+                                           : "leader, recovering");
   const LeaseRecord& record = leadership_.record();
-  if (!leadership_.isStandby() && !record.settled()) {
-    ok = false;
-    r.checks.emplace_back("lease-namespace", record.trouble());
-  }
-  if (c_.config.quota.on()) { r.checks.emplace_back("quota", c_.engine.quota().state()); }
+  if (!leadership_.isStandby() && !record.settled()) { out.need("lease-namespace", false, record.trouble()); }
+  if (c_.config.quota.on()) { out.note("quota", c_.engine.quota().state()); }
   if (bound_leases_.failing() > 0) {  // others are placed all the same
-    r.checks.emplace_back("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
-                                                       bound_leases_.failing(), bound_leases_.oneFailure()));
+    out.note("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
+                                          bound_leases_.failing(), bound_leases_.oneFailure()));
   }
   if (const auto example = contradictions_.example(); !example.empty()) {  // nor does this keep others
-    r.checks.emplace_back("contradictions", fmt::format("{} facts about GPUs contradict others: {}",
-                                                        contradictions_.size(), example));
+    out.note("contradictions",
+             fmt::format("{} facts about GPUs contradict others: {}", contradictions_.size(), example));
   }
   if (leadership_.recovering()) {
     if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {
-      r.checks.emplace_back("initial-sync", text);
+      out.note("initial-sync", text);
     }
   }
-  r.ready = ok;
-  return r;
+  return out;
 }
 
 }  // namespace gs::scheduler

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/readiness.h"
 #include "engine/informers.h"
 #include "scheduler/caches/fetch_first.h"
 #include "scheduler/caches/node_caches.h"
@@ -51,13 +52,6 @@
 namespace gs::scheduler {
 
 using Event = kapi::MachineEvent;
-
-/// What /readyz says: `what` -> "ok" or why not.
-struct Readiness {
-  bool ready = false;
-  bool leading = false;
-  std::vector<std::pair<std::string, std::string>> checks;
-};
 
 class Scheduler {
  public:

@@ -68,11 +68,4 @@ std::string stateMetrics(const Scheduler& scheduler) {
   return out;
 }
 
-std::string readinessText(const Scheduler& scheduler) {
-  const Readiness r = scheduler.readiness();
-  std::string out = r.ready ? "1" : "0";
-  for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
-  return out;
-}
-
 }  // namespace gs::scheduler

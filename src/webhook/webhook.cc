@@ -77,19 +77,14 @@ kapi::Effects Webhook::handle(const kapi::MachineEvent& event, Now now) {
   return out;
 }
 
-std::string Webhook::readiness() const {
-  bool ready = true;
-  std::string lines;
-  const auto check = [&](const char* what, bool fine, const std::string& trouble, const char* yet) {
-    ready = ready && fine;
-    lines += fmt::format("{}: {}\n", what, !trouble.empty() ? trouble : fine ? "ok" : yet);
-  };
+Readiness Webhook::readiness() const {
+  Readiness out;
   // Without claims no limits are injected; pods are told their GPUs all the same.
-  if (claims_) { check("gpuclaims", true, claims_->synced() ? claims_->trouble() : "not listed yet", ""); }
+  if (claims_) { out.note("gpuclaims", claims_->synced() ? claims_->trouble() : "not listed yet"); }
   if (certificates_) {
-    check("certificate", certificates_->ready(), certificates_->trouble(), "not made or not trusted yet");
+    out.need("certificate", certificates_->ready(), certificates_->trouble(), "not made or not trusted yet");
   }
-  return (ready ? "1" : "0") + lines;
+  return out;
 }
 
 }  // namespace gs::webhook

@@ -11,6 +11,7 @@
 
 #include "admission/certificates.h"
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/reflector.h"
 #include "model/claim.h"
 
@@ -39,7 +40,7 @@ class Webhook {
   [[nodiscard]] bool underWay() const { return false; }
   [[nodiscard]] std::string failure() const { return failure_; }
   /// "1" when reviews can be answered as they should be, else "0"; then a line for each check.
-  [[nodiscard]] std::string readiness() const;
+  [[nodiscard]] Readiness readiness() const;
 
  private:
   kapi::Effects took(controller::Reflector::Output output);

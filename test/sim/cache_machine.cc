@@ -425,9 +425,8 @@ std::string CacheMachine::wrongFile(const FakeMounts::Mounted& mount, const std:
   if (own == mount.paths.end() && (is_damaged || !namesPaths(path))) { return ""; }
   if (!namesPaths(path)) { return fmt::format("has a copy of {}", path); }
   const std::string& shown = own == mount.paths.end() ? text : own->second;
-  const bool is_right = std::any_of(of.is.begin(), of.is.end(), [&](const auto& place) {
-    return shown == textAt(text, place);
-  });
+  const bool is_right = std::any_of(of.is.begin(), of.is.end(),
+                                    [&](const auto& place) { return shown == textAt(text, place); });
   return is_right ? "" : fmt::format("has a {} that is not for {}", path, fmt::join(of.is, " or "));
 }
 

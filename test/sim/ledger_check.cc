@@ -15,7 +15,7 @@ constexpr Duration kQuiet = std::chrono::seconds{1};  // since the last change: 
 bool hearsAll(const scheduler::Scheduler& scheduler) {
   const auto checks = scheduler.readiness().checks;
   return std::all_of(checks.begin(), checks.end(), [](const auto& check) {
-    return !check.first.starts_with("cache/") || check.second == "ok";
+    return !check.what.starts_with("cache/") || check.state == "ok";
   });
 }
 

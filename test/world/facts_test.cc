@@ -77,7 +77,7 @@ TEST_F(Facts, ThatAGpuIsInUseByAPodThatItsLeaseDoesNotNameIsSaidOnce) {
   for (const char* about : {"Pod/ours", "Pod/foreign", "Node/n"}) {
     EXPECT_EQ(told("GpuInUseByOther").count(about), 1U) << about;
   }
-  const std::string page = scheduler::readinessText(world.scheduler(0));
+  const std::string page = world.scheduler(0).readiness().text();
   EXPECT_EQ(page.front(), '1') << "others are placed all the same";
   EXPECT_NE(
       page.find("contradictions: 1 facts about GPUs contradict others: GPU 0 of node n has its lease for "
@@ -166,7 +166,7 @@ TEST_F(TwiceListed, AGpuWhoseUuidStandsTwiceIsGivenToNobodyAndSaid) {
       << whyWaiting("q");
   ASSERT_EQ(told("GpuUuidTwice").size(), 1U);
   EXPECT_EQ(told("GpuUuidTwice").begin()->first, "Node/n");
-  const std::string page = scheduler::readinessText(world.scheduler(0));
+  const std::string page = world.scheduler(0).readiness().text();
   EXPECT_EQ(page.front(), '1') << "others are placed all the same";
   EXPECT_NE(
       page.find("contradictions: 1 facts about GPUs contradict others: UUID GPU-0 stands at n:0 and n:1"),
@@ -178,7 +178,7 @@ TEST_F(TwiceListed, AGpuWhoseUuidStandsTwiceIsGivenToNobodyAndSaid) {
   world.machines().plugDevices("n", gpusOf({"GPU-0", "GPU-1", "GPU-2"}));
   world.touch();
   EXPECT_TRUE(eventually([&] { return running("q"); })) << whyWaiting("q");
-  EXPECT_EQ(scheduler::readinessText(world.scheduler(0)).find("contradictions"), std::string::npos);
+  EXPECT_EQ(world.scheduler(0).readiness().text().find("contradictions"), std::string::npos);
 }
 
 class TwoNodes : public Cluster {

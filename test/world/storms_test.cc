@@ -115,16 +115,15 @@ TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
   EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 12);
   EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 4);
   const auto& scheduler = world.scheduler(0);
-  EXPECT_NE(
-      scheduler::readinessText(scheduler).find("lease-repairs: 8 leases of running pods cannot be written: "),
-      std::string::npos)
-      << scheduler::readinessText(scheduler);
+  EXPECT_NE(scheduler.readiness().text().find("lease-repairs: 8 leases of running pods cannot be written: "),
+            std::string::npos)
+      << scheduler.readiness().text();
   EXPECT_NE(scheduler::stateMetrics(scheduler).find("gpu_scheduler_lease_repairs_failing 8"),
             std::string::npos);
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return leases() == 8; }, 31s));
   world.run(1s);
-  EXPECT_EQ(scheduler::readinessText(scheduler).find("lease-repairs:"), std::string::npos);
+  EXPECT_EQ(scheduler.readiness().text().find("lease-repairs:"), std::string::npos);
   EXPECT_NE(scheduler::stateMetrics(scheduler).find("gpu_scheduler_lease_repairs_failing 0"),
             std::string::npos);
   expectSettled();

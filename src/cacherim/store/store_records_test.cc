@@ -49,7 +49,8 @@ TEST(StoreRecords, AreReadBackAsTheyWere) {
   const auto read = parseLayer(printLayer(layer));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, layer);
-  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1, 3, "", {{"x", file.hex}}};
+  const TreeRecord tree{kcache::Digest::of("i"), {layer.layer}, {{"x", file}}, 7, 1, 3, "",
+                        {{"x", file.hex}}};
   const auto read_tree = parseTree(printTree(tree));
   std::string older = printTree(tree);
   const std::string folders = R"("folders":3,)";

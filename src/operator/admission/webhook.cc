@@ -18,10 +18,6 @@ void append(kapi::Effects& to, kapi::Effects more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-std::string line(const char* what, bool is_fine, const std::string& trouble, const char* yet) {
-  return fmt::format("{}: {}\n", what, !trouble.empty() ? trouble : is_fine ? "ok" : yet);
-}
-
 }  // namespace
 
 Webhook::Webhook(Config config, admission::Maker& maker) : config_{std::move(config)} {
@@ -74,17 +70,12 @@ void Webhook::told() {
   }
 }
 
-bool Webhook::isReady() const {
-  return (!certificates_ || certificates_->ready()) && (!key_ || !key_->key().empty());
-}
-
-std::string Webhook::checks() const {
-  std::string out;
+Readiness Webhook::readiness() const {
+  Readiness out;
   if (certificates_) {
-    out +=
-        line("certificate", certificates_->ready(), certificates_->trouble(), "not made or not trusted yet");
+    out.need("certificate", certificates_->ready(), certificates_->trouble(), "not made or not trusted yet");
   }
-  if (key_) { out += line("signing key", !key_->key().empty(), key_->trouble(), "not known yet"); }
+  if (key_) { out.need("signing key", !key_->key().empty(), key_->trouble(), "not known yet"); }
   return out;
 }
 

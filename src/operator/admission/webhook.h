@@ -9,6 +9,7 @@
 #include <string>
 
 #include "admission/certificates.h"
+#include "base/readiness.h"
 #include "operator/admission/signing_key.h"
 
 namespace gs::gkm {
@@ -32,10 +33,8 @@ class Webhook {
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
   /// An answer to a call of its own.
   [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
-  /// Reviews can be answered.
-  [[nodiscard]] bool isReady() const;
-  /// A line for each check.
-  [[nodiscard]] std::string checks() const;
+  /// Whether reviews can be answered.
+  [[nodiscard]] Readiness readiness() const;
 
  private:
   void told();

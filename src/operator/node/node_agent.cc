@@ -455,20 +455,18 @@ std::map<kcache::State, std::size_t> NodeAgent::states() const {
   return out;
 }
 
-std::string NodeAgent::readiness() const {
-  std::string lines;
-  const auto line = [&](std::string_view what, std::string_view trouble) {
-    lines += fmt::format("{}: {}\n", what, trouble.empty() ? "ok" : trouble);
-  };
+Readiness NodeAgent::readiness() const {
+  Readiness out;
   for (const auto& one : reflectors_) {
-    line(one.kind()->plural, one.absent()    ? "not served; apply charts/gkm/crds/crds.yaml"
-                             : !one.synced() ? (one.trouble().empty() ? "not listed yet" : one.trouble())
-                                             : one.trouble());
+    const bool is_unlisted = !one.synced() && one.trouble().empty();
+    out.note(one.kind()->plural, one.absent()  ? "not served; apply charts/gkm/crds/crds.yaml"
+                                 : is_unlisted ? "not listed yet"
+                                               : one.trouble());
   }
-  line("gpus", knows_gpus_ ? "" : "not looked at yet");
-  line("store", has_ == nullptr && store_trouble_.empty() ? "not opened yet" : store_trouble_);
-  const bool is_ready = isComplete() && knows_gpus_ && has_ != nullptr && store_trouble_.empty();
-  return (is_ready ? "1" : "0") + lines;
+  out.need("gpus", knows_gpus_, "", "not looked at yet");
+  out.need("store", has_ != nullptr && store_trouble_.empty(), store_trouble_, "not opened yet");
+  out.ready = out.ready && isComplete();
+  return out;
 }
 
 }  // namespace gs::gkm

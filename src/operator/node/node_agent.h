@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/backoff.h"
 #include "controller/event_sender.h"
 #include "controller/parts.h"
@@ -66,7 +67,7 @@ class NodeAgent {
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// "1" when every kind is known and the store works, else "0". Then a line for each check.
-  [[nodiscard]] std::string readiness() const;
+  [[nodiscard]] Readiness readiness() const;
   /// How many images of caches the node's objects say to be in each state.
   [[nodiscard]] std::map<kcache::State, std::size_t> states() const;
 

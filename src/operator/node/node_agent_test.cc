@@ -467,12 +467,12 @@ TEST_F(NodeAgentTest, AStoreThatCannotBeOpenedSaysNothingOfWhatIsThere) {
   tellNothing("the store belongs to another agent that runs");
   pass(minutes{5});
   EXPECT_TRUE(writes.empty()) << writes.front();
-  EXPECT_EQ(machine().readiness().front(), '0');
-  EXPECT_NE(machine().readiness().find("another agent"), std::string::npos);
+  EXPECT_FALSE(machine().readiness().ready);
+  EXPECT_NE(machine().readiness().text().find("another agent"), std::string::npos);
   is_store_silent = false;
   pass(seconds{5});
   EXPECT_EQ(shown("ns"), "one@a: Running");
-  EXPECT_EQ(machine().readiness().front(), '1');
+  EXPECT_TRUE(machine().readiness().ready);
 }
 
 TEST_F(NodeAgentTest, NewsAreToldWhenTheyStandThere) {

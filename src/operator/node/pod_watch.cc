@@ -205,10 +205,11 @@ kapi::Effects PodWatch::took(controller::Reflector::Output output) {
   return std::move(output.effects);
 }
 
-std::string PodWatch::check() const {
-  if (reflector_.trouble().empty()) { return "pods: ok\n"; }
-  return fmt::format("pods: {} (caches have paths for --mount-path, wherever pods mount them)\n",
-                     reflector_.trouble());
+Readiness::Check PodWatch::check() const {
+  const std::string& trouble = reflector_.trouble();
+  return {"pods", trouble.empty()
+                      ? "ok"
+                      : trouble + " (caches have paths for --mount-path, wherever pods mount them)"};
 }
 
 }  // namespace gs::gkm

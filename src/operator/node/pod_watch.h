@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/reflector.h"
 #include "kapi/call.h"
 #include "kcache/node/mount_paths.h"
@@ -25,8 +26,8 @@ class PodWatch {
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
-  /// A line for a page of health.
-  [[nodiscard]] std::string check() const;
+  /// For /readyz.
+  [[nodiscard]] Readiness::Check check() const;
   /// The event is an answer to a call of its own, and nobody else's.
   [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 

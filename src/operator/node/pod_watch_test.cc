@@ -261,7 +261,7 @@ TEST_F(PodWatchTest, AnotherPodOfTheNameTakesItsPlace) {
 TEST_F(PodWatchTest, OnlyPodsOfItsNodeAreAskedFor) {
   start();
   EXPECT_NE(asked_.find("fieldSelector=spec.nodeName%3Dn1"), std::string::npos) << asked_;
-  EXPECT_EQ(watch_->check(), "pods: ok\n");
+  EXPECT_EQ(watch_->check().state, "ok");
 }
 
 }  // namespace

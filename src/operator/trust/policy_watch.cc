@@ -93,9 +93,9 @@ kapi::Effects PolicyWatch::took(controller::Reflector::Output output) {
   return std::move(output.effects);
 }
 
-std::string PolicyWatch::check() const {
+Readiness::Check PolicyWatch::check() const {
   const auto trouble = reflector_.trouble();
-  return fmt::format("trust-policy: {}\n", !trouble.empty() ? trouble : is_known_ ? "ok" : "not listed yet");
+  return {"trust-policy", !trouble.empty() ? trouble : is_known_ ? "ok" : "not listed yet"};
 }
 
 }  // namespace gs::gkm

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/reflector.h"
 #include "kapi/call.h"
 
@@ -31,8 +32,8 @@ class PolicyWatch {
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
   /// It has said how it is.
   [[nodiscard]] bool isKnown() const { return is_known_; }
-  /// A line for a page of health.
-  [[nodiscard]] std::string check() const;
+  /// For /readyz.
+  [[nodiscard]] Readiness::Check check() const;
   /// The event is an answer to a call of its own, and nobody else's.
   [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 

@@ -28,7 +28,9 @@ Agents::OfNode& Agents::processOf(const std::string& node) {
 
 Process::Program Agents::programOf(ReplicaId id) {
   Process::Program out;
-  out.handle = [this, id](const kapi::MachineEvent& event, Now now) { return at(id).machine->handle(event, now); };
+  out.handle = [this, id](const kapi::MachineEvent& event, Now now) {
+    return at(id).machine->handle(event, now);
+  };
   out.handled = [this, id] {
     OfNode& p = at(id);
     if (!p.machine->failure().empty()) { die(p.process.address()); }

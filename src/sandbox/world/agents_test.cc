@@ -70,7 +70,8 @@ TEST_F(AgentsTest, PublishTheirDevicesOwnedByTheNode) {
   EXPECT_EQ(node_b["status"]["driverVersion"].str(), "simulated");
   EXPECT_FALSE(observed().empty());
   ASSERT_NE(world_.agents().of("node-a"), nullptr);
-  EXPECT_EQ(world_.agents().of("node-a")->readiness(), "1status: ok\npods: ok\ncontainers: ok\ndriver: ok\n");
+  EXPECT_EQ(world_.agents().of("node-a")->readiness().text(),
+            "status: ok\npods: ok\ncontainers: ok\ndriver: ok\n");
   EXPECT_EQ(world_.agents().of("nowhere"), nullptr);
 }
 

@@ -75,7 +75,8 @@ void Process::in(Address who, std::function<void()> action) {
 }
 
 void Process::at(Mono when, std::function<void()> action) {
-  queue_.at(when, [this, who = address_, action = std::move(action)]() mutable { in(who, std::move(action)); });
+  queue_.at(when,
+            [this, who = address_, action = std::move(action)]() mutable { in(who, std::move(action)); });
 }
 
 // ---- what it does
@@ -125,8 +126,7 @@ void Process::pump() {
 }
 
 void Process::send(runner::QueuedCall queued) {
-  auto refused =
-      runner::whyNotSent(queued, false, runner::maySend(gate_, queued.term, now().mono));
+  auto refused = runner::whyNotSent(queued, false, runner::maySend(gate_, queued.term, now().mono));
   kapi::Call call = std::move(queued.call);
   json::Value body = std::move(call.body);
   const bool is_new = out_.emplace(call.token, call).second;
@@ -156,9 +156,7 @@ void Process::outcome(const kapi::Outcome& outcome) {
 }
 
 void Process::streamed(Address who, ApiPort::StreamEvent event) {
-  in(who, [this, event = std::move(event)] {
-    std::visit([this](const auto& each) { give(each); }, event);
-  });
+  in(who, [this, event = std::move(event)] { std::visit([this](const auto& each) { give(each); }, event); });
 }
 
 // ---- its election

@@ -42,7 +42,9 @@ ReplicaId Replicas::startExtender(extender::Config config) {
 Replica& Replicas::add() {
   const auto id = static_cast<ReplicaId>(replicas_.size());
   Process::Program program;
-  program.handle = [this, id](const kapi::MachineEvent& event, Now now) { return replica(id).handle(event, now); };
+  program.handle = [this, id](const kapi::MachineEvent& event, Now now) {
+    return replica(id).handle(event, now);
+  };
   program.handled = [this, id] { tellAnswers(replica(id)); };
   program.log = [this, id](const kapi::Log& log) { line(id, log); };
   program.metric = [this](const kapi::Metric& metric) {
@@ -62,8 +64,7 @@ void Replicas::begin(Replica& r) {
   election.retry_period = options_.retry_period;
   const Process::Address who = r.process.address();
   if (options_.pods != nullptr) {
-    election.container =
-        controller::printHolderContainer(options_.pods->began(who.id, r.process.now().wall));
+    election.container = controller::printHolderContainer(options_.pods->began(who.id, r.process.now().wall));
   }
   const Rng rng{(r.machine ? schedulers_ : extenders_).next()};
   r.process.carry(r.start(r.process.now()));

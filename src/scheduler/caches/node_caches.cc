@@ -64,14 +64,13 @@ void NodeCaches::apply(const controller::Change& change) {
   if (index_.put(change.key, object == nullptr ? kNone : object->names)) { changed_.push_back(change.key); }
 }
 
-void NodeCaches::check(std::vector<std::pair<std::string, std::string>>& checks) const {
+void NodeCaches::note(Readiness& out) const {
   if (!on()) { return; }
   for (const auto& one : reflectors_) {
     const std::string& trouble = one.trouble();
-    checks.emplace_back(fmt::format("cache/{}", one.kind()->plural), trouble.empty() && one.synced() ? "ok"
-                                                                     : trouble.empty()
-                                                                         ? "ok, not listed yet"
-                                                                         : "ok, without it: " + trouble);
+    out.note(fmt::format("cache/{}", one.kind()->plural), !trouble.empty() ? "ok, without it: " + trouble
+                                                          : one.synced()   ? ""
+                                                                           : "ok, not listed yet");
   }
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/reflector.h"
 #include "kapi/call.h"
 #include "model/ids.h"
@@ -46,8 +47,8 @@ class NodeCaches {
   [[nodiscard]] std::vector<model::ObjectKey> takeChanged() { return std::exchange(changed_, {}); }
   /// The kind of which the API server's history went back; "" none.
   [[nodiscard]] std::string_view wentBack() const { return went_back_; }
-  /// Adds lines for /readyz, as engine::Informers does.
-  void check(std::vector<std::pair<std::string, std::string>>& checks) const;
+  /// As that of engine::Informers. Nothing of it is needed.
+  void note(Readiness& out) const;
 
   /// sched::BonusOf, of the caches that a pod mounts.
   [[nodiscard]] std::int32_t bonus(const Keys& caches, const model::NodeName& node) const;

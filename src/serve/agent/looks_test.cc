@@ -22,7 +22,7 @@ std::string containersAfterALook(Looks::Options options) {
   host.start(process::machineOf(machine).run);
   Looks looks{machine, host, std::make_unique<NoGpus>(), std::move(options)};
   looks.gpusSeen(std::make_shared<const agent::Look>(agent::Hardware{}));
-  const std::string said = host.ask([&] { return machine.readiness(); }).value_or("");
+  const std::string said = host.ask([&] { return machine.readiness().text(); }).value_or("");
   host.stop({}, [] { return true; });
   const auto at = said.find("containers: ");
   return at == std::string::npos ? said : said.substr(at, said.find('\n', at) - at);

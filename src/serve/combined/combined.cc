@@ -211,13 +211,6 @@ void Combined::settle(Now now, kapi::Effects& out) {
   }
 }
 
-std::string readinessText(const Combined& both, bool another_leads) {
-  const std::string scheduler = scheduler::readinessText(both.scheduler());
-  const std::string requests = extender::requestsText(both.extender(), another_leads);
-  const bool ready = scheduler.front() == '1' && requests.starts_with("ok");
-  return fmt::format("{}{}requests: {}\n", ready ? '1' : '0', scheduler.substr(1), requests);
-}
-
 std::string stateMetrics(const Combined& both) {
   return scheduler::stateMetrics(both.scheduler()) +
          extender::stateMetrics(both.extender(), both.scheduler().engine());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/readiness.h"
 #include "controller/event_sender.h"
 #include "extender/extender.h"
 #include "kapi/call.h"
@@ -36,6 +37,8 @@ class Combined {
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
   void giveUp() { extender_.giveUp(); }
   [[nodiscard]] const std::string& failure() const { return scheduler_.failure(); }
+  /// But for whether requests are answered, which who sends them on knows (extender/status_page.h).
+  [[nodiscard]] Readiness readiness() const { return scheduler_.readiness(); }
   [[nodiscard]] const extender::Extender& extender() const { return extender_; }
   [[nodiscard]] const scheduler::Scheduler& scheduler() const { return scheduler_; }
 
@@ -60,8 +63,7 @@ class Combined {
   controller::EventSender events_;
 };
 
-/// As those of the scheduler and of the extender: ready when both are.
-[[nodiscard]] std::string readinessText(const Combined& both, bool another_leads);
+/// As those of the scheduler and of the extender.
 [[nodiscard]] std::string stateMetrics(const Combined& both);
 
 }  // namespace gs::serve

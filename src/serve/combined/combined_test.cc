@@ -1,4 +1,5 @@
 #include "serve/combined/combined.h"
+#include "extender/status_page.h"
 
 #include <gtest/gtest.h>
 
@@ -182,17 +183,20 @@ TEST_F(CombinedTest, APodThatIsNotSeenYetIsReadBeforeItIsSaidWhoseItIs) {
 }
 
 TEST_F(CombinedTest, ItIsReadyOnceBothAre) {
-  const auto ready = [this](bool another_leads) {
-    return readinessText(machine, another_leads).front() == '1';
+  const auto readiness = [this](bool another_leads) {
+    Readiness out = machine.readiness();
+    extender::noteRequests(machine.extender(), another_leads, out);
+    return out;
   };
+  const auto ready = [&](bool another_leads) { return readiness(another_leads).ready; };
   EXPECT_FALSE(ready(true)) << "nothing is listed yet";
   start();
   EXPECT_FALSE(ready(false)) << "nobody answers requests";
   EXPECT_TRUE(ready(true)) << "they are sent on";
   lead();
   EXPECT_TRUE(ready(false));
-  EXPECT_NE(readinessText(machine, false).find("\nrole: leader\n"), std::string::npos);
-  EXPECT_TRUE(readinessText(machine, false).ends_with("\nrequests: ok\n"));
+  EXPECT_NE(readiness(false).text().find("\nrole: leader\n"), std::string::npos);
+  EXPECT_TRUE(readiness(false).text().ends_with("\nrequests: ok\n"));
   machine.stopTaking();
   EXPECT_FALSE(ready(false));
 }

@@ -67,12 +67,12 @@ class SchedulerPagesTest : public ::testing::Test, protected ListServer {
 
  private:
   template <class Request>
-  process::HealthPage::Ask asks(Request request) {
+  auto asks(Request request) {
     return [this, request] { return answers ? std::optional{request(*machine)} : std::nullopt; };
   }
   process::HealthPage::Wiring wiring() {
     return {.failure = asks([](const Scheduler& s) { return s.failure(); }),
-            .readiness = asks(scheduler::readinessText),
+            .readiness = asks([](const Scheduler& s) { return s.readiness(); }),
             .state = asks([this](const Scheduler& s) {
               ++counted;
               return scheduler::stateMetrics(s);

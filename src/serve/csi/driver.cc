@@ -54,12 +54,14 @@ std::string CsiDriverProcess::liveness() const {
   return alive ? std::string{} : alive.error().message;
 }
 
-std::string CsiDriverProcess::readiness() {
+Readiness CsiDriverProcess::readiness() {
+  Readiness out;
   const Status ready = service_.ready();
+  out.need("folders", ready.has_value(), ready ? "" : ready.error().message);
   const bool is_registered = driver_.isRegistered();
-  return fmt::format("{}folders: {}\nkubelet: {}\n", ready && is_registered ? 1 : 0,
-                     ready ? "ok" : ready.error().message,
-                     is_registered ? "has registered the driver" : "has not registered the driver yet");
+  out.need("kubelet", is_registered,
+           is_registered ? "has registered the driver" : "has not registered the driver yet");
+  return out;
 }
 
 int CsiDriverProcess::run() {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/metrics.h"
+#include "base/readiness.h"
 #include "base/system_clock.h"
 #include "csi/counted.h"
 #include "net/http_server.h"
@@ -31,7 +32,7 @@ class CsiDriverProcess {
   CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Options server, cacherim::Usage usage,
                    std::unique_ptr<csi::LinuxMounts> mounts);
   [[nodiscard]] std::string liveness() const;
-  [[nodiscard]] std::string readiness();
+  [[nodiscard]] Readiness readiness();
 
   const process::StopSignals signals_;  // first: threads inherit what they block
   const std::string pages_;

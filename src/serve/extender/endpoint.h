@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "extender/protocol/request_handler.h"
+#include "extender/status_page.h"
 #include "process/service.h"
 #include "serve/extender/flags.h"
 #include "serve/extender/server.h"
@@ -19,7 +20,8 @@ class ExtenderEndpoint {
   /// `flags` were checked.
   ExtenderEndpoint(process::Service& service, Asked& machine, const ExtenderFlags& flags,
                    std::function<bool(const model::Pod&)> offered = {})
-      : machine_{machine},
+      : service_{service},
+        machine_{machine},
         options_{httpOptionsOf(flags)},
         server_{{service.version(), *extender::volcanoRules(flags.volcano), std::move(offered)},
                 wiring(service),
@@ -31,6 +33,11 @@ class ExtenderEndpoint {
     process::Machine out = process::machineOf(machine_);
     out.run.run.handle = [this](const k8s::Event& event, Now now) {
       return delivered(machine_.handle(event, now));
+    };
+    out.readiness = [this] {
+      Readiness ready = machine_.readiness();
+      extender::noteRequests(machine_.extender(), !service_.leaderElsewhere().empty(), ready);
+      return ready;
     };
     out.run.give_up = [this] {
       machine_.giveUp();
@@ -60,6 +67,7 @@ class ExtenderEndpoint {
     return effects;
   }
 
+  process::Service& service_;
   Asked& machine_;
   const net::HttpServer::Options options_;
   ExtenderServer server_;

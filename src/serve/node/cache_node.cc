@@ -128,12 +128,13 @@ void CacheNodeRim::passOn() {
   if (auto wanted = agent_.takeWanted()) { keeper_.want(std::move(wanted)); }
 }
 
-std::string CacheNodeRim::readiness() const {
-  std::string out = agent_.readiness();
-  if (!policy_.isKnown()) { out.front() = '0'; }
-  const std::string trouble = gate_.trouble();
-  out += pods_.check();
-  return out + (trouble.empty() ? policy_.check() : "trust-policy: " + trouble + "\n");
+Readiness CacheNodeRim::readiness() const {
+  Readiness out = agent_.readiness();
+  out.checks.push_back(pods_.check());
+  Readiness::Check policy = policy_.check();
+  if (std::string trouble = gate_.trouble(); !trouble.empty()) { policy.state = std::move(trouble); }
+  out.need(policy.what, policy_.isKnown(), policy.state);
+  return out;
 }
 
 }  // namespace gs::serve

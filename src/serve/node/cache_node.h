@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/readiness.h"
 #include "cacherim/keeper/keeper.h"
 #include "cacherim/registry/pause.h"
 #include "k8s/host.h"
@@ -48,7 +49,7 @@ class CacheNodeRim {
   void stopTaking() { agent_.stopTaking(); }
   [[nodiscard]] bool underWay() const { return agent_.underWay(); }
   [[nodiscard]] const std::string& failure() const { return agent_.failure(); }
-  [[nodiscard]] std::string readiness() const;
+  [[nodiscard]] Readiness readiness() const;
   /// Prometheus text.
   [[nodiscard]] std::string metricsText() { return counts_.text(keeper_.figures(), agent_.states()); }
 

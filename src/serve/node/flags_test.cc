@@ -26,7 +26,8 @@ TEST(CacheNodeFlags, TheNodeHasAName) {
   f.node_name = "B.Example";
   EXPECT_EQ(f.node(with({{"KUBE_NODE_NAME", "a"}}))->text, "b.example") << "as its kubelet calls it";
   f.node_name = "a_b";
-  EXPECT_NE(f.node(with({})).error().message.find("--node-name: 'a_b' is no name of a Node"), std::string::npos);
+  EXPECT_NE(f.node(with({})).error().message.find("--node-name: 'a_b' is no name of a Node"),
+            std::string::npos);
 }
 
 TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {

@@ -170,11 +170,11 @@ TEST_F(CacheWebhookTest, APolicyThatRefusesAllIsShown) {
   std::string trouble;
   gkm::PullSecrets secrets;
   const OperatorWithWebhook::Webhook beside{machine, webhook_->policy(), secrets, [&] { return trouble; }};
-  EXPECT_TRUE(beside.isReady());
-  EXPECT_EQ(beside.checks(), "trust-policy: ok\n");
+  EXPECT_TRUE(beside.readiness().ready);
+  EXPECT_EQ(beside.readiness().text(), "trust-policy: ok\n");
   trouble = "it cannot be read";
-  EXPECT_TRUE(beside.isReady());  // it answers, and says why it refuses
-  EXPECT_EQ(beside.checks(), "trust-policy: it cannot be read\n");
+  EXPECT_TRUE(beside.readiness().ready);  // it answers, and says why it refuses
+  EXPECT_EQ(beside.readiness().text(), "trust-policy: it cannot be read\n");
 }
 
 TEST_F(CacheWebhookTest, WhileOneHangsOthersAreAnswered) {
@@ -218,11 +218,11 @@ TEST_F(CacheWebhookTest, OfTheLargestBodiesItReadsWhatIsAReview) {
 TEST_F(CacheWebhookTest, TheKeyOfTheSecretIsUsedOnceItIsKnown) {
   flags_.signing_key = "";
   serve({});
-  EXPECT_FALSE(webhook_->machine().isReady());
+  EXPECT_FALSE(webhook_->machine().readiness().ready);
   const std::string early{review(kMutatePath, {.object = {pinned_}})["status"]["message"].str()};
   EXPECT_NE(early.find("does not know its signing key yet"), std::string::npos) << early;
   secretIs("gkm-webhook-key", {{"MUTATION_SIGNING_KEY", kSigning}});
-  EXPECT_NE(webhook_->machine().checks().find("signing key: ok"), std::string::npos);
+  EXPECT_NE(webhook_->machine().readiness().text().find("signing key: ok"), std::string::npos);
   EXPECT_TRUE(review(kMutatePath, {.object = {pinned_}})["allowed"].boolOr(false));
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/readiness.h"
 #include "operator/admission/webhook.h"
 #include "operator/operator.h"
 #include "operator/pull_secrets.h"
@@ -28,9 +29,12 @@ class OperatorWithWebhook {
     gkm::PolicyWatch& policy;
     gkm::PullSecrets& secrets;
 
-    [[nodiscard]] bool isReady() const { return machine.isReady() && policy.isKnown(); }
-    [[nodiscard]] std::string checks() const {
-      return machine.checks() + (trouble_().empty() ? policy.check() : "trust-policy: " + trouble_() + '\n');
+    [[nodiscard]] Readiness readiness() const {
+      Readiness out = machine.readiness();
+      Readiness::Check known = policy.check();
+      if (const std::string trouble = trouble_(); !trouble.empty()) { known.state = trouble; }
+      out.need(known.what, policy.isKnown(), known.state);
+      return out;
     }
 
    private:
@@ -57,12 +61,10 @@ class OperatorWithWebhook {
   void stopTaking() { operator_.stopTaking(); }
   [[nodiscard]] bool underWay() const { return operator_.underWay(); }
   [[nodiscard]] const std::string& failure() const { return operator_.failure(); }
-  /// "1" when all are ready, else "0". Then a line for each check.
-  [[nodiscard]] std::string readiness() const {
-    std::string out = operator_.readiness();
-    if (webhook_ == nullptr) { return out; }
-    if (!webhook_->isReady()) { out.front() = '0'; }
-    return out + webhook_->checks();
+  [[nodiscard]] Readiness readiness() const {
+    Readiness out = operator_.readiness();
+    if (webhook_ != nullptr) { out.add(webhook_->readiness()); }
+    return out;
   }
 
  private:
