@@ -18,7 +18,8 @@ namespace gs {
 inline constexpr const char* kDnsSubdomainRule =
     "lower-case letters and digits with '-' and '.' between them; 253 characters at most";
 
-/// The name that a kubelet gives the Node of that host: in lower case. Error Invalid: no Node can have it.
+/// The name that a kubelet gives the Node of that host: in lower case. Error Invalid: no Node can have that
+/// name.
 [[nodiscard]] Result<std::string> nodeNameOfHost(std::string_view host);
 
 /// The same whatever the length, for who says that by itself.

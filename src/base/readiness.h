@@ -1,5 +1,6 @@
 // Readiness: whether a program can do its work now, and what it goes by, a line for each check: the page
-// /readyz of every program, and the same for parts of one. Checks stand in the order in which they were noted.
+// /readyz of every program, and the same for parts of one. Checks stand in the order in which they were
+// noted.
 #pragma once
 
 #include <string>

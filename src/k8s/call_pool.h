@@ -1,6 +1,6 @@
 // CallPool: carries out calls on a bounded number of connections, one thread each, and gives back each call's
-// outcome exactly once. Order, ordering keys and holds: runner/call_queue.h. Leader-only calls pass the LeaderGate
-// directly before the first byte.
+// outcome exactly once. Order, ordering keys and holds: runner/call_queue.h. Leader-only calls pass the
+// LeaderGate directly before the first byte.
 //
 // submit() never waits, so the owner thread may call it while pool threads wait in the sink for room in the
 // owner's mailbox. The queue is bounded by what the machines have open.

@@ -109,7 +109,7 @@ void Keeper::run() {
   }
 }
 
-/// A second's bytes, then a second of rest, at the lowest I/O priority (which not every disk's scheduler has).
+/// A second's bytes, then a second of rest, at the lowest I/O priority (not every disk's scheduler has any).
 void Keeper::verify(const std::stop_token& stop) {
   if (options_.verify_rate == 0) { return; }
   static_cast<void>(

@@ -73,9 +73,9 @@ struct TreeRecord {
   std::uint64_t folders = 0;
   std::string
       summary{};  // the image's label that says for which GPUs it is; "": it has none, or nobody knows
-  /// Files whose text names others by absolute paths (kcache/content/paths.h), and the SHA-256 of that text in
-  /// hex: who makes another text of it has to know that it is undamaged. Of an older version's tree the hash
-  /// is "", or there are none.
+  /// Files whose text names others by absolute paths (kcache/content/paths.h), and the SHA-256 of that text
+  /// in hex: who makes another text of it has to know that it is undamaged. Of an older version's tree the
+  /// hash is "", or there are none.
   std::map<std::string, std::string> paths{};
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };

@@ -1,5 +1,5 @@
-// What runs in a process of a World (process.h): a scheduler, maybe with an extender beside it, or an extender
-// alone. Only replicas.cc includes this.
+// What runs in a process of a World (process.h): a scheduler, maybe with an extender beside it, or an
+// extender alone. Only replicas.cc includes this.
 #pragma once
 
 #include <fmt/format.h>

@@ -34,7 +34,8 @@ struct AgentFlags {
   [[nodiscard]] Status check(const Environment& environment) const;
   /// The path of the container runtime's socket; "" none is asked.
   [[nodiscard]] std::string runtimeSocket() const;
-  /// --node-name, else NODE_NAME, else HOSTNAME. Error Invalid: none of them is there, or it is no Node's name.
+  /// --node-name, else NODE_NAME, else HOSTNAME. Error Invalid: none of them is there, or it is no Node's
+  /// name.
   [[nodiscard]] Result<model::NodeName> node(const Environment& environment) const;
   [[nodiscard]] agent::Agent::Config config(const Environment& environment) const;
   [[nodiscard]] noderim::Poller::Pace pace() const { return {poll, limit}; }
