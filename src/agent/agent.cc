@@ -20,8 +20,8 @@ namespace {
 
 using kapi::CallResult;
 
-constexpr std::uint8_t kPodsOwner = controller::kAgentOwners.first;
-constexpr std::uint8_t kCallsOwner = kPodsOwner + 1;
+constexpr controller::OwnerRange kWatchOwner{controller::kAgentOwners.first, 1};
+constexpr std::uint8_t kCallsOwner = kWatchOwner.first + 1;
 /// Two, and the first may have been on its way when the pod ended.
 constexpr int kOwed = 3;
 /// So many times `calm` from one read of the Node to the next.
@@ -30,7 +30,8 @@ constexpr int kNodeReads = 5;
 constexpr int kMostMissed = 3;
 
 controller::Reflector::Config podsOf(const model::NodeName& node) {
-  controller::Reflector::Config out{.kind = kapi::kPod, .owner = kPodsOwner, .ns = {}};
+  controller::Reflector::Config out;
+  out.kind = kapi::kPod;
   out.selectors.fields = "spec.nodeName=" + node.text;
   return out;
 }
@@ -64,7 +65,10 @@ std::string idsOf(const std::vector<Device>& devices) {
 
 Agent::Agent(Config config, Rng rng)
     : config_{std::move(config)},
-      pods_{podsOf(config_.node), rng},
+      watches_{kWatchOwner,
+               {podsOf(config_.node)},
+               rng,
+               [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }},
       rng_{rng.split()},
       calls_{kCallsOwner},
       gpus_{config_.told_uuids},
@@ -76,12 +80,12 @@ kapi::Effects Agent::start(Now now) {
   kapi::Effects out;
   setCondition(kContainersCondition, false, "NoRuntime",
                "no container runtime is asked: GPUs of pods that went without an end stay taken", now);
-  take(pods_.start(now), out);
+  watches_.start(now, out);
   go(now, out);
   return out;
 }
 
-void Agent::take(controller::Reflector::Output output, kapi::Effects& out) {
+void Agent::take(const controller::Reflector::Output& output) {
   for (const auto& change : output.changes) {
     if (const auto pod = change.object.as<model::Pod>()) {
       users_.changed(*pod);
@@ -89,22 +93,16 @@ void Agent::take(controller::Reflector::Output output, kapi::Effects& out) {
       users_.gone(change.last_uid);
     }
   }
-  if (output.went_back) { failure_ = "the API server's history went back (restored from a backup?)"; }
-  std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
 }
 
 kapi::Effects Agent::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (kapi::tokenOwner(outcome->token) == kPodsOwner) { take(pods_.handle(*outcome, now), out); }
-    if (kapi::tokenOwner(outcome->token) == kCallsOwner) { answered(*outcome, now, out); }
-  } else if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-    take(pods_.handle(*came, now), out);
-  } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    take(pods_.handle(*ended, now), out);
-  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
-    take(pods_.tick(now), out);
+  const auto* outcome = std::get_if<kapi::Outcome>(&event);
+  const bool is_taken = watches_.handle(event, now, out);
+  if (!is_taken && outcome != nullptr && kapi::tokenOwner(outcome->token) == kCallsOwner) {
+    answered(*outcome, now, out);
   }
+  if (std::holds_alternative<kapi::TimerDue>(event)) { watches_.tick(now, out); }
   go(now, out);
   return out;
 }
@@ -188,7 +186,7 @@ void Agent::forgetVanished(Now now, kapi::Effects& out) {
     return device.gpu.counted == Counted::No && users_.isTold(device);
   };
   const auto& devices = gpus_.devices();
-  const bool is_quiet = lowest != nullptr && written_ && pods_.synced() &&
+  const bool is_quiet = lowest != nullptr && written_ && watches_.all().front().synced() &&
                         std::none_of(devices.begin(), devices.end(), is_wanted) &&
                         std::any_of(written_->devices.begin(), written_->devices.end(), says_so);
   if (!is_quiet) { return quiet_since_.reset(); }
@@ -503,7 +501,7 @@ Readiness Agent::readiness() const {
   }
   out.need("status", written_ && !out_of_date_, writes,
            written_ ? "nothing was written lately" : "not written yet");
-  out.note("pods", pods_.trouble());
+  out.note("pods", watches_.all().front().trouble());
   for (const auto& [type, condition] : conditions_) {
     const char* what = type == kDriverCondition       ? "driver"
                        : type == kContainersCondition ? "containers"

@@ -44,7 +44,7 @@
 #include "base/random.h"
 #include "base/readiness.h"
 #include "controller/keyed_calls.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 
 namespace gs::agent {
@@ -81,7 +81,7 @@ class Agent {
   void stopTaking() {}
   [[nodiscard]] bool underWay() const { return false; }
   /// Why it can do nothing more; "" it can.
-  [[nodiscard]] std::string failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
   /// "1" once this process has written the status, and while its last write is not older than three times
   /// `calm`; else "0". Then a line for each check.
   [[nodiscard]] Readiness readiness() const;
@@ -89,7 +89,7 @@ class Agent {
  private:
   enum class What : std::uint8_t { Node, Own, Spec, Status, Devices };
 
-  void take(controller::Reflector::Output output, kapi::Effects& out);
+  void take(const controller::Reflector::Output& output);
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void sayWhoPicks(const model::Node& node, Now now);
@@ -122,12 +122,11 @@ class Agent {
   void count(kapi::Effects& out);
 
   Config config_;
-  controller::Reflector pods_;
+  controller::Watches watches_;  // of the pods of its node
   Rng rng_;
   controller::KeyedCalls<What> calls_;
   Users users_;
   std::map<What, std::string> trouble_;
-  std::string failure_;
 
   KnownGpus gpus_;
   std::optional<Mono> quiet_since_;              // nobody has a number of one that vanished, or above

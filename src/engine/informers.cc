@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "base/check.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"
 
@@ -12,16 +11,18 @@ namespace {
 
 using kapi::Kind;
 
-controller::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng,
-                                    std::size_t listed_to_catch_up) {
-  controller::Reflector::Config c;
-  c.kind = source.kind;
-  c.owner = static_cast<std::uint8_t>(controller::kInformerOwners.first + place);
-  c.ns = source.ns;
-  c.selectors = source.selectors;
-  c.optional = source.optional;
-  c.listed_to_catch_up = listed_to_catch_up;
-  return {c, Rng{rng.next()}};
+std::vector<controller::Reflector::Config> kindsOf(const std::vector<Informers::Source>& sources,
+                                                   std::size_t listed_to_catch_up) {
+  std::vector<controller::Reflector::Config> out;
+  for (const Informers::Source& source : sources) {
+    controller::Reflector::Config& config = out.emplace_back();
+    config.kind = source.kind;
+    config.ns = source.ns;
+    config.selectors = source.selectors;
+    config.optional = source.optional;
+    config.listed_to_catch_up = listed_to_catch_up;
+  }
+  return out;
 }
 
 /// Why a kind that is absent does not keep us from being ready.
@@ -41,41 +42,27 @@ Informers::Source Informers::quotaSource(const model::QuotaConfig& config) {
 
 Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
                      std::size_t listed_to_catch_up)
-    : engine_{engine} {
-  GS_CHECK(sources.size() <= kMostSources, "{} sources", sources.size());
-  for (const Source& source : sources) {
-    GS_CHECK(find(source.kind) == nullptr, "two sources of {}", source.kind->plural);
-    reflectors_.push_back(makeReflector(source, reflectors_.size(), rng, listed_to_catch_up));
-  }
-}
-
-controller::Reflector* Informers::find(Kind kind) {
-  const auto it = std::find_if(reflectors_.begin(), reflectors_.end(),
-                               [&](const controller::Reflector& r) { return r.kind() == kind; });
-  return it == reflectors_.end() ? nullptr : &*it;
-}
+    : engine_{engine},
+      watches_{{controller::kInformerOwners.first, kMostSources},
+               kindsOf(sources, listed_to_catch_up),
+               rng,
+               [this](const auto& reflector, const auto& output, Now now, kapi::Effects&) {
+                 take(reflector, output, now);
+               }} {}
 
 bool Informers::complete() const {
-  return std::all_of(reflectors_.begin(), reflectors_.end(),
-                     [](const controller::Reflector& r) { return r.synced() || r.absent(); });
+  const auto& all = watches_.all();
+  return std::all_of(all.begin(), all.end(),
+                     [](const controller::Reflector& one) { return one.synced() || one.absent(); });
 }
 
-void Informers::take(const controller::Reflector& reflector, controller::Reflector::Output output, Now now,
-                     kapi::Effects& out) {
-  for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
+void Informers::take(const controller::Reflector& reflector, const controller::Reflector::Output& output,
+                     Now now) {
   for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
-  if (output.went_back) { historyWentBack(reflector.kind()->plural); }
   if (output.listed_at) { forgetUnlisted(reflector, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
   if (reflector.kind() == kapi::kQuotaMap) { tellQuota(reflector, output, now); }
   if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
-}
-
-void Informers::historyWentBack(std::string_view of_what) {
-  if (!failure_.empty()) { return; }
-  failure_ = fmt::format(
-      "the API server's history of {} went back in time (restored from a backup?); restart this process",
-      of_what);
 }
 
 void Informers::sent(const kapi::Effects& effects) {
@@ -86,7 +73,8 @@ void Informers::sent(const kapi::Effects& effects) {
                         call->query.find("resourceVersion=") == std::string::npos &&
                         call->query.find("continue=") == std::string::npos;
     if (!latest && call->verb != kapi::Verb::Create) { continue; }
-    if (const auto* reflector = find(call->kind); reflector != nullptr && call->subresource.empty()) {
+    if (const auto* reflector = watches_.find(call->kind);
+        reflector != nullptr && call->subresource.empty()) {
       floors_[call->token] = {call->kind, reflector->progress()};
     }
   }
@@ -133,46 +121,22 @@ void Informers::forgetUnlisted(const controller::Reflector& reflector, model::Re
   }
 }
 
-void Informers::start(Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), now, out); }
-}
-
 bool Informers::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
-  const auto give = [&](kapi::Token token, const auto& what) {
-    const std::size_t at = std::size_t{kapi::tokenOwner(token)} - controller::kInformerOwners.first;
-    if (at >= reflectors_.size()) { return false; }
-    controller::Reflector& reflector = reflectors_[at];
-    take(reflector, reflector.handle(what, now), now, out);
-    return true;
-  };
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    compare(*outcome);
-    return give(outcome->token, *outcome);
-  }
-  if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) { return give(watch->stream, *watch); }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return give(ended->stream, *ended); }
-  return false;
-}
-
-void Informers::tick(Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) { take(reflector, reflector.tick(now), now, out); }
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { compare(*outcome); }
+  return watches_.handle(event, now, out);
 }
 
 void Informers::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) {
+  for (const auto& reflector : watches_.all()) {
     if (std::count(kinds.begin(), kinds.end(), reflector.kind()) > 0) {
-      take(reflector, reflector.expectCatchUp(now), now, out);
+      watches_.expectCatchUp(reflector.kind(), now, out);
     }
   }
 }
 
-void Informers::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
-  if (auto* reflector = find(kind)) { take(*reflector, reflector->catchUp(revision, now), now, out); }
-}
-
 Readiness Informers::readiness() const {
   Readiness out;
-  for (const auto& reflector : reflectors_) {
+  for (const auto& reflector : watches_.all()) {
     const bool undecided = reflector.kind() == kapi::kQuotaMap && engine_.quota().undecided();
     const bool fine = reflector.synced() || (reflector.absent() && !undecided);
     const std::string& trouble = reflector.trouble();

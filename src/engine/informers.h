@@ -21,7 +21,7 @@
 
 #include "base/random.h"
 #include "base/readiness.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "engine/engine.h"
 #include "kapi/call.h"
 
@@ -44,31 +44,31 @@ class Informers {
   Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
             std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp);
 
-  void start(Now now, kapi::Effects& out);
+  void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
   /// False: it is no event of these reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
-  void tick(Now now, kapi::Effects& out);
+  void tick(Now now, kapi::Effects& out) { watches_.tick(now, out); }
   /// These calls of the component leave now: their answers must be newer than what is known now.
   void sent(const kapi::Effects& effects);
   /// Somebody else saw that history went back, the election say.
-  void historyWentBack(std::string_view of_what);
+  void historyWentBack(std::string_view of_what) { watches_.historyWentBack(of_what); }
 
   /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
   void expectCatchUp(const std::vector<kapi::Kind>& kinds, Now now, kapi::Effects& out);
-  void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
+  void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
+    watches_.catchUp(kind, revision, now, out);
+  }
   [[nodiscard]] std::vector<kapi::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
 
   /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start
   /// anew. "" else.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
 
   /// Each kind is listed, or is not served, or may not be read and need not be; "cache/pods" is one check.
   [[nodiscard]] Readiness readiness() const;
 
  private:
-  controller::Reflector* find(kapi::Kind kind);
-  void take(const controller::Reflector& reflector, controller::Reflector::Output output, Now now,
-            kapi::Effects& out);
+  void take(const controller::Reflector& reflector, const controller::Reflector::Output& output, Now now);
   void tellQuota(const controller::Reflector& reflector, const controller::Reflector::Output& output,
                  Now now);
   void forgetUnlisted(const controller::Reflector& reflector, model::Revision listed_at, Now now);
@@ -76,10 +76,9 @@ class Informers {
   void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
-  std::vector<controller::Reflector> reflectors_;  // by source
+  controller::Watches watches_;
   std::vector<kapi::Kind> caught_up_;
   std::unordered_map<kapi::Token, std::pair<kapi::Kind, model::Revision>> floors_;  // of calls under way
-  std::string failure_;
 };
 
 }  // namespace gs::engine

@@ -14,7 +14,8 @@ namespace gs::gkm {
 namespace {
 
 constexpr std::uint8_t kFirst = controller::kOperatorOwners.first;
-constexpr std::uint8_t kCachesOwner = kFirst + 7;  // behind the reflectors
+constexpr controller::OwnerRange kWatchOwners{kFirst, 7};
+constexpr std::uint8_t kCachesOwner = kFirst + kWatchOwners.count;
 constexpr std::uint8_t kLostNodesOwner = kFirst + 8;
 constexpr std::uint8_t kCsiDriverOwner = kFirst + 9;
 constexpr std::uint8_t kVolumesOwner = kFirst + 10;
@@ -23,30 +24,27 @@ static_assert(kPartsOwners.first + kPartsOwners.count <= kFirst + controller::kO
 
 bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
 
-controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, Rng& rng) {
-  return {{.kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}}, rng.split()};
-}
-
-bool isKnown(const controller::Reflector& one) { return one.synced() && !one.absent(); }
-
-/// Only those that the operator made.
-controller::Reflector watchOfOurs(kapi::Kind kind, std::uint8_t place, Rng& rng) {
-  return {{.kind = kind,
-           .owner = static_cast<std::uint8_t>(kFirst + place),
-           .ns = {},
-           .selectors = {.labels = fmt::format("{}=true", kManagedLabel), .fields = {}},
-           .optional = true},
-          rng.split()};
+/// Of volumes and their claims only those that the operator made.
+std::vector<controller::Reflector::Config> kinds() {
+  std::vector<controller::Reflector::Config> out;
+  for (const kapi::Kind kind : {kcache::kCache, kcache::kClusterCache, kcache::kCacheNode,
+                                kcache::kClusterCacheNode, kNodePresence, kVolumeClaim, kVolume}) {
+    controller::Reflector::Config& config = out.emplace_back();
+    config.kind = kind;
+    config.optional = kind == kVolumeClaim || kind == kVolume;
+    if (config.optional) { config.selectors.labels = fmt::format("{}=true", kManagedLabel); }
+  }
+  return out;
 }
 
 }  // namespace
 
 Operator::Operator(const Config& config, Rng rng)
     : rng_{rng},
-      reflectors_{watchOf(kcache::kCache, 0, rng_),     watchOf(kcache::kClusterCache, 1, rng_),
-                  watchOf(kcache::kCacheNode, 2, rng_), watchOf(kcache::kClusterCacheNode, 3, rng_),
-                  watchOf(kNodePresence, 4, rng_),      watchOfOurs(kVolumeClaim, 5, rng_),
-                  watchOfOurs(kVolume, 6, rng_)},
+      watches_{kWatchOwners, kinds(), rng_,
+               [this](const auto& reflector, const auto& output, Now, kapi::Effects&) {
+                 take(reflector, output);
+               }},
       recorder_{"gkm-operator", config.instance, rng_.split()},
       parts_{kPartsOwners},
       events_{recorder_, parts_},
@@ -57,7 +55,7 @@ Operator::Operator(const Config& config, Rng rng)
 
 kapi::Effects Operator::start(Now now) {
   kapi::Effects out;
-  for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), out); }
+  watches_.start(now, out);
   go(now, out);
   return out;
 }
@@ -65,43 +63,27 @@ kapi::Effects Operator::start(Now now) {
 kapi::Effects Operator::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    answered(*outcome, now, out);
+    if (!watches_.handle(event, now, out)) { answered(*outcome, now, out); }
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
     led(*leadership, out);
+  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
+    watches_.tick(now, out);
   } else {
-    for (auto& reflector : reflectors_) {
-      if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-        take(reflector, reflector.handle(*came, now), out);
-      } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-        take(reflector, reflector.handle(*ended, now), out);
-      } else {
-        take(reflector, reflector.tick(now), out);
-      }
-    }
+    watches_.handle(event, now, out);
   }
   go(now, out);
   return out;
 }
 
 void Operator::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-  const std::size_t place = std::size_t{kapi::tokenOwner(outcome.token)} - kFirst;
-  if (place < reflectors_.size()) {
-    return take(reflectors_.at(place), reflectors_.at(place).handle(outcome, now), out);
-  }
   if (caches_.handle(outcome, now, out) || lost_nodes_.handle(outcome, now, out)) { return; }
   if (volumes_.handle(outcome, now, out)) { return; }
   if (!csi_driver_.handle(outcome, now, out)) { parts_.handle(outcome, now, out); }
 }
 
-void Operator::take(controller::Reflector& reflector, controller::Reflector::Output output,
-                    kapi::Effects& out) {
+void Operator::take(const controller::Reflector& reflector, const controller::Reflector::Output& output) {
   for (const auto& change : output.changes) { apply(change); }
-  if (output.went_back) {
-    failure_ = fmt::format("the API server's history of {} went back (restored from a backup?)",
-                           reflector.kind()->plural);
-  }
   if (isNodeObject(reflector.kind())) { caches_.nodesKnown(reflector.kind(), reflector.progress()); }
-  std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
 }
 
 void Operator::apply(const controller::Change& change) {
@@ -137,9 +119,7 @@ void Operator::applyNodeObject(const controller::Change& change) {
 // ---- leading
 
 void Operator::led(const kapi::Leadership& leadership, kapi::Effects& out) {
-  if (leadership.went_back && failure_.empty()) {
-    failure_ = "the leader lease went back (restored from a backup?)";
-  }
+  if (leadership.went_back) { watches_.historyWentBack("the leader lease"); }
   const bool is_new_term = leadership.leading && is_leader_ && leadership.term != term_;
   if ((!leadership.leading || is_new_term) && is_leader_) {
     out.emplace_back(kapi::Log{kapi::Level::Warn, "no longer leading; what was under way is dropped", {}});
@@ -159,11 +139,13 @@ void Operator::standBy() {
 }
 
 bool Operator::isComplete() const {
-  return std::all_of(reflectors_.begin(), reflectors_.begin() + kNeeded, isKnown);
+  const auto& all = watches_.all();
+  return std::all_of(all.begin(), all.begin() + kNeeded, controller::isListed);
 }
 
 bool Operator::knowsVolumes() const {
-  return std::all_of(reflectors_.begin() + kNeeded, reflectors_.end(), isKnown);
+  const auto& all = watches_.all();
+  return std::all_of(all.begin() + kNeeded, all.end(), controller::isListed);
 }
 
 void Operator::stopTaking() { is_taking_ = false; }
@@ -174,14 +156,14 @@ bool Operator::underWay() const {
 }
 
 void Operator::go(Now now, kapi::Effects& out) {
-  if (is_leader_ && !is_working_ && isComplete() && failure_.empty() && is_taking_) {
+  if (is_leader_ && !is_working_ && isComplete() && failure().empty() && is_taking_) {
     out.emplace_back(kapi::Log{kapi::Level::Info, "leading", {}});
     is_working_ = true;
     caches_.lead();
     lost_nodes_.lead();
     csi_driver_.lead(now);
   }
-  if (is_working_ && is_taking_ && failure_.empty() && isComplete()) {
+  if (is_working_ && is_taking_ && failure().empty() && isComplete()) {
     lost_nodes_.go(now, out);
     goVolumes(now, out);
     caches_.go(now, volumes_, out);
@@ -213,10 +195,8 @@ void Operator::goVolumes(Now now, kapi::Effects& out) {
 
 /// Caches that may go once more is known of their nodes.
 void Operator::catchUp(Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) {
-    if (!isNodeObject(reflector.kind())) { continue; }
-    const auto wanted = caches_.takeNodesWanted(reflector.kind());
-    if (wanted) { take(reflector, reflector.catchUp(*wanted, now), out); }
+  for (const kapi::Kind kind : {kcache::kCacheNode, kcache::kClusterCacheNode}) {
+    if (const auto wanted = caches_.takeNodesWanted(kind)) { watches_.catchUp(kind, *wanted, now, out); }
   }
 }
 
@@ -247,16 +227,13 @@ const char* absenceOf(kapi::Kind kind) {
                                                  : "not served; apply charts/gkm/crds/crds.yaml";
 }
 
-std::string stateOf(const controller::Reflector& one) {
-  if (one.absent()) { return absenceOf(one.kind()); }
-  return !one.synced() && one.trouble().empty() ? "not listed yet" : one.trouble();
-}
-
 }  // namespace
 
 Readiness Operator::readiness() const {
   Readiness out;
-  for (const auto& one : reflectors_) { out.note(one.kind()->plural, stateOf(one)); }
+  for (const auto& one : watches_.all()) {
+    out.note(one.kind()->plural, controller::stateOf(one, absenceOf(one.kind())));
+  }
   out.note("csidriver", csi_driver_.trouble());
   out.note("role", is_working_ ? "leader" : is_leader_ ? "leader, not all is known yet" : "standby");
   out.ready = isComplete();

@@ -12,7 +12,6 @@
 // One thread; time is an argument.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -21,7 +20,7 @@
 #include "base/readiness.h"
 #include "controller/event_sender.h"
 #include "controller/parts.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 #include "operator/cache_volumes.h"
 #include "operator/caches.h"
@@ -47,15 +46,14 @@ class Operator {
   void stopTaking();
   [[nodiscard]] bool underWay() const;
   /// Why it can do nothing more; "" it can.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
   /// "1" when every kind is known, else "0". Then a line for each check.
   [[nodiscard]] Readiness readiness() const;
 
  private:
-  static constexpr std::size_t kNeeded = 5;  // kinds, the first of reflectors_
-  static constexpr std::size_t kKinds = 7;
+  static constexpr std::ptrdiff_t kNeeded = 5;  // kinds, the first of watches_
 
-  void take(controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
+  void take(const controller::Reflector& reflector, const controller::Reflector::Output& output);
   void apply(const controller::Change& change);
   void applyNodeObject(const controller::Change& change);
   void led(const kapi::Leadership& leadership, kapi::Effects& out);
@@ -69,7 +67,7 @@ class Operator {
   void gauge(kapi::Effects& out);
 
   Rng rng_;
-  std::array<controller::Reflector, kKinds> reflectors_;
+  controller::Watches watches_;
   controller::EventRecorder recorder_;
   controller::Parts parts_;
   controller::EventSender events_;
@@ -77,7 +75,6 @@ class Operator {
   CacheVolumes volumes_;
   LostNodes lost_nodes_;
   CsiDriver csi_driver_;
-  std::string failure_;
   std::map<std::string, double> gauges_;  // as they were told
   std::uint64_t term_ = 0;
   bool is_leader_ = false;  // we hold the lease

@@ -93,7 +93,6 @@ void Scheduler::cachesChanged() {
     c_.engine.decider().bonusChanged(model::NodeName{node});
     unschedulable_.cachesChanged(ns);
   }
-  if (!node_caches_.wentBack().empty()) { informers_.historyWentBack(node_caches_.wentBack()); }
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {

@@ -90,7 +90,9 @@ class Scheduler {
   [[nodiscard]] Readiness readiness() const;
   /// Why this process can do nothing more and must be restarted; "" while it can.
   /// It has stopped writing then.
-  [[nodiscard]] const std::string& failure() const { return informers_.failure(); }
+  [[nodiscard]] const std::string& failure() const {
+    return node_caches_.failure().empty() ? informers_.failure() : node_caches_.failure();
+  }
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }

@@ -12,7 +12,7 @@
 #include "admission/certificates.h"
 #include "base/random.h"
 #include "base/readiness.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "model/claim.h"
 
 namespace gs::webhook {
@@ -38,19 +38,18 @@ class Webhook {
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
   void stopTaking() {}
   [[nodiscard]] bool underWay() const { return false; }
-  [[nodiscard]] std::string failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
   /// "1" when reviews can be answered as they should be, else "0"; then a line for each check.
   [[nodiscard]] Readiness readiness() const;
 
  private:
-  kapi::Effects took(controller::Reflector::Output output);
+  void take(const controller::Reflector::Output& output);
   void told();
 
   Config config_;
-  std::optional<controller::Reflector> claims_;
+  controller::Watches watches_;  // of claims, or of nothing
   std::optional<admission::Certificates> certificates_;
   admission::PairPtr told_;
-  std::string failure_;
 };
 
 }  // namespace gs::webhook

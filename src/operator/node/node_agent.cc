@@ -18,7 +18,8 @@ using kcache::CacheNode;
 using kcache::HasImage;
 
 constexpr std::uint8_t kFirst = controller::kNodeAgentOwners.first;
-constexpr std::uint8_t kDeskOwner = kFirst + 4;  // behind the reflectors
+constexpr controller::OwnerRange kWatchOwners{kFirst, 4};
+constexpr std::uint8_t kDeskOwner = kFirst + kWatchOwners.count;
 constexpr controller::OwnerRange kPartsOwners{kFirst + 5, 3};
 constexpr int kMostWrites = 8;
 
@@ -30,13 +31,17 @@ bool wantsTheSame(const Cache& before, const Cache& now) {
 
 bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
 
-controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, const model::NodeName& node, Rng& rng) {
-  controller::Reflector::Config config{
-      .kind = kind, .owner = static_cast<std::uint8_t>(kFirst + place), .ns = {}};
-  if (isNodeObject(kind)) {
-    config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, kcache::nodeLabel(node.text));
+std::vector<controller::Reflector::Config> kindsOn(const model::NodeName& node) {
+  std::vector<controller::Reflector::Config> out;
+  for (const kapi::Kind kind :
+       {kcache::kCache, kcache::kClusterCache, kcache::kCacheNode, kcache::kClusterCacheNode}) {
+    controller::Reflector::Config& config = out.emplace_back();
+    config.kind = kind;
+    if (isNodeObject(kind)) {
+      config.selectors.labels = fmt::format("{}={}", kcache::kHostLabel, kcache::nodeLabel(node.text));
+    }
   }
-  return {std::move(config), rng.split()};
+  return out;
 }
 
 constexpr const char* kWrittenNames[] = {"object", "label", "status", "finalizer", "deletion"};
@@ -46,10 +51,8 @@ constexpr const char* kWrittenNames[] = {"object", "label", "status", "finalizer
 NodeAgent::NodeAgent(const Config& config, Rng rng)
     : config_{config},
       rng_{rng},
-      reflectors_{watchOf(kcache::kCache, 0, config.node, rng_),
-                  watchOf(kcache::kClusterCache, 1, config.node, rng_),
-                  watchOf(kcache::kCacheNode, 2, config.node, rng_),
-                  watchOf(kcache::kClusterCacheNode, 3, config.node, rng_)},
+      watches_{kWatchOwners, kindsOn(config.node), rng_,
+               [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }},
       recorder_{"gkm-agent", config.instance, rng_.split()},
       parts_{kPartsOwners},
       events_{recorder_, parts_},
@@ -58,7 +61,7 @@ NodeAgent::NodeAgent(const Config& config, Rng rng)
 
 kapi::Effects NodeAgent::start(Now now) {
   kapi::Effects out;
-  for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), out); }
+  watches_.start(now, out);
   go(now, out);
   return out;
 }
@@ -66,17 +69,11 @@ kapi::Effects NodeAgent::start(Now now) {
 kapi::Effects NodeAgent::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    answered(*outcome, now, out);
+    if (!watches_.handle(event, now, out)) { answered(*outcome, now, out); }
+  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
+    watches_.tick(now, out);
   } else {
-    for (auto& reflector : reflectors_) {
-      if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-        take(reflector, reflector.handle(*came, now), out);
-      } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-        take(reflector, reflector.handle(*ended, now), out);
-      } else if (std::holds_alternative<kapi::TimerDue>(event)) {
-        take(reflector, reflector.tick(now), out);
-      }
-    }
+    watches_.handle(event, now, out);
   }
   go(now, out);
   return out;
@@ -84,16 +81,9 @@ kapi::Effects NodeAgent::handle(const kapi::MachineEvent& event, Now now) {
 
 // ---- what is known
 
-void NodeAgent::take(controller::Reflector& reflector, controller::Reflector::Output output,
-                     kapi::Effects& out) {
-  const bool was_complete = isComplete();
+void NodeAgent::take(const controller::Reflector::Output& output) {
   for (const auto& change : output.changes) { apply(change); }
-  if (output.went_back) {
-    failure_ = fmt::format("the API server's history of {} went back (restored from a backup?)",
-                           reflector.kind()->plural);
-  }
-  if (!was_complete) { is_wanted_new_ = true; }
-  std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
+  if (!isComplete()) { is_wanted_new_ = true; }
 }
 
 void NodeAgent::apply(const controller::Change& change) {
@@ -140,8 +130,8 @@ void NodeAgent::applyNodeObject(const model::ObjectKey& key, const model::Ptr<Ca
 }
 
 bool NodeAgent::isComplete() const {
-  return std::all_of(reflectors_.begin(), reflectors_.end(),
-                     [](const auto& one) { return one.synced() && !one.absent(); });
+  const auto& all = watches_.all();
+  return std::all_of(all.begin(), all.end(), controller::isListed);
 }
 
 void NodeAgent::touchAll() {
@@ -261,7 +251,7 @@ std::optional<Wall> NodeAgent::firstUntil() const {
 }
 
 kcache::WantedPtr NodeAgent::takeWanted() {
-  if (!isComplete() || !knows_gpus_ || !failure_.empty() || !std::exchange(is_wanted_new_, false)) {
+  if (!isComplete() || !knows_gpus_ || !failure().empty() || !std::exchange(is_wanted_new_, false)) {
     return nullptr;
   }
   kcache::Wanted now = wanted();
@@ -298,7 +288,7 @@ void NodeAgent::go(Now now, kapi::Effects& out) {
     first_until_.reset();
     is_wanted_new_ = true;
   }
-  const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure_.empty() && is_taking_;
+  const bool may_write = isComplete() && knows_gpus_ && has_ != nullptr && failure().empty() && is_taking_;
   if (may_write) {
     while (const auto key = desk_.next(now.mono)) {
       const auto scope = scopes_.find(key->ns);
@@ -383,10 +373,6 @@ void NodeAgent::send(const model::ObjectKey& key, Doing doing, kapi::Call call, 
 }
 
 void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-  const std::size_t place = std::size_t{kapi::tokenOwner(outcome.token)} - kFirst;
-  if (place < reflectors_.size()) {
-    return take(reflectors_.at(place), reflectors_.at(place).handle(outcome, now), out);
-  }
   const auto answer = desk_.answered(outcome.token);
   if (!answer) {
     parts_.handle(outcome, now, out);
@@ -457,11 +443,8 @@ std::map<kcache::State, std::size_t> NodeAgent::states() const {
 
 Readiness NodeAgent::readiness() const {
   Readiness out;
-  for (const auto& one : reflectors_) {
-    const bool is_unlisted = !one.synced() && one.trouble().empty();
-    out.note(one.kind()->plural, one.absent()  ? "not served; apply charts/gkm/crds/crds.yaml"
-                                 : is_unlisted ? "not listed yet"
-                                               : one.trouble());
+  for (const auto& one : watches_.all()) {
+    out.note(one.kind()->plural, controller::stateOf(one, "not served; apply charts/gkm/crds/crds.yaml"));
   }
   out.need("gpus", knows_gpus_, "", "not looked at yet");
   out.need("store", has_ != nullptr && store_trouble_.empty(), store_trouble_, "not opened yet");

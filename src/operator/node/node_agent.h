@@ -18,7 +18,6 @@
 // One thread; time is an argument.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,7 +29,7 @@
 #include "controller/backoff.h"
 #include "controller/event_sender.h"
 #include "controller/parts.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 #include "operator/desk.h"
 #include "operator/node/scope_plan.h"
@@ -65,14 +64,13 @@ class NodeAgent {
   void stopTaking() { is_taking_ = false; }
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
   /// Why it can do nothing more; "" it can.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
   /// "1" when every kind is known and the store works, else "0". Then a line for each check.
   [[nodiscard]] Readiness readiness() const;
   /// How many images of caches the node's objects say to be in each state.
   [[nodiscard]] std::map<kcache::State, std::size_t> states() const;
 
  private:
-  static constexpr std::size_t kKinds = 4;
   enum class Doing : std::uint8_t { Create, Label, WriteStatus, WriteFinalizers, Delete };
   struct Scope {
     NodeScope known{};
@@ -94,7 +92,7 @@ class NodeAgent {
     bool has_failed = false;  // and was told to waits_
   };
 
-  void take(controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
+  void take(const controller::Reflector::Output& output);
   void apply(const controller::Change& change);
   void applyCache(const controller::Change& change);
   void applyNodeObject(const model::ObjectKey& key, const model::Ptr<kcache::CacheNode>& object);
@@ -120,7 +118,7 @@ class NodeAgent {
 
   Config config_;
   Rng rng_;
-  std::array<controller::Reflector, kKinds> reflectors_;
+  controller::Watches watches_;
   controller::EventRecorder recorder_;
   controller::Parts parts_;
   controller::EventSender events_;
@@ -137,7 +135,6 @@ class NodeAgent {
   std::optional<Wall> first_until_;  // then something that is asked for first counts no more
   Wall wall_{};                      // of the last event
   std::vector<controller::EventNote> notes_;
-  std::string failure_;
   bool is_taking_ = true;
 };
 

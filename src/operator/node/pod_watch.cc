@@ -15,7 +15,6 @@
 namespace gs::gkm {
 namespace {
 
-constexpr std::uint8_t kPodsOwner = controller::kPodPathsOwner.first;
 constexpr std::size_t kMostVolumes = 64;  // of one pod, that may be caches
 
 struct PodObject {
@@ -142,7 +141,8 @@ constexpr kapi::KindInfo kPodPathsInfo{"", "v1", "pods", "Pod", true, kapi::deco
 constinit const kapi::Kind kPodPaths{kPodPathsInfo};
 
 controller::Reflector::Config podsOf(const model::NodeName& node) {
-  controller::Reflector::Config out{.kind = kPodPaths, .owner = kPodsOwner, .ns = {}};
+  controller::Reflector::Config out;
+  out.kind = kPodPaths;
   out.optional = true;
   out.selectors.fields = fmt::format("spec.nodeName={}", node.text);
   return out;
@@ -151,37 +151,33 @@ controller::Reflector::Config podsOf(const model::NodeName& node) {
 }  // namespace
 
 PodWatch::PodWatch(const model::NodeName& node, Told told, Rng rng)
-    : told_{std::move(told)}, reflector_{podsOf(node), rng} {}
+    : told_{std::move(told)},
+      watches_{controller::kPodPathsOwner,
+               {podsOf(node)},
+               rng,
+               [this](const auto&, const auto& output, Now, kapi::Effects& out) { take(output, out); }} {}
 
 bool PodWatch::isForIt(const kapi::MachineEvent& event) {
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    return kapi::tokenOwner(outcome->token) == kPodsOwner;
-  }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-    return kapi::tokenOwner(came->stream) == kPodsOwner;
-  }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    return kapi::tokenOwner(ended->stream) == kPodsOwner;
-  }
-  return false;
+  return controller::isOf(controller::kPodPathsOwner, event);
 }
 
-kapi::Effects PodWatch::start(Now now) { return took(reflector_.start(now)); }
+kapi::Effects PodWatch::start(Now now) {
+  kapi::Effects out;
+  watches_.start(now, out);
+  return out;
+}
 
 kapi::Effects PodWatch::handle(const kapi::MachineEvent& event, Now now) {
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    return took(reflector_.handle(*outcome, now));
+  kapi::Effects out;
+  if (std::holds_alternative<kapi::TimerDue>(event)) {
+    watches_.tick(now, out);
+  } else {
+    watches_.handle(event, now, out);
   }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-    return took(reflector_.handle(*came, now));
-  }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    return took(reflector_.handle(*ended, now));
-  }
-  return took(reflector_.tick(now));
+  return out;
 }
 
-kapi::Effects PodWatch::took(controller::Reflector::Output output) {
+void PodWatch::take(const controller::Reflector::Output& output, kapi::Effects& out) {
   bool has_changed = output.synced_now;
   for (const auto& change : output.changes) {
     const auto pod = change.object.as<PodObject>();
@@ -196,17 +192,17 @@ kapi::Effects PodWatch::took(controller::Reflector::Output output) {
     uids_[change.key] = pod->uid.text;
     const auto place = paths_.find(pod->uid.text);
     if (place != paths_.end() && place->second == pod->paths) { continue; }
-    if (pod->paths.has_more) { output.effects.emplace_back(hasMore(pod->key)); }
-    if (pod->has_others) { output.effects.emplace_back(hasOthers(pod->key)); }
+    if (pod->paths.has_more) { out.emplace_back(hasMore(pod->key)); }
+    if (pod->has_others) { out.emplace_back(hasOthers(pod->key)); }
     paths_.insert_or_assign(pod->uid.text, pod->paths);
     has_changed = true;
   }
-  if (has_changed && reflector_.synced()) { told_(std::make_shared<const kcache::MountPaths>(paths_)); }
-  return std::move(output.effects);
+  const bool is_known = watches_.all().front().synced();
+  if (has_changed && is_known) { told_(std::make_shared<const kcache::MountPaths>(paths_)); }
 }
 
 Readiness::Check PodWatch::check() const {
-  const std::string& trouble = reflector_.trouble();
+  const std::string& trouble = watches_.all().front().trouble();
   return {"pods", trouble.empty()
                       ? "ok"
                       : trouble + " (caches have paths for --mount-path, wherever pods mount them)"};

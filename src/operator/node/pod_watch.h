@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "base/readiness.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 #include "kcache/node/mount_paths.h"
 #include "model/ids.h"
@@ -32,10 +32,10 @@ class PodWatch {
   [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 
  private:
-  kapi::Effects took(controller::Reflector::Output output);
+  void take(const controller::Reflector::Output& output, kapi::Effects& out);
 
   const Told told_;
-  controller::Reflector reflector_;
+  controller::Watches watches_;
   std::map<model::ObjectKey, std::string> uids_;  // of pods that are in paths_
   kcache::MountPaths paths_;
 };

@@ -12,7 +12,6 @@
 namespace gs::gkm {
 namespace {
 
-constexpr std::uint8_t kOwner = controller::kPolicyWatchOwner.first;
 constexpr std::size_t kMostKeys = 64;  // roots of Sigstores, and the policy
 
 struct PolicyObject {
@@ -40,7 +39,9 @@ constexpr kapi::KindInfo kPolicyInfo{"",          "v1", "configmaps",
 constinit const kapi::Kind kPolicy{kPolicyInfo};
 
 controller::Reflector::Config watchOf(const std::string& ns, const std::string& name) {
-  controller::Reflector::Config out{.kind = kPolicy, .owner = kOwner, .ns = ns};
+  controller::Reflector::Config out;
+  out.kind = kPolicy;
+  out.ns = ns;
   out.selectors.fields = fmt::format("metadata.name={}", name);
   return out;
 }
@@ -48,37 +49,34 @@ controller::Reflector::Config watchOf(const std::string& ns, const std::string& 
 }  // namespace
 
 PolicyWatch::PolicyWatch(const std::string& ns, std::string name, Told told, Rng rng)
-    : name_{std::move(name)}, told_{std::move(told)}, reflector_{watchOf(ns, name_), rng} {}
+    : name_{std::move(name)},
+      told_{std::move(told)},
+      watches_{controller::kPolicyWatchOwner,
+               {watchOf(ns, name_)},
+               rng,
+               [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }} {}
 
 bool PolicyWatch::isForIt(const kapi::MachineEvent& event) {
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    return kapi::tokenOwner(outcome->token) == kOwner;
-  }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-    return kapi::tokenOwner(came->stream) == kOwner;
-  }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    return kapi::tokenOwner(ended->stream) == kOwner;
-  }
-  return false;
+  return controller::isOf(controller::kPolicyWatchOwner, event);
 }
 
-kapi::Effects PolicyWatch::start(Now now) { return took(reflector_.start(now)); }
+kapi::Effects PolicyWatch::start(Now now) {
+  kapi::Effects out;
+  watches_.start(now, out);
+  return out;
+}
 
 kapi::Effects PolicyWatch::handle(const kapi::MachineEvent& event, Now now) {
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    return took(reflector_.handle(*outcome, now));
+  kapi::Effects out;
+  if (std::holds_alternative<kapi::TimerDue>(event)) {
+    watches_.tick(now, out);
+  } else {
+    watches_.handle(event, now, out);
   }
-  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) {
-    return took(reflector_.handle(*came, now));
-  }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    return took(reflector_.handle(*ended, now));
-  }
-  return took(reflector_.tick(now));
+  return out;
 }
 
-kapi::Effects PolicyWatch::took(controller::Reflector::Output output) {
+void PolicyWatch::take(const controller::Reflector::Output& output) {
   bool is_told = false;
   for (const auto& change : output.changes) {
     if (change.key.name != name_) { continue; }
@@ -90,11 +88,10 @@ kapi::Effects PolicyWatch::took(controller::Reflector::Output output) {
     is_known_ = true;
     if (!is_told) { told_(nullptr); }
   }
-  return std::move(output.effects);
 }
 
 Readiness::Check PolicyWatch::check() const {
-  const auto trouble = reflector_.trouble();
+  const std::string& trouble = watches_.all().front().trouble();
   return {"trust-policy", !trouble.empty() ? trouble : is_known_ ? "ok" : "not listed yet"};
 }
 

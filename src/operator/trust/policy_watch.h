@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "base/readiness.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 
 namespace gs::gkm {
@@ -38,11 +38,11 @@ class PolicyWatch {
   [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 
  private:
-  kapi::Effects took(controller::Reflector::Output output);
+  void take(const controller::Reflector::Output& output);
 
   const std::string name_;
   const Told told_;
-  controller::Reflector reflector_;
+  controller::Watches watches_;
   bool is_known_ = false;
 };
 

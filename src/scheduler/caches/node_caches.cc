@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "controller/parts.h"
 #include "scheduler/caches/extracted.h"
@@ -13,50 +12,25 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;
 
-/// Off: no number is drawn, so that nobody's later ones are other ones.
-controller::Reflector watchOf(kapi::Kind kind, std::uint8_t place, bool is_on, Rng& rng) {
-  controller::Reflector::Config config;
-  config.kind = kind;
-  config.owner = static_cast<std::uint8_t>(controller::kNodeCacheOwners.first + place);
-  config.optional = true;
-  return {std::move(config), is_on ? rng.split() : Rng{0}};
+std::vector<controller::Reflector::Config> kindsOf(bool is_on) {
+  std::vector<controller::Reflector::Config> out;
+  if (!is_on) { return out; }
+  for (const kapi::Kind kind : {kExtracted, kClusterExtracted}) {
+    controller::Reflector::Config& config = out.emplace_back();
+    config.kind = kind;
+    config.optional = true;
+  }
+  return out;
 }
 
 }  // namespace
 
 NodeCaches::NodeCaches(std::int32_t weight, Rng& rng)
     : weight_{weight},
-      reflectors_{watchOf(kExtracted, 0, on(), rng), watchOf(kClusterExtracted, 1, on(), rng)} {}
-
-void NodeCaches::start(Now now, kapi::Effects& out) {
-  if (!on()) { return; }
-  for (auto& one : reflectors_) { take(one, one.start(now), out); }
-}
-
-bool NodeCaches::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
-  const auto give = [&](kapi::Token token, const auto& what) {
-    const std::size_t at = std::size_t{kapi::tokenOwner(token)} - controller::kNodeCacheOwners.first;
-    if (!on() || at >= reflectors_.size()) { return false; }
-    take(reflectors_.at(at), reflectors_.at(at).handle(what, now), out);
-    return true;
-  };
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { return give(outcome->token, *outcome); }
-  if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) { return give(watch->stream, *watch); }
-  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return give(ended->stream, *ended); }
-  return false;
-}
-
-void NodeCaches::tick(Now now, kapi::Effects& out) {
-  if (!on()) { return; }
-  for (auto& one : reflectors_) { take(one, one.tick(now), out); }
-}
-
-void NodeCaches::take(const controller::Reflector& reflector, controller::Reflector::Output output,
-                      kapi::Effects& out) {
-  for (const auto& change : output.changes) { apply(change); }
-  if (output.went_back) { went_back_ = reflector.kind()->plural; }
-  std::move(output.effects.begin(), output.effects.end(), std::back_inserter(out));
-}
+      watches_{controller::kNodeCacheOwners, kindsOf(on()), rng,
+               [this](const auto&, const auto& output, Now, kapi::Effects&) {
+                 for (const auto& change : output.changes) { apply(change); }
+               }} {}
 
 void NodeCaches::apply(const controller::Change& change) {
   const auto object = change.object.as<ExtractedCaches>();
@@ -65,8 +39,7 @@ void NodeCaches::apply(const controller::Change& change) {
 }
 
 void NodeCaches::note(Readiness& out) const {
-  if (!on()) { return; }
-  for (const auto& one : reflectors_) {
+  for (const auto& one : watches_.all()) {
     const std::string& trouble = one.trouble();
     out.note(fmt::format("cache/{}", one.kind()->plural), !trouble.empty() ? "ok, without it: " + trouble
                                                           : one.synced()   ? ""

@@ -13,17 +13,15 @@
 // Its reflectors run as long as the process, also while it does not lead. One thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "base/readiness.h"
-#include "controller/reflector.h"
+#include "controller/watches.h"
 #include "kapi/call.h"
 #include "model/ids.h"
 #include "scheduler/caches/cache_index.h"
@@ -38,15 +36,17 @@ class NodeCaches {
   NodeCaches(std::int32_t weight, Rng& rng);
 
   [[nodiscard]] bool on() const { return weight_ > 0; }
-  void start(Now now, kapi::Effects& out);
-  /// False: it is no event of its reflectors.
-  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
-  void tick(Now now, kapi::Effects& out);
+  void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
+  /// False: it is no event of its watches.
+  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
+    return watches_.handle(event, now, out);
+  }
+  void tick(Now now, kapi::Effects& out) { watches_.tick(now, out); }
   /// Node objects (namespace, node) of which bonus() and saidOf() say something else since this was last
   /// asked.
   [[nodiscard]] std::vector<model::ObjectKey> takeChanged() { return std::exchange(changed_, {}); }
-  /// The kind of which the API server's history went back; "" none.
-  [[nodiscard]] std::string_view wentBack() const { return went_back_; }
+  /// As that of engine::Informers.
+  [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
   /// As that of engine::Informers. Nothing of it is needed.
   void note(Readiness& out) const;
 
@@ -60,16 +60,13 @@ class NodeCaches {
   [[nodiscard]] const CacheIndex& index() const { return index_; }
 
  private:
-  static constexpr std::size_t kKinds = 2;
-  void take(const controller::Reflector& reflector, controller::Reflector::Output output, kapi::Effects& out);
   void apply(const controller::Change& change);
   [[nodiscard]] std::size_t extractedThere(const Keys& caches, const model::NodeName& node) const;
 
   const std::int32_t weight_;
-  std::array<controller::Reflector, kKinds> reflectors_;
+  controller::Watches watches_;
   CacheIndex index_;
   std::vector<model::ObjectKey> changed_;
-  std::string_view went_back_;
 };
 
 }  // namespace gs::scheduler
