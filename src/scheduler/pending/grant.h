@@ -38,8 +38,7 @@ struct Grant {
   std::vector<std::string> uuids;     // of those devices when this was decided, "" where the node did not say
   const sched::Door* door = nullptr;  // at which the pod asked
   bool shared = false;
-  bool by_id =
-      false;  // the pod names its devices by their ids (a map), and is told them whoever is told UUIDs
+  bool by_id = false;  // the pod names its devices by id (a map), and is told ids, whoever is told UUIDs
   std::string fence;   // the pod's fence value when this was decided
   std::string caches;  // what was said then of the pod's kernel caches on the node; "" nothing
   sched::Reservation hold;
