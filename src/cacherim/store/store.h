@@ -214,12 +214,12 @@ class Store {
   /// What to mount, read-only: treeRootBelow().
   [[nodiscard]] std::string treeRoot(const kcache::Digest& image) const;
   [[nodiscard]] Result<TreeRecord> tree(const kcache::Digest& image) const;
-  /// Reads all of it at once, for tests (cacherim/keeper/verifier.h reads in steps). Error Invalid: names the first
-  /// file that is not what it should be.
+  /// Reads all of it at once, for tests (cacherim/keeper/verifier.h reads in steps). Error Invalid: names the
+  /// first file that is not what it should be.
   [[nodiscard]] Status verify(const kcache::Digest& image) const;
 
-  // Damage: bytes on the disk that are not what they should be (cacherim/keeper/verifier.h finds it). What is known of
-  // it is kept in memory. A file that is damaged is replaced when it comes again, and so is a tree's.
+  // Damage: bytes on the disk that are not what they should be (cacherim/keeper/verifier.h finds it). What is
+  // known of it is kept in memory. A file that is damaged is replaced when it comes again, and so is a tree's.
 
   /// The image whose tree is the next by digest; nullopt: there is none.
   [[nodiscard]] std::optional<kcache::Digest> treeAfter(const std::optional<kcache::Digest>& image) const;
