@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/metrics.h"
+#include "base/due.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
@@ -276,9 +277,9 @@ void Agent::wake(Now now, kapi::Effects& out) const {
     if (read_node_at_ && !calls_.open(What::Node)) {
       next = std::min(next, std::max(*read_node_at_, calls_.notBefore(What::Node)));
     }
-    at = at ? std::min(*at, next) : next;
+    at = sooner(at, next);
   }
-  if (quiet_since_) { at = std::min(at.value_or(Mono::max()), *quiet_since_ + kQuiet); }
+  if (quiet_since_) { at = sooner(at, *quiet_since_ + kQuiet); }
   if (at) { out.emplace_back(kapi::Wake{std::max(*at, now.mono)}); }
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/due.h"
 #include "kapi/call.h"
 
 namespace gs::controller {
@@ -92,10 +93,7 @@ class Parts {
   }
   [[nodiscard]] std::optional<Mono> nextDue() const {
     std::optional<Mono> due;
-    for (const Part* part : parts_) {
-      const auto at = part->nextDue();
-      if (at) { due = due ? std::min(*due, *at) : *at; }
-    }
+    for (const Part* part : parts_) { due = sooner(due, part->nextDue()); }
     return due;
   }
   void reset() {

@@ -1,5 +1,6 @@
 #include "extender/standalone.h"
 
+#include "base/due.h"
 #include "kapi/kinds.h"
 
 #include <fmt/format.h>
@@ -117,10 +118,8 @@ void Standalone::settle() {
   engine_.forgetTouched();
   report();
   for (auto& effect : extender_.takeEffects()) { out_.push_back(std::move(effect)); }
-  std::optional<Mono> due;
-  for (const auto at : {engine_.nextDue(), cache_sync_.nextDue(), extender_.nextDue(), events_.nextDue()}) {
-    if (at) { due = due ? std::min(*due, *at) : *at; }
-  }
+  const auto due =
+      soonest({engine_.nextDue(), cache_sync_.nextDue(), extender_.nextDue(), events_.nextDue()});
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/due.h"
 #include "controller/fair_share.h"
 #include "controller/keyed_calls.h"
 #include "model/ids.h"
@@ -86,9 +87,8 @@ class Desk {
     }
   }
   [[nodiscard]] std::optional<Mono> nextDue() const {
-    std::optional<Mono> due = calls_.nextDue();
-    if (!order_.empty()) { due = due ? std::min(*due, order_.begin()->first) : order_.begin()->first; }
-    return due;
+    const auto due = calls_.nextDue();
+    return order_.empty() ? due : sooner(due, order_.begin()->first);
   }
   [[nodiscard]] std::size_t underWay() const { return calls_.underWay(); }
   /// Calls under way mean nothing any more; nothing is to be looked at.

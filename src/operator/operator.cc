@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/due.h"
 #include "kcache/kinds/kinds.h"
 #include "operator/kinds.h"
 #include "operator/metrics.h"
@@ -171,11 +172,8 @@ void Operator::go(Now now, kapi::Effects& out) {
     csi_driver_.go(now, out);
     for (const auto& note : caches_.takeNotes()) { events_.send(note, now, out); }
     events_.tick(now, out);
-    std::optional<Mono> due;
-    for (const auto at : {caches_.nextDue(), volumes_.nextDue(), lost_nodes_.nextDue(), csi_driver_.nextDue(),
-                          events_.nextDue()}) {
-      if (at) { due = due ? std::min(*due, *at) : *at; }
-    }
+    const auto due = soonest({caches_.nextDue(), volumes_.nextDue(), lost_nodes_.nextDue(),
+                              csi_driver_.nextDue(), events_.nextDue()});
     if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
   }
   gauge(out);

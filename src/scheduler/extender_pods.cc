@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/due.h"
 #include "sched/placement/fit.h"
 
 namespace gs::scheduler {
@@ -107,8 +108,7 @@ void ExtenderPods::tick(Now now, kapi::Effects& /*out*/) {
 
 std::optional<Mono> ExtenderPods::nextDue() const {
   const auto due = b_.binds.nextDue();
-  if (paced_.empty()) { return due; }
-  return due ? std::min(*due, paced_.front().first) : paced_.front().first;
+  return paced_.empty() ? due : sooner(due, paced_.front().first);
 }
 
 void ExtenderPods::reset() {

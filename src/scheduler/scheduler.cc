@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/due.h"
 #include "kapi/kinds.h"
 #include "model/annotations.h"
 
@@ -332,24 +333,16 @@ void Scheduler::work() {
 }
 
 void Scheduler::wakeAtNextDue() {
-  std::optional<Mono> due;
-  const auto sooner = [&](std::optional<Mono> at) {
-    if (at) { due = due ? std::min(*due, *at) : *at; }
-  };
-  sooner(c_.engine.nextDue());
-  sooner(status_revision_.nextDue());
-  sooner(leadership_.nextDue());
+  auto due = soonest({c_.engine.nextDue(), status_revision_.nextDue(), leadership_.nextDue()});
   if (leadership_.leads()) {
-    sooner(c_.parts.nextDue());
-    sooner(extender_preemption_.nextDue());
-    sooner(c_.reconciles.nextDue());
+    due = soonest({due, c_.parts.nextDue(), extender_preemption_.nextDue(), c_.reconciles.nextDue()});
     if (leadership_.taking()) {
-      sooner(placer_.nextDue());
-      sooner(next_sweep_);  // equivalent: the record wakes it as often
+      due = soonest(
+          {due, placer_.nextDue(), std::optional{next_sweep_}});  // equivalent: the record wakes it too
     }
     const bool more = c_.reconciles.sweeping() || !c_.reconciles.empty() || unschedulable_.hasUntold() ||
                       contradictions_.hasMore() || (leadership_.taking() && placer_.hasMore());
-    if (more) { sooner(c_.now.mono); }
+    if (more) { due = c_.now.mono; }
   }
   if (due) { c_.out.emplace_back(kapi::Wake{std::max(*due, c_.now.mono)}); }
 }

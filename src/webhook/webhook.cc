@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 
 #include "controller/parts.h"
+#include "kapi/effects.h"
 #include "kapi/kinds.h"
 #include "model/claim.h"
 
@@ -19,10 +19,6 @@ std::vector<controller::Reflector::Config> kindsOf(bool injects_limits) {
   std::vector<controller::Reflector::Config> out(injects_limits ? 1 : 0);
   for (controller::Reflector::Config& config : out) { config.kind = kapi::kGpuClaim; }
   return out;
-}
-
-void append(kapi::Effects& to, kapi::Effects more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
@@ -58,7 +54,7 @@ void Webhook::told() {
 kapi::Effects Webhook::start(Now now) {
   kapi::Effects out;
   watches_.start(now, out);
-  if (certificates_) { append(out, certificates_->start(now)); }
+  if (certificates_) { kapi::append(out, certificates_->start(now)); }
   return out;
 }
 
@@ -68,11 +64,11 @@ kapi::Effects Webhook::handle(const kapi::MachineEvent& event, Now now) {
   const bool is_taken = watches_.handle(event, now, out);
   if (!is_taken && outcome != nullptr && certificates_ &&
       kapi::tokenOwner(outcome->token) == kCertificatesOwner) {
-    append(out, certificates_->handle(*outcome, now));
+    kapi::append(out, certificates_->handle(*outcome, now));
   }
   if (std::holds_alternative<kapi::TimerDue>(event)) {
     watches_.tick(now, out);
-    if (certificates_) { append(out, certificates_->tick(now)); }
+    if (certificates_) { kapi::append(out, certificates_->tick(now)); }
   }
   told();
   return out;

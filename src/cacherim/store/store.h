@@ -219,7 +219,7 @@ class Store {
   [[nodiscard]] Status verify(const kcache::Digest& image) const;
 
   // Damage: bytes on the disk that are not what they should be (cacherim/keeper/verifier.h finds it). What is
-  // known of it is kept in memory. A file that is damaged is replaced when it comes again, and so is a tree's.
+  // known of it is kept in memory. A damaged file is replaced when it comes again, and so is a tree's.
 
   /// The image whose tree is the next by digest; nullopt: there is none.
   [[nodiscard]] std::optional<kcache::Digest> treeAfter(const std::optional<kcache::Digest>& image) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/due.h"
 #include "sched/doors/vcuda.h"
 #include "sched/ledger/quota.h"
 #include "sched/ledger/shares.h"
@@ -304,15 +305,10 @@ void Refusals::notWoken(const model::Uid& uid, Mono now) {
 }
 
 std::optional<Mono> Refusals::nextDue() const {
-  std::optional<Mono> due;
-  const auto sooner = [&](std::optional<Mono> at) {
-    if (at) { due = due ? std::min(*due, *at) : *at; }
-  };
-  sooner(woken_.nextDue());
-  sooner(line_.nextDue());
-  if (!resting_.empty()) { sooner(resting_.begin()->first); }
-  if (round_) { sooner(Mono{}); }
-  if (somethingChanged()) { sooner(next_round_); }
+  auto due = sooner(woken_.nextDue(), line_.nextDue());
+  if (!resting_.empty()) { due = sooner(due, resting_.begin()->first); }
+  if (round_) { due = sooner(due, Mono{}); }
+  if (somethingChanged()) { due = sooner(due, next_round_); }
   return due;
 }
 

@@ -2,21 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 #include <variant>
 
 #include "controller/parts.h"
+#include "kapi/effects.h"
 
 namespace gs::gkm {
 namespace {
 
 constexpr std::uint8_t kCertificatesOwner = controller::kCacheWebhookOwners.first;
 constexpr std::uint8_t kKeyOwner = kCertificatesOwner + 1;
-
-void append(kapi::Effects& to, kapi::Effects more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
 
 }  // namespace
 
@@ -40,8 +36,8 @@ bool Webhook::isForIt(const kapi::MachineEvent& event) {
 
 kapi::Effects Webhook::start(Now now) {
   kapi::Effects out;
-  if (certificates_) { append(out, certificates_->start(now)); }
-  if (key_) { append(out, key_->start(now)); }
+  if (certificates_) { kapi::append(out, certificates_->start(now)); }
+  if (key_) { kapi::append(out, key_->start(now)); }
   return out;
 }
 
@@ -49,11 +45,13 @@ kapi::Effects Webhook::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     const auto owner = kapi::tokenOwner(outcome->token);
-    if (certificates_ && owner == kCertificatesOwner) { append(out, certificates_->handle(*outcome, now)); }
-    if (key_ && owner == kKeyOwner) { append(out, key_->handle(*outcome, now)); }
+    if (certificates_ && owner == kCertificatesOwner) {
+      kapi::append(out, certificates_->handle(*outcome, now));
+    }
+    if (key_ && owner == kKeyOwner) { kapi::append(out, key_->handle(*outcome, now)); }
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
-    if (certificates_) { append(out, certificates_->tick(now)); }
-    if (key_) { append(out, key_->tick(now)); }
+    if (certificates_) { kapi::append(out, certificates_->tick(now)); }
+    if (key_) { kapi::append(out, key_->tick(now)); }
   }
   told();
   return out;

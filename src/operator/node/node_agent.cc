@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/due.h"
 #include "kcache/kinds/names.h"
 #include "operator/metrics.h"
 #include "operator/node/news.h"
@@ -245,7 +246,7 @@ std::optional<Wall> NodeAgent::firstUntil() const {
   for (const auto& [ns, scope] : scopes_) {
     const auto* object = scope.known.object.get();
     if (object == nullptr || !object->first || !object->first->counts(wall_)) { continue; }
-    out = out ? std::min(*out, object->first->until()) : object->first->until();
+    out = sooner(out, object->first->until());
   }
   return out;
 }
@@ -300,14 +301,8 @@ void NodeAgent::go(Now now, kapi::Effects& out) {
     events_.tick(now, out);
   }
   std::optional<Mono> due = waits_.nextDue();
-  const auto sooner = [&due](std::optional<Mono> at) {
-    if (at) { due = due ? std::min(*due, *at) : *at; }
-  };
-  if (first_until_) { sooner(now.mono + (*first_until_ - wall_)); }
-  if (may_write) {
-    sooner(desk_.nextDue());
-    sooner(events_.nextDue());
-  }
+  if (first_until_) { due = sooner(due, now.mono + Duration{*first_until_ - wall_}); }
+  if (may_write) { due = soonest({due, desk_.nextDue(), events_.nextDue()}); }
   if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/due.h"
 #include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
@@ -280,8 +281,7 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
 
 std::optional<Mono> LeaseDesk::nextDue() const {
   const auto due = calls_.nextDue();
-  if (later_.empty()) { return due; }
-  return due ? std::min(*due, later_.begin()->first) : later_.begin()->first;
+  return later_.empty() ? due : sooner(due, later_.begin()->first);
 }
 
 void LeaseDesk::backOff(const model::ObjectKey& key, const kapi::Outcome& outcome, Mono now) {

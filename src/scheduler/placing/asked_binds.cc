@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/due.h"
 #include "base/mutant.h"
 #include "controller/fair_share.h"
 #include "sched/placement/explain.h"
@@ -336,8 +337,7 @@ void AskedBinds::turnAway(const std::function<bool(const BindRequest&)>& which) 
 
 std::optional<Mono> AskedBinds::nextDue() const {
   std::optional<Mono> due;
-  eachWaiting(
-      [&due](const BindRequest& request) { due = due ? std::min(*due, request.until) : request.until; });
+  eachWaiting([&due](const BindRequest& request) { due = sooner(due, request.until); });
   return due;
 }
 

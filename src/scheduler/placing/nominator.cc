@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/due.h"
 #include "base/mutant.h"
 #include "kapi/write.h"
 
@@ -131,12 +132,8 @@ void Nominator::tick(Now now, kapi::Effects& /*out*/) {
 }
 
 std::optional<Mono> Nominator::nextDue() const {
-  std::optional<Mono> due = calls_.nextDue();
-  const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
-  for (const auto at : {holds_.nextDue(), woken_.nextDue(), lines_[0].nextDue(), lines_[1].nextDue()}) {
-    if (at) { sooner(*at); }
-  }
-  return due;
+  return soonest(
+      {calls_.nextDue(), holds_.nextDue(), woken_.nextDue(), lines_[0].nextDue(), lines_[1].nextDue()});
 }
 
 void Nominator::reset() {

@@ -8,14 +8,11 @@
 
 #include "base/mutant.h"
 #include "extender/status_page.h"
+#include "kapi/effects.h"
 #include "scheduler/status_page.h"
 
 namespace gs::serve {
 namespace {
-
-void append(kapi::Effects& out, kapi::Effects&& more) {
-  std::move(more.begin(), more.end(), std::back_inserter(out));
-}
 
 /// kube-scheduler places it, and the scheduler finds its GPUs.
 bool isOffered(const scheduler::Scheduler& scheduler, const model::Pod& pod) {
@@ -81,7 +78,7 @@ void Combined::follow(Now now) {
 }
 
 void Combined::decide(Now now, kapi::Effects& out) {
-  append(out, scheduler_.decide(now));
+  kapi::append(out, scheduler_.decide(now));
   seen_ = scheduler_.engine().ledger().changesEnd();
 }
 
@@ -203,7 +200,7 @@ void Combined::settle(Now now, kapi::Effects& out) {
   for (const auto& caller : extender_.takeHandedBack()) {
     askScheduler(caller.request_id, caller.request, now, out);
   }
-  append(out, extender_.takeEffects());
+  kapi::append(out, extender_.takeEffects());
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now, out); }
   if (scheduler_.engine().ledger().changesEnd() != seen_) { decide(now, out); }
   for (const auto due : {extender_.nextDue(), events_.nextDue()}) {

@@ -4,16 +4,12 @@
 #include <utility>
 
 #include "base/log.h"
+#include "kapi/effects.h"
 #include "kcache/trust/policy.h"
 #include "mcv/gpus.h"
 
 namespace gs::serve {
 namespace {
-
-kapi::Effects joined(kapi::Effects to, kapi::Effects more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  return to;
-}
 
 RegistryImages::Options withSecrets(RegistryImages::Options options, PullSecretReader& secrets) {
   options.own = secrets.forCaches();
@@ -105,7 +101,9 @@ void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
 }
 
 kapi::Effects CacheNodeRim::start(Now now) {
-  kapi::Effects out = joined(joined(agent_.start(now), policy_.start(now)), pods_.start(now));
+  kapi::Effects out = agent_.start(now);
+  kapi::append(out, policy_.start(now));
+  kapi::append(out, pods_.start(now));
   passOn();
   return out;
 }
@@ -117,8 +115,8 @@ kapi::Effects CacheNodeRim::handle(const kapi::MachineEvent& event, Now now) {
   const bool is_policys = gkm::PolicyWatch::isForIt(event);
   const bool is_pods = gkm::PodWatch::isForIt(event);
   if (is_time || is_policys) { out = policy_.handle(event, now); }
-  if (is_time || is_pods) { out = joined(std::move(out), pods_.handle(event, now)); }
-  if (!is_policys && !is_pods) { out = joined(std::move(out), agent_.handle(event, now)); }
+  if (is_time || is_pods) { kapi::append(out, pods_.handle(event, now)); }
+  if (!is_policys && !is_pods) { kapi::append(out, agent_.handle(event, now)); }
   passOn();
   return out;
 }

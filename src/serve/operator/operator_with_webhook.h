@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/readiness.h"
+#include "kapi/effects.h"
 #include "operator/admission/webhook.h"
 #include "operator/operator.h"
 #include "operator/pull_secrets.h"
@@ -46,7 +47,9 @@ class OperatorWithWebhook {
   [[nodiscard]] kapi::Effects start(Now now) {
     kapi::Effects out = operator_.start(now);
     if (webhook_ == nullptr) { return out; }
-    return joined(joined(std::move(out), webhook_->machine.start(now)), webhook_->policy.start(now));
+    kapi::append(out, webhook_->machine.start(now));
+    kapi::append(out, webhook_->policy.start(now));
+    return out;
   }
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
     if (webhook_ == nullptr) { return operator_.handle(event, now); }
@@ -55,8 +58,9 @@ class OperatorWithWebhook {
     if (gkm::PolicyWatch::isForIt(event)) { return webhook_->policy.handle(event, now); }
     kapi::Effects out = operator_.handle(event, now);
     if (!std::holds_alternative<kapi::TimerDue>(event)) { return out; }
-    return joined(joined(std::move(out), webhook_->machine.handle(event, now)),
-                  webhook_->policy.handle(event, now));
+    kapi::append(out, webhook_->machine.handle(event, now));
+    kapi::append(out, webhook_->policy.handle(event, now));
+    return out;
   }
   void stopTaking() { operator_.stopTaking(); }
   [[nodiscard]] bool underWay() const { return operator_.underWay(); }
@@ -68,11 +72,6 @@ class OperatorWithWebhook {
   }
 
  private:
-  static kapi::Effects joined(kapi::Effects to, kapi::Effects more) {
-    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    return to;
-  }
-
   gkm::Operator& operator_;
   Webhook* webhook_;
 };
