@@ -20,6 +20,8 @@
 #include "base/clock.h"
 #include "base/due.h"
 #include "kapi/call.h"
+#include "model/ids.h"
+#include "model/pod.h"
 
 namespace gs::controller {
 
@@ -69,6 +71,15 @@ class Part {
   [[nodiscard]] virtual std::optional<Mono> nextDue() const { return std::nullopt; }
   /// Leadership is lost: what was under way is dropped, and answers to it are ignored.
   virtual void reset() {}
+
+  // Of pods, for machines that know any.
+
+  /// That pod is gone, or has ended: nothing is kept of it but what has yet to be undone.
+  virtual void podEnded(const model::Uid& /*uid*/) {}
+  /// It is bound, by whomever: nobody looks for a node for it any more.
+  virtual void podBound(const model::Pod& /*pod*/) {}
+  /// Entries that are kept of pods, for tests of what grows.
+  [[nodiscard]] virtual std::size_t size() const { return 0; }
 };
 
 class Parts {
@@ -98,6 +109,17 @@ class Parts {
   }
   void reset() {
     for (Part* part : parts_) { part->reset(); }
+  }
+  void podEnded(const model::Uid& uid) {
+    for (Part* part : parts_) { part->podEnded(uid); }
+  }
+  void podBound(const model::Pod& pod) {
+    for (Part* part : parts_) { part->podBound(pod); }
+  }
+  [[nodiscard]] std::size_t size() const {
+    std::size_t out = 0;
+    for (const Part* part : parts_) { out += part->size(); }
+    return out;
   }
 
  private:

@@ -65,6 +65,8 @@ class ExtenderPods : public controller::Part {
   void settle();
 
   void tick(Now now, kapi::Effects& out) override;
+  void podEnded(const model::Uid& uid) override { b_.binds.forget(uid); }
+  [[nodiscard]] std::size_t size() const override { return b_.binds.size(); }
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
 

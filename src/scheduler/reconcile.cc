@@ -34,16 +34,8 @@ void Scheduler::reconcile(const model::Uid& uid) {
 }
 
 void Scheduler::reconcileEnded(const model::Uid& uid) {
-  pending_.over(uid, true);
-  leftovers_.forget(uid);
-  probes_.end(uid);
+  c_.parts.podEnded(uid);
   c_.warnings.forget(uid);
-  bound_leases_.forget(uid);
-  device_health_.forget(uid);
-  asked_binds_.forget(uid);
-  contradictions_.forget(uid);
-  nominator_.forget(uid);
-  binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
   if (GS_MUTANT(ForgetsOnEnd)) { return; }
@@ -58,12 +50,9 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
 }
 
 void Scheduler::reconcileBound(const model::Pod& pod) {
-  pending_.dequeue(pod.uid);
-  leftovers_.forget(pod.uid);
-  probes_.end(pod.uid);
-  nominator_.forget(pod.uid);
+  c_.parts.podBound(pod);
   if (!binder_.bound(pod)) { return; }
-  pending_.over(pod.uid, false);
+  pending_.over(pod.uid);
   contradictions_.see(pod);
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.

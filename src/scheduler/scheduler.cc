@@ -355,10 +355,7 @@ bool Scheduler::underWay() const {
 }
 
 std::size_t Scheduler::rememberedForTest() const {
-  return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + nominator_.size() + holds_.size() + asked_binds_.size() +
-         extender_preemption_.size() + bound_leases_.failing() + device_health_.size() +
-         contradictions_.size();
+  return c_.parts.size() + c_.warnings.size() + holds_.size() + extender_preemption_.size();
 }
 
 std::string Scheduler::answersNobodyBecause() const {

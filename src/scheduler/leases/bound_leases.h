@@ -31,8 +31,8 @@ class BoundLeases : public controller::Part {
   std::vector<int> see(const model::Pod& pod);
   /// What came of a missing lease of a bound pod.
   void repaired(const model::Pod& pod, const LeaseNotice& notice);
-  /// The pod has ended.
-  void forget(const model::Uid& uid) { forget(uid, {}); }
+  void podEnded(const model::Uid& uid) override { forget(uid, {}); }
+  [[nodiscard]] std::size_t size() const override { return failing(); }
 
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override { return repairs_.nextDue(); }

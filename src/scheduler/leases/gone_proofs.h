@@ -19,7 +19,7 @@ class GoneProofs : public controller::Part {
   [[nodiscard]] std::optional<Mono> nextDue() const override { return calls_.nextDue(); }
   void reset() override { calls_.reset(); }
   [[nodiscard]] std::size_t underWay() const { return calls_.underWay(); }
-  [[nodiscard]] std::size_t size() const { return calls_.size(); }
+  [[nodiscard]] std::size_t size() const override { return calls_.size(); }
 
  private:
   Context& c_;

@@ -169,16 +169,18 @@ std::optional<Mono> PendingPods::placed(const model::Uid& uid) {
   return seen.empty() ? std::nullopt : std::optional{seen.mapped()};
 }
 
-void PendingPods::over(const model::Uid& uid, bool gone) {
+void PendingPods::over(const model::Uid& uid) {
   dequeue(uid);
   logged_.forget(uid);
-  if (gone) {
-    attempts_.forget(uid);
-    in_vain_.forget(uid);
-  }
   reporter_.silent(uid, true);
   waiting_text_.erase(uid);
   first_seen_.erase(uid);
+}
+
+void PendingPods::podEnded(const model::Uid& uid) {
+  over(uid);
+  attempts_.forget(uid);
+  in_vain_.forget(uid);
 }
 
 void PendingPods::touchClaimOf(const model::Uid& uid) {

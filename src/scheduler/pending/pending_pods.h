@@ -83,8 +83,10 @@ class PendingPods : public controller::Part {
   void triedInVain(const Grant& grant);
   /// It is bound: when it was first seen, where that is known.
   std::optional<Mono> placed(const model::Uid& uid);
-  /// Bound by somebody, or gone: nothing more is said of it. Those that are gone are forgotten.
-  void over(const model::Uid& uid, bool gone);
+  void podBound(const model::Pod& pod) override { dequeue(pod.uid); }
+  /// It is bound to what it was to have, or is nobody's to place: nothing more is said of it.
+  void over(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override;
 
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override { return attempts_.nextDue(); }
@@ -107,7 +109,7 @@ class PendingPods : public controller::Part {
   void touchClaimOf(const model::Uid& uid);
   /// Whether its claim says Reserved.
   void reservedBy(std::function<bool(const model::Uid&)> reserved) { reserved_ = std::move(reserved); }
-  [[nodiscard]] std::size_t size() const {
+  [[nodiscard]] std::size_t size() const override {
     return queued_.size() + waiting_text_.size() + first_seen_.size() + held_back_.size() + attempts_.size() +
            in_vain_.size() + blocked_.size() + logged_.size();
   }

@@ -23,11 +23,13 @@ class Probes : public controller::Part {
   [[nodiscard]] bool failed(const model::Uid& uid) const { return is(uid, State::Failed); }
   /// Nobody needs to know any more.
   void end(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override { end(uid); }
+  void podBound(const model::Pod& pod) override { end(pod.uid); }
 
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void reset() override;
   [[nodiscard]] std::size_t callsUnderWay() const { return calls_.underWay(); }
-  [[nodiscard]] std::size_t size() const { return states_.size(); }
+  [[nodiscard]] std::size_t size() const override { return states_.size(); }
 
  private:
   enum class State : std::uint8_t { UnderWay, WentThrough, Failed };

@@ -209,7 +209,7 @@ TEST_F(AskedBindsTest, OthersWaitInTheOrderInWhichTheyAsked) {
   (void)fillSlots();
   for (const char* name : {"q2", "q1"}) { (void)askNew(name, "a"); }
   t.gone("s0");
-  t.binder.ended(t.uid("s0"));
+  t.binder.podEnded(t.uid("s0"));
   t.work();
   EXPECT_TRUE(t.binder.has(t.uid("q2")));
   EXPECT_FALSE(t.binder.has(t.uid("q1")));

@@ -218,7 +218,7 @@ bool Binder::bound(const model::Pod& pod) {
   return true;
 }
 
-void Binder::ended(const model::Uid& uid) {
+void Binder::podEnded(const model::Uid& uid) {
   if (const Grant* grant = find(uid)) {
     for (const auto& key : grant->open_leases) {
       const model::Lease* lease = c_.cache().lease(key);

@@ -70,8 +70,7 @@ class Binder : public controller::Part {
   /// Its pod is bound, to what the grant asked for or not. False: wait, the answer to its Binding is on the
   /// way and says which.
   [[nodiscard]] bool bound(const model::Pod& pod);
-  /// Its pod is gone or has ended.
-  void ended(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override;
   /// A Binding or a fence of that pod may be open, so nothing else is written to it.
   [[nodiscard]] bool writes(const model::Uid& uid) const;
   /// Its Binding is unresolved for so long that the claim's phase says so (R45).
@@ -88,7 +87,7 @@ class Binder : public controller::Part {
   /// Something that was decided has not come to its end yet.
   [[nodiscard]] bool underWay() const;
   [[nodiscard]] std::size_t grants() const { return grants_.size(); }
-  [[nodiscard]] std::size_t size() const { return grants_.size() + bound_perhaps_.size(); }
+  [[nodiscard]] std::size_t size() const override { return grants_.size() + bound_perhaps_.size(); }
 
  private:
   static constexpr Duration kReservedAfter = std::chrono::seconds{1};

@@ -40,16 +40,18 @@ class Leftovers : public controller::Part {
   /// They are being deleted.
   [[nodiscard]] bool removing(const model::Uid& uid) const { return pods_.contains(uid); }
   [[nodiscard]] bool writes(const model::Uid& uid) const { return calls_.open(uid); }
-  void forget(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override { forget(uid); }
+  void podBound(const model::Pod& pod) override { forget(pod.uid); }
 
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override { return calls_.nextDue(); }
   void reset() override;
   [[nodiscard]] std::size_t callsUnderWay() const { return calls_.underWay(); }
-  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  [[nodiscard]] std::size_t size() const override { return pods_.size(); }
 
  private:
+  void forget(const model::Uid& uid);
   using Reservations = std::set<std::pair<model::ObjectKey, model::ReservationId>>;
   struct OfPod {
     Reservations leases;  // known when the fence was sent

@@ -45,18 +45,19 @@ class Nominator : public controller::Part {
   /// It fits there: it is woken, or stands in line.
   void wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node);
 
-  /// It is gone, or bound.
-  void forget(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override { forget(uid); }
+  void podBound(const model::Pod& pod) override { forget(pod.uid); }
 
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
-  [[nodiscard]] std::size_t size() const {
+  [[nodiscard]] std::size_t size() const override {
     return asked_.size() + calls_.size() + lines_[0].size() + lines_[1].size();
   }
 
  private:
+  void forget(const model::Uid& uid);
   enum class Why : std::uint8_t { Refused, Forgotten };
   struct Waits {
     Why why{};

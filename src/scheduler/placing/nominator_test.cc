@@ -275,7 +275,7 @@ TEST_F(NominatorTest, WritesOfPodsThatAreGoneCountUntilTheyAreAnswered) {
   std::vector<kapi::Call> hang;
   for (const char* name : {"p0", "p1", "p2", "p3"}) {
     hang.push_back(wake(name).value());
-    t.nominator.forget(t.uid(name));
+    t.nominator.podEnded(t.uid(name));
     t.pass(200ms);
   }
   EXPECT_FALSE(wake("p4"));
@@ -326,8 +326,8 @@ TEST_F(NominatorTest, WhoIsForgottenLeavesNothing) {
   refused("q", "other");
   EXPECT_TRUE(wake("p"));
   EXPECT_FALSE(wake("q"));
-  t.nominator.forget(t.uid("p"));
-  t.nominator.forget(t.uid("q"));
+  t.nominator.podEnded(t.uid("p"));
+  t.nominator.podEnded(t.uid("q"));
   EXPECT_EQ(t.nominator.size(), 0U);
   EXPECT_EQ(t.freeOn("a"), 64);
   turn();

@@ -148,7 +148,7 @@ void Contradictions::over(const Device& device) {
   doubly_used_.erase(it);
 }
 
-void Contradictions::forget(const model::Uid& uid) {
+void Contradictions::podEnded(const model::Uid& uid) {
   const auto known = of_pod_.find(uid);
   if (known == of_pod_.end()) { return; }
   Leased leased;

@@ -26,8 +26,7 @@ class Contradictions : public controller::Part {
 
   /// A bound pod, anybody's: it, or who uses its GPUs, may have changed.
   void see(const model::Pod& pod);
-  /// The pod has ended.
-  void forget(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override;
   /// Says what is new of UUIDs. Called after each event.
   void pump();
   [[nodiscard]] bool hasMore() const { return !to_tell_.empty(); }
@@ -40,7 +39,7 @@ class Contradictions : public controller::Part {
   [[nodiscard]] std::array<std::size_t, kKinds> counts() const;
   /// One of them, for people; "" there is none.
   [[nodiscard]] std::string example() const;
-  [[nodiscard]] std::size_t size() const { return doubly_used_.size() + uuids_.size(); }
+  [[nodiscard]] std::size_t size() const override { return doubly_used_.size() + uuids_.size(); }
 
  private:
   using Device = std::pair<model::NodeName, int>;

@@ -102,7 +102,7 @@ TEST_F(ContradictionsTest, WhatAPodThatEndedStillUsesIsNone) {
   uses(0, {&ours, &theirs});
   EXPECT_EQ(seen(ours).size(), 3U);
   comes(theirs.phase(model::PodPhase::Succeeded));
-  contradictions.forget(theirs.value().uid);
+  contradictions.podEnded(theirs.value().uid);
   EXPECT_EQ(contradictions.size(), 0U);
   EXPECT_EQ(seen(ours), Lines{});
 }

@@ -56,7 +56,7 @@ void DeviceHealth::isWell(const model::Pod& pod, int id) {
   nodes_.erase({pod.node, id});
 }
 
-void DeviceHealth::forget(const model::Uid& uid) {
+void DeviceHealth::podEnded(const model::Uid& uid) {
   const auto first = pods_.lower_bound({uid, 0});
   const auto last = std::find_if(first, pods_.end(), [&](const auto& told) { return told.first != uid; });
   pods_.erase(first, last);

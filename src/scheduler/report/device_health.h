@@ -18,12 +18,11 @@ class DeviceHealth : public controller::Part {
 
   /// A bound pod has these devices of its node now.
   void see(const model::Pod& pod, const std::vector<int>& held);
-  /// The pod has ended.
-  void forget(const model::Uid& uid);
+  void podEnded(const model::Uid& uid) override;
   /// What was said to nodes that are not there any more. Called now and then.
   void forgetGoneNodes();
   void reset() override;
-  [[nodiscard]] std::size_t size() const { return pods_.size() + nodes_.size(); }
+  [[nodiscard]] std::size_t size() const override { return pods_.size() + nodes_.size(); }
 
  private:
   void fails(const model::Pod& pod, const model::Device& device);

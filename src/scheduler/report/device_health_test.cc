@@ -90,7 +90,7 @@ TEST_F(DeviceHealthTest, OfWhatWentNothingIsKept) {
   status(model::Health::Unhealthy);
   EXPECT_EQ(told().size(), 2U);
   EXPECT_EQ(health.size(), 2U);
-  health.forget(pod.value().uid);
+  health.podEnded(pod.value().uid);
   EXPECT_EQ(health.size(), 1U);
   health.forgetGoneNodes();
   EXPECT_EQ(health.size(), 1U) << "it is there";
