@@ -82,8 +82,8 @@ class Agent {
   [[nodiscard]] bool underWay() const { return false; }
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
-  /// "1" once this process has written the status, and while its last write is not older than three times
-  /// `calm`; else "0". Then a line for each check.
+  /// Ready once this process has written the status, and while its last write is not older than three times
+  /// `calm`.
   [[nodiscard]] Readiness readiness() const;
 
  private:

@@ -28,6 +28,8 @@ class Watches {
 
   /// `kinds`: their owners are given here. At most as many as the range has.
   Watches(OwnerRange owners, std::vector<Reflector::Config> kinds, Rng& rng, Take take);
+  Watches(const Watches&) = delete;  // what is taken goes to whoever has it
+  Watches& operator=(const Watches&) = delete;
 
   void start(Now now, kapi::Effects& out);
   /// False: it is the answer to somebody else's call, or of somebody else's stream, or no such event at all.

@@ -6,6 +6,7 @@
 #include "runner/send_rule.h"
 
 namespace gs::k8s {
+
 CallPool::CallPool(Options options, Connect connect, Sink sink, const Clock& clock, const LeaderGate* gate)
     : options_{std::move(options)},
       connect_{std::move(connect)},

@@ -47,7 +47,7 @@ class Operator {
   [[nodiscard]] bool underWay() const;
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
-  /// "1" when every kind is known, else "0". Then a line for each check.
+  /// Ready when every kind is known that it cannot do without.
   [[nodiscard]] Readiness readiness() const;
 
  private:

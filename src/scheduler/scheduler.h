@@ -91,7 +91,7 @@ class Scheduler {
   /// Why this process can do nothing more and must be restarted; "" while it can.
   /// It has stopped writing then.
   [[nodiscard]] const std::string& failure() const {
-    return node_caches_.failure().empty() ? informers_.failure() : node_caches_.failure();
+    return informers_.failure().empty() ? node_caches_.failure() : informers_.failure();
   }
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }

@@ -39,7 +39,7 @@ class Webhook {
   void stopTaking() {}
   [[nodiscard]] bool underWay() const { return false; }
   [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
-  /// "1" when reviews can be answered as they should be, else "0"; then a line for each check.
+  /// Ready when reviews can be answered as they should be.
   [[nodiscard]] Readiness readiness() const;
 
  private:

@@ -10,6 +10,7 @@
 #include "kapi/paths.h"
 #include "sandbox/world/world.h"
 #include "test/sim/agent_side.h"
+#include "test/sim/busy.h"
 #include "test/sim/cache_side.h"
 #include "test/sim/call_rates.h"
 #include "test/sim/cluster.h"
@@ -241,7 +242,7 @@ class Play {
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {
-      case 0: return {How::Refused, 429, {}, false, false};
+      case 0: return busy(rng);
       case 1: return {How::Refused, 500, {}, false, false};
       case 2: return {How::Refused, call.verb == kapi::Verb::Get ? 500 : 409, {}, false, false};
       case 3: return {How::LostBefore, 0, {}, false, false};

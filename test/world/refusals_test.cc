@@ -95,7 +95,7 @@ struct OneGpu : OneNode {
 TEST_F(OneGpu, IsOthersWhileAPodWaitsForAnHour) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || call.key.name != "bad") { return {}; }
-    return {.how = sandbox::CallFault::How::Refused, .http = 429, .retry_after = 1h};
+    return {.how = sandbox::CallFault::How::Refused, .http = 429, .retry_after = 1h, .is_status = true};
   });
   startOne();
   world.create(claim("one", 1));

@@ -65,7 +65,7 @@ class NodeAgent {
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
-  /// "1" when every kind is known and the store works, else "0". Then a line for each check.
+  /// Ready when every kind is known and the store works.
   [[nodiscard]] Readiness readiness() const;
   /// How many images of caches the node's objects say to be in each state.
   [[nodiscard]] std::map<kcache::State, std::size_t> states() const;

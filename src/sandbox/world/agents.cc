@@ -5,7 +5,7 @@
 namespace gs::sandbox {
 namespace {
 
-constexpr std::size_t kConnections = 32;  // as --connections by default
+constexpr std::size_t kConnections = 4;  // as --connections by default
 
 }  // namespace
 

@@ -140,8 +140,8 @@ void Process::answered(Address who, kapi::Outcome outcome) {
   in(who, [this, got = std::move(outcome)] { this->outcome(got); });
 }
 
-/// As CallPool::finish(): a hold begins before the machine hears of it, and the next call of its ordering key
-/// is on its way by then.
+/// A hold begins before the machine hears of it, and the next call of its ordering key is on its way by then
+/// (as it may be in k8s/call_pool.h, where the machine's mailbox has the outcome).
 void Process::outcome(const kapi::Outcome& outcome) {
   const Address who = address_;
   if (election_ && kapi::tokenOwner(outcome.token) == kElectionOwner) {
@@ -167,7 +167,9 @@ void Process::elect(controller::Election::Config config, Rng rng) {
   elected(election_->start(now()));
 }
 
-void Process::resign() { elected(election_->stop(now())); }
+void Process::resign() {
+  if (election_) { elected(election_->stop(now())); }
+}
 
 /// As k8s/election_thread.h: the gate before the news, then what the election wants, on a connection of its
 /// own.
@@ -202,7 +204,9 @@ void Process::armTimer() {
   const Mono next = std::min({wakes_.next(), election_wakes_.next(), call});
   if (next >= armed_) { return; }
   armed_ = next;
-  at(queue_.now().mono + std::max(next - now().mono, Duration{}), [this, next] {
+  const Mono shown = now().mono;
+  const Mono goes_on = stalled_from_ ? stalled_until_ : queue_.now().mono;  // its clock
+  at(goes_on + std::max(next - shown, Duration{}), [this, next] {
     if (armed_ != next) { return; }  // an earlier one came to be
     armed_ = Mono::max();
     timer();

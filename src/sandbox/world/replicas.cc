@@ -43,9 +43,11 @@ Replica& Replicas::add() {
   const auto id = static_cast<ReplicaId>(replicas_.size());
   Process::Program program;
   program.handle = [this, id](const kapi::MachineEvent& event, Now now) {
-    return replica(id).handle(event, now);
+    Replica& r = replica(id);
+    kapi::Effects effects = r.handle(event, now);
+    tellAnswers(r);
+    return effects;
   };
-  program.handled = [this, id] { tellAnswers(replica(id)); };
   program.log = [this, id](const kapi::Log& log) { line(id, log); };
   program.metric = [this](const kapi::Metric& metric) {
     if (metric.op == kapi::MetricOp::Add) { counted_[metric.name] += metric.value; }
@@ -120,13 +122,18 @@ std::optional<ReplicaId> Replicas::leadingExtender() const {
 
 void Replicas::ask(ReplicaId id, extender::RequestId request_id, extender::Request request,
                    std::vector<std::string> nodes) {
-  const Mono arrives = queue_.now().mono + transport_.latency();
-  replica(id).process.at(arrives, [this, id, arrives, request_id, request = std::move(request),
-                                   nodes = std::move(nodes)]() mutable {
-    Replica& r = replica(id);
-    request.asked = r.process.now().mono - (queue_.now().mono - arrives);  // not when it was thawed
-    r.process.carry(r.ask(request_id, std::move(request), nodes, r.process.now()));
-    tellAnswers(r);
+  queue_.after(transport_.latency(), [this, who = replica(id).process.address(), request_id,
+                                      request = std::move(request), nodes = std::move(nodes)]() mutable {
+    if (!isAlive(who)) { return; }
+    Process& process = replica(who.id).process;
+    request.asked = process.now().mono;  // also where it is frozen, and reads this later
+    process.at(queue_.now().mono,
+               [this, who, request_id, request = std::move(request), nodes = std::move(nodes)]() mutable {
+                 Replica& r = replica(who.id);
+                 kapi::Effects effects = r.ask(request_id, std::move(request), nodes, r.process.now());
+                 tellAnswers(r);
+                 r.process.carry(std::move(effects));
+               });
   });
 }
 

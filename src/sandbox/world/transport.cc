@@ -64,6 +64,7 @@ void Transport::arrive(Address from, const kapi::Call& call, CallFault result) {
     o.result = result.http >= 500 ? kapi::CallResult::Unknown : kapi::CallResult::Refused;
     o.http = result.http;
     o.message = "refused by the judge";
+    o.is_status = result.is_status;
     o.retry_after = std::min(result.retry_after, kapi::kMostRetryAfter);  // as it is decoded
   } else if (result.how == How::Late) {
     carryOutLate(call, result.delay);

@@ -44,6 +44,7 @@ struct CallFault {
   bool crash_after = false;   // the sender dies when the server has decided (the answer is never read)
   Duration retry_after{};     // Refused: what the answer asks for
   Duration hangs{};           // the caller hears of it so much later
+  bool is_status = false;     // Refused: by a Status, which a webhook or a limit of the namespace gives
 };
 
 /// What changes on its way as if its sender or its reader had a bug. Judges see what is sent; the witness

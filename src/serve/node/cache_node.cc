@@ -1,6 +1,5 @@
 #include "serve/node/cache_node.h"
 
-#include <iterator>
 #include <utility>
 
 #include "base/log.h"
