@@ -61,9 +61,8 @@ class QuotaInformers : public ::testing::Test {
   }
   /// Whether it is ready, and what it says of itself.
   std::pair<bool, std::string> check() const {
-    std::vector<std::pair<std::string, std::string>> checks;
-    const bool ready = informers->check(checks);
-    return {ready, checks.at(0).second};
+    const Readiness is = informers->readiness();
+    return {is.ready, is.checks.at(0).state};
   }
 
   Rng rng{1};
@@ -211,10 +210,8 @@ TEST(Informers, KeepsTheReadersOfOneKindApart) {
                          {});
   ASSERT_TRUE(listed.items.at(0).is<model::Lease>());
   EXPECT_TRUE(informers.handle(listed, now, out));
-  std::vector<std::pair<std::string, std::string>> checks;
-  EXPECT_FALSE(informers.check(checks));
-  EXPECT_EQ(checks, (std::vector<std::pair<std::string, std::string>>{{"cache/configmaps", "not listed yet"},
-                                                                      {"cache/configmaps", "ok"}}));
+  EXPECT_FALSE(informers.readiness().ready);
+  EXPECT_EQ(informers.readiness().text(), "cache/configmaps: not listed yet\ncache/configmaps: ok\n");
   EXPECT_EQ(engine.quota().state(), "not read yet") << "it was no quota";
   EXPECT_TRUE(engine.cache().leases().empty()) << "nor is it a lease, though it is read as one";
 }
@@ -222,7 +219,7 @@ TEST(Informers, KeepsTheReadersOfOneKindApart) {
 TEST(FeedDeathTest, HasOneSourceOfAKind) {
   Rng rng{1};
   Engine engine;
-  EXPECT_DEATH((Informers{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two sources of pods");
+  EXPECT_DEATH((Informers{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two watches of pods");
 }
 
 }  // namespace

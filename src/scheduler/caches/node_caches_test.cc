@@ -12,7 +12,6 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using CheckLines = std::vector<std::pair<std::string, std::string>>;
 
 const model::NodeName kNodeA{"a"};
 const model::NodeName kNodeB{"b"};
@@ -117,9 +116,9 @@ TEST_F(NodeCachesTest, OffItAsksForNothing) {
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(untouched.next(), Rng{7}.next()) << "what others draw stays as it was";
   EXPECT_EQ(off.saidOf(kTwoCaches) + off.saidThere(kTwoCaches, kNodeA), "");
-  CheckLines checks;
-  off.check(checks);
-  EXPECT_TRUE(checks.empty());
+  Readiness is;
+  off.note(is);
+  EXPECT_TRUE(is.checks.empty());
 }
 
 TEST_F(NodeCachesTest, KindsThatAreNotServedOrMayNotBeReadAreAskedForQuietlyFromTimeToTime) {
@@ -130,12 +129,12 @@ TEST_F(NodeCachesTest, KindsThatAreNotServedOrMayNotBeReadAreAskedForQuietlyFrom
   refuseList(calls.at(1), 403);
   EXPECT_TRUE(callsIn(out).empty()) << "not at once";
   for (const auto& effect : out) { EXPECT_FALSE(std::holds_alternative<kapi::OpenWatch>(effect)); }
-  CheckLines checks;
-  caches.check(checks);
-  EXPECT_EQ(
-      checks,
-      (CheckLines{{"cache/gkmcachenodes", "ok, without it: list of gkmcachenodes: 404 no"},
-                  {"cache/clustergkmcachenodes", "ok, without it: list of clustergkmcachenodes: 403 no"}}));
+  Readiness is;
+  caches.note(is);
+  EXPECT_TRUE(is.ready);
+  EXPECT_EQ(is.text(),
+            "cache/gkmcachenodes: ok, without it: list of gkmcachenodes: 404 no\n"
+            "cache/clustergkmcachenodes: ok, without it: list of clustergkmcachenodes: 403 no\n");
   now.mono += 1min;
   out.clear();
   caches.tick(now, out);
