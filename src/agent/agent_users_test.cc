@@ -32,7 +32,7 @@ TEST_F(AgentTest, ObservedTimeIsTheLastLookAtContainers) {
   containers(holding({}));
   const std::string last = kapi::microTimeText(clock.now().wall);
   EXPECT_EQ(publishes, 2) << "a look that shows nothing new waits for its time";
-  wait(30s);
+  wait(40s);  // which is drawn, 66 s at most
   EXPECT_EQ(publishes, 3);
   EXPECT_EQ(observed(), last);
 }
