@@ -13,6 +13,7 @@
     or why there can be none.
   - docs/inside/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
   - A link of a page to a file here, or to a heading, leads somewhere. Pages are all .md files of the tree.
+  - docs/README.md has a link to each page of docs/, or to its folder.
 
 Prints file:line, what is wrong and the fix; exits 1 when anything was found. `--self-test` plants one of each in a temporary tree.
 """
@@ -82,6 +83,7 @@ class Checker:
             if page.name in ("rules.md", "promises.md"):
                 self.check_tests(page, text)
             self.check_links(page, text)
+        self.check_index([page for page in pages if self.root / "docs" in page.parents])
         for path in everything:
             self.check_named_pages(path, path.read_text(errors="replace"))
         self.check_rules(pages)
@@ -214,6 +216,14 @@ class Checker:
                 if file.is_file() and f'step "{step}' not in file.read_text():
                     self.report(page, line_of(text, row.start()), f'real/{case} has no step "{step}"', "write how the step begins")
 
+    def check_index(self, pages):
+        index = self.root / "docs/README.md"
+        text = index.read_text() if index.is_file() else ""
+        listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text) if "://" not in link}
+        for page in pages:
+            if page != index and not listed & {page.resolve(), page.parent.resolve()}:
+                self.report(page, 1, "docs/README.md does not list it", "add a line there: what it is for")
+
     def check_links(self, page, text):
         prose = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)
         for link in LINK.finditer(prose):
@@ -243,6 +253,7 @@ CLEAN = {
 FAULT_ROWS = [f"| {n} | x | y | `Suite.Test` (row `a`), `real/case` (\"one\") |\n" for n in range(1, FAULTS)] + [
     f"| {FAULTS} | x | y | Cannot occur: nobody asks |\n"]
 CLEAN["docs/reference/gkm-faults.md"] = "".join(FAULT_ROWS)
+CLEAN["docs/README.md"] = "[a](inside/rules.md#rules) [b](reference) [c](inside/testing.md) [d](inside/decisions)\n"
 PLANTS = [
     ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS[:1] + FAULT_ROWS[2:]), "docs/reference/gkm-faults.md:1: the rows are [1, 3, "),
     ("docs/reference/gkm-faults.md", "", "docs/reference/gkm-faults.md:1: the rows are []"),
@@ -279,6 +290,8 @@ PLANTS = [
     ("src/a.cc", "auto s = \"see docs/use/gone.md\";\n", "src/a.cc:1: there is no docs/use/gone.md"),
     ("deploy/a.yaml", "# docs/inside/rules.md, https://x.org/docs/gone.md\n", None),
     ("build/a.yaml", "# docs/gone.md\n", None),
+    ("docs/use/b.md", "", "docs/use/b.md:1: docs/README.md does not list it"),
+    ("docs/README.md", "[b](reference)\n", "docs/inside/rules.md:1: docs/README.md does not list it"),
     ("README.md", "[c](docs/inside/rules.md#rules)\n", None),
     ("test/sim/features.cc", '{Feature::Late, "late", 5},\n{Feature::Lost, "lost", 5},\n', "lost is not in the table of features"),
     ("test/sim/features.cc", "", "docs/inside/testing.md:1: late is no feature"),
@@ -287,7 +300,7 @@ PLANTS = [
 
 def self_test():
     failures = []
-    for name, content, expected in [("docs/c.md", "", None), *PLANTS]:
+    for name, content, expected in [("docs/inside/decisions/c.md", "", None), *PLANTS]:
         with tempfile.TemporaryDirectory() as root:
             for path, text in {**CLEAN, name: content}.items():
                 file = pathlib.Path(root) / path
