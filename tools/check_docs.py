@@ -253,6 +253,7 @@ CLEAN = {
 FAULT_ROWS = [f"| {n} | x | y | `Suite.Test` (row `a`), `real/case` (\"one\") |\n" for n in range(1, FAULTS)] + [
     f"| {FAULTS} | x | y | Cannot occur: nobody asks |\n"]
 CLEAN["docs/reference/gkm-faults.md"] = "".join(FAULT_ROWS)
+CLEAN["docs/inside/decisions/a.md"] = "# One\n"
 CLEAN["docs/README.md"] = "[a](inside/rules.md#rules) [b](reference) [c](inside/testing.md) [d](inside/decisions)\n"
 PLANTS = [
     ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS[:1] + FAULT_ROWS[2:]), "docs/reference/gkm-faults.md:1: the rows are [1, 3, "),
