@@ -120,7 +120,7 @@ format: ## format all C++ with clang-format-14
 clean: ## remove build/
 	@rm -rf build
 
-# ---- GKM, by the names of its guide (docs/gkm-install.md); tools/gkm-deploy says what variables there are.
+# ---- GKM, by the names of its guide (docs/use/gkm-install.md); tools/gkm-deploy says which variables it has.
 GKM := build-images push-images build-installer deploy redeploy undeploy run-on-kind deploy-on-kind redeploy-on-kind \
   undeploy-on-kind destroy-kind deploy-examples undeploy-examples deploy-cert-manager undeploy-cert-manager
 .PHONY: $(GKM)
@@ -137,7 +137,7 @@ undeploy-on-kind: ## takes GKM away from it
 destroy-kind: ## the cluster too
 deploy-examples: ## caches and pods of examples/gkm
 undeploy-examples: ## takes them away
-deploy-cert-manager: ## cert-manager, which GKM does not need (docs/gkm-install.md)
+deploy-cert-manager: ## cert-manager, which GKM does not need (docs/use/gkm-install.md)
 undeploy-cert-manager: ## takes it away
 $(GKM):
 	@tools/gkm-deploy $@

@@ -128,7 +128,7 @@ check_policies() {
 check_docs() {
   local file
   for file in "${FILES[@]}" "$(basename "${BASH_SOURCE[0]}")"; do
-    grep -qF "$file" ../docs/argocd.md || fail "docs/argocd.md does not mention $file; say there what it is for"
+    grep -qF "$file" ../docs/use/argocd.md || fail "docs/use/argocd.md does not mention $file; say there what it is for"
   done
 }
 

@@ -2,7 +2,7 @@
 // reservation's place.
 //
 //   decide_bench [google-benchmark flags]   the benchmarks by name
-//   decide_bench --json FILE                the figures (docs/benchmarks.md) as one flat JSON object:
+//   decide_bench --json FILE                the figures (docs/reference/benchmarks.md), a flat JSON object:
 //
 //   decide_per_s         one-GPU claims, 5,000 nodes x 8, from empty to full
 //   decide_mixed_per_s   the same nodes; 1, 2, 4, 8 GPUs, selectors, tolerations, two priorities, the queue

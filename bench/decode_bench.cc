@@ -2,7 +2,7 @@
 // Outcome, by the function that the client calls for every answer (kapi::decodeAnswer).
 //
 //   decode_bench [google-benchmark flags]   the benchmarks by name
-//   decode_bench --json FILE                the figure (docs/benchmarks.md) as a flat JSON object:
+//   decode_bench --json FILE                the figure (docs/reference/benchmarks.md) as a flat JSON object:
 //
 //   list_decode_mb_s   MB (10^6 bytes) of JSON per CPU second: 50,000 pods of 4 KB in pages of 500
 //

@@ -6,7 +6,7 @@
 //                            decoding took; at the end the longest, and what they did
 //   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of
 //                            one event; "wide": nodes of 1,024 GPUs; "verbs": what schedulers ask
-//   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
+//   event_bench --json FILE  the figures (docs/reference/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all
 //   quota_ratio       what 256 decisions among 8,000 kinds cost with quotas / without

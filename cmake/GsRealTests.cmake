@@ -1,6 +1,6 @@
 # Tests that need no more than kubectl and our programs (label `sandbox`), and those that need a real Kubernetes, or programs
 # that Go compiles (label `real`). Every line of `test/testbed/run-contract --list` is a case that runs on the real server;
-# docs/testing.md says what each is about.
+# docs/inside/testing.md says what each is about.
 
 # These are played on the sandbox too: in them a server's own behaviour counts most. The others that can run there
 # (GS_CONTRACT_PROVIDER=sandbox test/testbed/run-contract --list) gain little from a second server.

@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 """Checks that the pages say what is there.
 
-  - docs/rules.md and docs/promises.md name tests: a gtest suite or test, a contract case (`real/...`), a ctest test. Each one exists.
-  - A comment or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
-  - A comment that cites a file cites one that is there: `a/b.h` from the root, src/, docs/ or the comment's own folder on; `x.md` also
-    there; `b.h` anywhere. A file of another project is cited by its URL, or as `k8s.io/...`, `github.com/...`.
+  - docs/inside/rules.md and docs/reference/promises.md name tests: a gtest suite or test, a contract case
+    (`real/...`), a ctest test. Each one exists.
+  - A comment or a page that cites a rule (R14) cites one of docs/inside/rules.md, and no rule has the number of another.
+  - A comment that cites a file cites one that is there: `a/b.h` from the root, src/, docs/, a room of docs/ or the
+    comment's own folder on; `x.md` also there; `b.h` anywhere. A file of another project is cited by its URL, or as
+    `k8s.io/...`, `github.com/...`.
     Comments are those of src, test, bench, fuzz, cmake and tools: C++, CMake, Python (with a file's first text) and shell.
-  - docs/gkm-faults.md has a row for each of its faults, once and in order, and each row a test that exists, or why there can be none.
-  - docs/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
-  - A link of a page to a file here, or to a heading, leads somewhere.
+  - Any file that names a page or a picture of docs/ (a message, a chart's value, a manifest) names one that is there.
+  - docs/reference/gkm-faults.md has a row for each of its faults, once and in order, and each row a test that exists,
+    or why there can be none.
+  - docs/inside/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
+  - A link of a page to a file here, or to a heading, leads somewhere. Pages are all .md files of the tree.
+  - docs/README.md has a link to each page of docs/, or to its folder.
 
 Prints file:line, what is wrong and the fix; exits 1 when anything was found. `--self-test` plants one of each in a temporary tree.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import sys
@@ -35,6 +41,9 @@ FAULT = re.compile(r"^\| (\d+) \|.*\| (.*) \|$", re.M)
 FAULTS = 35
 STEP = re.compile(r"`real/([\w-]+)` \(\"([^\"]+)\"\)")
 CTESTS = {"conformance_replay", "real/conformance", "real/charts-on-sandbox", "real/chart-oddities", "sim_seeds", "sim_known_seeds", "mutants"}
+# A page or a picture of docs/, as any file may name it: from the root on, or by ../docs/.
+PAGE = re.compile(r"(?:(?<![\w/.$}-])|(?<=\.\./))docs/[\w./-]*\w\.(?:md|svg|dot)\b")
+NOT_OURS = {".git", ".cache", "build", "dist", "shared", "corpus", "__pycache__"}  # folders
 CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
 
 
@@ -67,16 +76,33 @@ class Checker:
                 self.suites.setdefault(suite, set()).add(name)
             for name, suite in INSTANCE.findall(text):
                 self.suites.setdefault(f"{name}/{suite}", set())
-        pages = list(self.files(("docs",), (".md",))) + [p for p in (self.root / "README.md", self.root / "CONTRIBUTING.md") if p.is_file()]
+        everything = sorted(self.everything())
+        pages = [path for path in everything if path.suffix == ".md"]
         for page in pages:
             text = page.read_text()
             if page.name in ("rules.md", "promises.md"):
                 self.check_tests(page, text)
             self.check_links(page, text)
+        self.check_index([page for page in pages if self.root / "docs" in page.parents])
+        for path in everything:
+            self.check_named_pages(path, path.read_text(errors="replace"))
         self.check_rules(pages)
         self.check_features()
         self.check_faults()
         return self.found
+
+    def everything(self):
+        """Every file of the tree but this one, whose self-test names what is not there. No links, no folders of others."""
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name not in NOT_OURS]
+            for path in (pathlib.Path(folder) / name for name in names):
+                if path.is_file() and not path.is_symlink() and path.name != pathlib.Path(__file__).name:
+                    yield path
+
+    def check_named_pages(self, path, text):
+        for named in PAGE.finditer(text):
+            if not (self.root / named.group(0)).is_file():
+                self.report(path, line_of(text, named.start()), f"there is no {named.group(0)}", "name it by its room: docs/use/...")
 
     def check_tests(self, page, text):
         for part in re.finditer(r"^Tests?: (.*?)(?=\n\n|\Z)", text, re.M | re.S):
@@ -103,7 +129,7 @@ class Checker:
         return suite in self.suites and (not test or test in self.suites[plain])
 
     def check_rules(self, pages):
-        page = self.root / "docs/rules.md"
+        page = self.root / "docs/inside/rules.md"
         text = page.read_text() if page.is_file() else ""
         known = set()
         for rule in RULE.finditer(text):
@@ -113,6 +139,7 @@ class Checker:
         for path in pages:
             self.check_cited_rules(path, 1, path.read_text(), known)
         names = {path.name for path in self.files(CODE, (".h", ".cc"))}
+        self.rooms = [path for path in (self.root / "docs").glob("*") if path.is_dir()]
         for path, line, comment in self.comments():
             self.check_cited_rules(path, line, comment, known)
             self.check_cited_files(path, line, comment, names)
@@ -145,7 +172,7 @@ class Checker:
         for cited in CITED.finditer(text):
             if cited.group(0) not in known:
                 self.report(path, line + text.count("\n", 0, cited.start()), f"there is no rule {cited.group(0)}",
-                            "cite one of docs/rules.md, or add it there")
+                            "cite one of docs/inside/rules.md, or add it there")
 
     def check_cited_files(self, path, line, text, names):
         for cited in FILE.finditer(text):
@@ -153,15 +180,15 @@ class Checker:
             if HOST.match(name):
                 continue
             if "/" in name or name.endswith(".md"):
-                is_there = any((self.root / folder / name).is_file() for folder in ("", "src", "docs", path.parent))
+                is_there = any((self.root / folder / name).is_file() for folder in ("", "src", "docs", *self.rooms, path.parent))
             else:
                 is_there = name in names
             if not is_there:
                 self.report(path, line + text.count("\n", 0, cited.start()), f"there is no file {name}",
-                            "name it from the root, src/, docs/ or this folder on; another project's by its URL")
+                            "name it from the root, src/, docs/, its rooms or this folder on; another project's by its URL")
 
     def check_features(self):
-        page, table = self.root / "docs/testing.md", self.root / "test/sim/features.cc"
+        page, table = self.root / "docs/inside/testing.md", self.root / "test/sim/features.cc"
         if not table.is_file():
             return
         text = page.read_text() if page.is_file() else ""
@@ -173,7 +200,7 @@ class Checker:
             self.report(page, line_of(text, named.start()) if named else 1, f"{name} {what}", "mend the table")
 
     def check_faults(self):
-        page = self.root / "docs/gkm-faults.md"
+        page = self.root / "docs/reference/gkm-faults.md"
         if not page.is_file():
             return
         text = page.read_text()
@@ -188,6 +215,14 @@ class Checker:
                 file = self.root / f"test/testbed/contract/cases/{case}.sh"
                 if file.is_file() and f'step "{step}' not in file.read_text():
                     self.report(page, line_of(text, row.start()), f'real/{case} has no step "{step}"', "write how the step begins")
+
+    def check_index(self, pages):
+        index = self.root / "docs/README.md"
+        text = index.read_text() if index.is_file() else ""
+        listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text) if "://" not in link}
+        for page in pages:
+            if page != index and not listed & {page.resolve(), page.parent.resolve()}:
+                self.report(page, 1, "docs/README.md does not list it", "add a line there: what it is for")
 
     def check_links(self, page, text):
         prose = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)
@@ -204,31 +239,33 @@ class Checker:
 
 # ---- Self-test: a clean tree, and what is put into it.
 CLEAN = {
-    "docs/rules.md": "# Rules\n\n**R1. One.**\nWhy. [There](promises.md#all-of-it)\nTests: `Suite`, `Suite.Test`, `Table/Suite.Test`, `real/case`\n(`a feature`), `sim_seeds`.\n",
-    "docs/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
+    "docs/inside/rules.md": "# Rules\n\n**R1. One.**\nWhy. [There](../reference/promises.md#all-of-it)\nTests: `Suite`, `Suite.Test`, `Table/Suite.Test`, `real/case`\n(`a feature`), `sim_seeds`.\n",
+    "docs/reference/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
     "src/a_test.cc": "TEST(Suite, Test) {}\nINSTANTIATE_TEST_SUITE_P(Table, Suite, x);\nauto s = \"R2\";  // R1\n",
-    "src/room/b.h": "// room/b.h, b.h, a_test.cc, rules.md, docs/rules.md, src/a_test.cc; https://x.org/c.md, k8s.io/c/d.h, <c>_d.h,\n"
+    "src/room/b.h": "// room/b.h, b.h, a_test.cc, rules.md, inside/rules.md, docs/inside/rules.md, src/a_test.cc; https://x.org/c.md, k8s.io/c/d.h, <c>_d.h,\n"
                     "// c/*_d.h, e.html\n/* R1 */ auto t = \"// gone/c.h\"; auto u = R\"(\n// gone/c.h)\"; auto c = '\"';  // room/b.h\n",
     "cmake/CMakeLists.txt": "# src/room/b.h\nset(x \"c#gone/c.h\")\n",
-    "tools/run": "#!/bin/sh\nx='gone/c.h'  # docs/rules.md\n",
+    "tools/run": "#!/bin/sh\nx='gone/c.h'  # docs/inside/rules.md\n",
     "test/testbed/contract/cases/case.sh": "# R1\nstep \"one, and all\"\n",
     "test/sim/features.cc": '{Feature::Late, "late", 5},\n',
-    "docs/testing.md": "| feature | what |\n|---|---|\n| `late` | x |\n\n| `other` | y |\n",
+    "docs/inside/testing.md": "| feature | what |\n|---|---|\n| `late` | x |\n\n| `other` | y |\n",
 }
 FAULT_ROWS = [f"| {n} | x | y | `Suite.Test` (row `a`), `real/case` (\"one\") |\n" for n in range(1, FAULTS)] + [
     f"| {FAULTS} | x | y | Cannot occur: nobody asks |\n"]
-CLEAN["docs/gkm-faults.md"] = "".join(FAULT_ROWS)
+CLEAN["docs/reference/gkm-faults.md"] = "".join(FAULT_ROWS)
+CLEAN["docs/inside/decisions/a.md"] = "# One\n"
+CLEAN["docs/README.md"] = "[a](inside/rules.md#rules) [b](reference) [c](inside/testing.md) [d](inside/decisions)\n"
 PLANTS = [
-    ("docs/gkm-faults.md", "".join(FAULT_ROWS[:1] + FAULT_ROWS[2:]), "docs/gkm-faults.md:1: the rows are [1, 3, "),
-    ("docs/gkm-faults.md", "", "docs/gkm-faults.md:1: the rows are []"),
-    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("| 2 | x | y | `Suite.Test`", "| 2 | x | y | `Suite.Gone`"),
-     "docs/gkm-faults.md:2: there is no test Suite.Gone"),
-    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("Cannot occur: nobody", "nobody"), "row 35 has no test"),
-    ("docs/gkm-faults.md", "".join(FAULT_ROWS).replace("one", "two"), 'real/case has no step "two"'),
-    ("docs/promises.md", "Tests: `Suite.Gone`.\n", "docs/promises.md:1: there is no test Suite.Gone"),
-    ("docs/promises.md", "Tests: `Suite`,\n`Gone`.\n", "docs/promises.md:2: there is no test Gone"),
-    ("docs/promises.md", "Tests: `real/gone`.\n", "there is no test real/gone"),
-    ("docs/promises.md", "## All of it\nSee R3.\n", "docs/promises.md:2: there is no rule R3"),
+    ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS[:1] + FAULT_ROWS[2:]), "docs/reference/gkm-faults.md:1: the rows are [1, 3, "),
+    ("docs/reference/gkm-faults.md", "", "docs/reference/gkm-faults.md:1: the rows are []"),
+    ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS).replace("| 2 | x | y | `Suite.Test`", "| 2 | x | y | `Suite.Gone`"),
+     "docs/reference/gkm-faults.md:2: there is no test Suite.Gone"),
+    ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS).replace("Cannot occur: nobody", "nobody"), "row 35 has no test"),
+    ("docs/reference/gkm-faults.md", "".join(FAULT_ROWS).replace("one", "two"), 'real/case has no step "two"'),
+    ("docs/reference/promises.md", "Tests: `Suite.Gone`.\n", "docs/reference/promises.md:1: there is no test Suite.Gone"),
+    ("docs/reference/promises.md", "Tests: `Suite`,\n`Gone`.\n", "docs/reference/promises.md:2: there is no test Gone"),
+    ("docs/reference/promises.md", "Tests: `real/gone`.\n", "there is no test real/gone"),
+    ("docs/reference/promises.md", "## All of it\nSee R3.\n", "docs/reference/promises.md:2: there is no rule R3"),
     ("src/a.h", "// as R4 says\n", "src/a.h:1: there is no rule R4"),
     ("src/a.h", "/* as\n R4 says */\n", "src/a.h:2: there is no rule R4"),
     ("src/a.h", "auto c = '\"';  // as R4 says\n", "src/a.h:1: there is no rule R4"),
@@ -246,18 +283,25 @@ PLANTS = [
     ("test/x.sh", "# docs/gone.md\n", "there is no file docs/gone.md"),
     ("tools/a", "#!/usr/bin/env bash\n# gone/b.h\n", "tools/a:2: there is no file gone/b.h"),
     ("cmake/a.cmake", "set(a b)  # gone/b.h\n", "there is no file gone/b.h"),
-    ("docs/rules.md", "**R1. One.**\n\n**R1. Two.**\n", "docs/rules.md:3: another rule R1"),
-    ("docs/b.md", "[c](gone.md)\n", "the link gone.md leads nowhere"),
-    ("docs/b.md", "[c](promises.md#gone)\n", "there is no heading #gone"),
-    ("README.md", "[c](docs/rules.md#rules)\n", None),
+    ("docs/inside/rules.md", "**R1. One.**\n\n**R1. Two.**\n", "docs/inside/rules.md:3: another rule R1"),
+    ("docs/use/b.md", "[c](rules.md)\n", "the link rules.md leads nowhere"),
+    ("docs/reference/b.md", "[c](promises.md#gone)\n", "there is no heading #gone"),
+    ("charts/x/README.md", "[c](../../docs/rules.md)\n", "the link ../../docs/rules.md leads nowhere"),
+    ("charts/x/NOTES.txt", "\nSee docs/rules.md.\n", "charts/x/NOTES.txt:2: there is no docs/rules.md"),
+    ("src/a.cc", "auto s = \"see docs/use/gone.md\";\n", "src/a.cc:1: there is no docs/use/gone.md"),
+    ("deploy/a.yaml", "# docs/inside/rules.md, https://x.org/docs/gone.md\n", None),
+    ("build/a.yaml", "# docs/gone.md\n", None),
+    ("docs/use/b.md", "", "docs/use/b.md:1: docs/README.md does not list it"),
+    ("docs/README.md", "[b](reference)\n", "docs/inside/rules.md:1: docs/README.md does not list it"),
+    ("README.md", "[c](docs/inside/rules.md#rules)\n", None),
     ("test/sim/features.cc", '{Feature::Late, "late", 5},\n{Feature::Lost, "lost", 5},\n', "lost is not in the table of features"),
-    ("test/sim/features.cc", "", "docs/testing.md:1: late is no feature"),
+    ("test/sim/features.cc", "", "docs/inside/testing.md:1: late is no feature"),
 ]
 
 
 def self_test():
     failures = []
-    for name, content, expected in [("docs/c.md", "", None), *PLANTS]:
+    for name, content, expected in [("docs/inside/decisions/c.md", "", None), *PLANTS]:
         with tempfile.TemporaryDirectory() as root:
             for path, text in {**CLEAN, name: content}.items():
                 file = pathlib.Path(root) / path

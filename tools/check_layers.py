@@ -5,11 +5,11 @@ For each file of src/, fuzz/, bench/, test/world/, test/sim/ and test/conformanc
   - which folders of ours it may include,
   - which third-party headers it may include, and the heavy ones in one .cc only,
   - what of the standard library its folder may not use (threads, clocks, random devices, streams),
-  - that it knows no convention by which pods ask for GPUs, but where DIALECTS says so (docs/front-doors.md),
+  - that it knows no convention by which pods ask for GPUs, but where DIALECTS says so (docs/inside/front-doors.md),
   - that it is not longer than 600 lines (tests may be), a main than 120,
   - that no line with a comment is longer than 110 columns: the formatter breaks code there, and leaves comments.
 Prints file:line, the rule and the fix; exits 1 when anything was found.
-`--dot` prints the picture of the table, which docs/make-pictures makes into docs/layers.svg; the check fails when it is old.
+`--dot` prints the picture of the table, which docs/make-pictures makes into docs/inside/layers.svg; the check fails when it is old.
 `--self-test` plants one violation per rule in a temporary tree and fails unless each one is found.
 """
 
@@ -238,10 +238,10 @@ class Checker:
                 [p.name for p in folders if p.name not in ROOMY]:
             if folder not in LAYERS:
                 self.report(f"src/{folder}", 0, "this folder is not in the layer table",
-                            "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to docs/architecture.md, and run docs/make-pictures")
-        drawn = self.root / "docs/layers.dot"
+                            "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to docs/inside/architecture.md, and run docs/make-pictures")
+        drawn = self.root / "docs/inside/layers.dot"
         if drawn.is_file() and drawn.read_text() != picture():
-            self.report("docs/layers.dot", 1, "not the picture of LAYERS in tools/check_layers.py", "run docs/make-pictures")
+            self.report("docs/inside/layers.dot", 1, "not the picture of LAYERS in tools/check_layers.py", "run docs/make-pictures")
         for top in ("src", *ANYTHING):
             for path in sorted((self.root / top).rglob("*")):
                 if path.suffix in (".h", ".cc") and path.is_file():
@@ -359,7 +359,7 @@ class Checker:
             match = re.search(words, code)
             if match and not path.startswith(tuple(f"{KNOWS_DIALECTS} {homes}".split())):
                 self.report(name, code.count("\n", 0, match.start()) + 1, f'"{match[0]}": only its door knows the convention {dialect}',
-                            "ask the table of doors (sched/doors/door.h), or let the door say more; docs/front-doors.md")
+                            "ask the table of doors (sched/doors/door.h), or let the door say more; docs/inside/front-doors.md")
 
 
 # ---- Self-test: file, content, what the report must contain; None: must be clean.
@@ -373,7 +373,7 @@ PLANTS = [
     ("src/apiserver/meta/a.cc", '#include "apiserver/storage/store.h"\n', 'src/apiserver/meta may not include "apiserver/storage'),
     ("src/sandbox/node/a.cc", '#include "sandbox/world/world.h"\n', 'src/sandbox/node may not include "sandbox/world/world.h"'),
     ("src/sandbox/world/a.cc", "#include <thread>\n", "may not include <thread>"),
-    ("docs/layers.dot", "digraph layers {}", "not the picture of LAYERS"),
+    ("docs/inside/layers.dot", "digraph layers {}", "not the picture of LAYERS"),
     ("src/sandbox/attic/a.cc", "", "this folder is not in the layer table"),
     ("src/engine/a.cc", '#include "testing/builders.h"\n', "testing/ is for tests"),
     ("src/net/a.cc", '#include "apps/x.h"\n', "nobody may include apps/"),

@@ -1,5 +1,5 @@
 // The agent of one node as a machine: what the driver and the container runtime say -> this node's
-// GpuNodeStatus in the API (docs/agent.md).
+// GpuNodeStatus in the API (docs/use/agent.md).
 //
 // Who tells it: looked() brings each look at the GPUs, containersSeen() each look at the containers, whenever
 // the rim made one; pods of this node and answers come as events. The machine starts with a read of its own

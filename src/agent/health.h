@@ -6,7 +6,7 @@
 // reason that it published, xidsIn()), or, where the driver says what is to be done about a GPU (its recovery
 // action, drivers 565 and newer), until it says that nothing is.
 // The groups of XIDs follow the vendor's catalogue for A100 to GB200, which xid_catalog_test.cc has row by
-// row; docs/agent.md has the table.
+// row; docs/use/agent.md has the table.
 #pragma once
 
 #include <cstdint>

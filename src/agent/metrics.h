@@ -1,4 +1,4 @@
-// Names of the agent's metrics (docs/agent.md).
+// Names of the agent's metrics (docs/use/agent.md).
 #pragma once
 
 namespace gs::agent {

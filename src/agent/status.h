@@ -1,5 +1,5 @@
-// The GpuNodeStatus of a node as the agent means it, and as JSON (docs/agent.md, "What it publishes"; the CRD
-// names every field).
+// The GpuNodeStatus of a node as the agent means it, and as JSON (docs/use/agent.md, "What it publishes"; the
+// CRD names every field).
 //
 // Ids are places in PCI order, from 0. What the CRD would refuse is never written: more GPUs, links,
 // partitions or users than it takes are left out (a GPU whose users are cut is Unhealthy, since one that is

@@ -1,7 +1,7 @@
 // What the kubelet asks for, checked: names are names of Kubernetes, the target is below the target root, and
 // the pod may have the cache. Pure; fuzzed. The texts that the ancestor had are its own.
 //
-// volume_context of the CSI call (docs/gkm-csi.md; csi.storage.k8s.io/...: "Pod Info on Mount" of
+// volume_context of the CSI call (docs/use/gkm-csi.md; csi.storage.k8s.io/...: "Pod Info on Mount" of
 // https://kubernetes-csi.github.io/docs/pod-info.html):
 //   csi.gkm.io/GKMCache    the cache's name
 //   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache

@@ -1,4 +1,4 @@
-// The node file: simulated nodes with their GPUs, from parsed values; docs/node-file.md is its page.
+// The node file: simulated nodes with their GPUs, from parsed values (docs/reference/node-file.md).
 //
 //   nodes:
 //   - name: node-a

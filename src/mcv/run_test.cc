@@ -304,7 +304,7 @@ TEST(WhyNoGpus, SaysWhatTheDriversSaidWhereThereIsNone) {
   EXPECT_EQ(whyNoGpus(agent::Hardware{}), "");
 }
 
-// docs/gkm-faults.md 24: the ancestor's second look in a process found no GPU.
+// docs/reference/gkm-faults.md 24: the ancestor's second look in a process found no GPU.
 TEST_F(McvTest, TheSecondLookIsAsTheFirst) {
   put("cuda", kCuda80);
   ASSERT_EQ(call(creating("cuda")), kDone) << err_.str();

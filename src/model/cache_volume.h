@@ -1,5 +1,5 @@
 // How pods name kernel caches: ephemeral inline CSI volumes of one driver, by two attributes of the volume
-// (docs/gkm-csi.md). The names are GKM's, so that its pods work here (docs/migration.md, "From GKM").
+// (docs/use/gkm-csi.md). The names are GKM's, so that its pods work here (docs/use/migration.md, "From GKM").
 #pragma once
 
 #include <cstddef>

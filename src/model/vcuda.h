@@ -1,6 +1,6 @@
 // gpu-manager's convention: shares of GPUs in container limits, and the annotations that say which GPU each
 // container gets. Parse and print, nothing else. Source: gpu-admission and gpu-manager,
-// in words of docs/front-doors.md.
+// in words of docs/inside/front-doors.md.
 //
 // Units: vcuda-core, 100 = one GPU; vcuda-memory, 1 = 256 MiB.
 // Device ids are the N of the node's /dev/nvidiaN.

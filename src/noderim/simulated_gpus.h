@@ -1,5 +1,5 @@
-// The GPUs of one node of a node file (docs/node-file.md), read anew at each look: whoever changes the file
-// makes a GPU sick.
+// The GPUs of one node of a node file (docs/reference/node-file.md), read anew at each look: whoever changes
+// the file makes a GPU sick.
 #pragma once
 
 #include <string>

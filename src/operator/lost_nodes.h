@@ -1,5 +1,5 @@
 // LostNodes: takes away what nodes left behind that have left the cluster, so that their caches can go
-// (docs/gkm-operator.md, "Nodes").
+// (docs/use/gkm-operator.md, "Nodes").
 //
 // A node object whose Node is not among those that the watch knows is suspect, no more: that the Node is gone
 // is proven by a read of it just before, which says NotFound. Then the agent's finalizers are taken off the

@@ -1,4 +1,5 @@
-// Names of the metrics that gkm-operator and gkm-agent give as effects (docs/gkm-operator.md, gkm-agent.md).
+// Names of the metrics that gkm-operator and gkm-agent give as effects (docs/use/gkm-operator.md,
+// docs/use/gkm-agent.md).
 #pragma once
 
 namespace gs::gkm {

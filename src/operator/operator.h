@@ -1,5 +1,5 @@
 // gkm-operator as a machine: what the nodes say of kernel caches -> status and life of the caches
-// (docs/gkm-operator.md). It pulls and mounts nothing; that is the agent's and the CSI driver's.
+// (docs/use/gkm-operator.md). It pulls and mounts nothing; that is the agent's and the CSI driver's.
 //
 // It watches the caches, the node objects, and the Nodes as far as that they are there. Replicas that do not
 // lead know the same and write nothing. A leader begins when each kind was listed; a kind that is not served

@@ -1,4 +1,4 @@
-// What is to be done about one cache now: a pure decision (docs/gkm-operator.md). At most one write at a
+// What is to be done about one cache now: a pure decision (docs/use/gkm-operator.md). At most one write at a
 // time; when it is answered, the next decision follows.
 #pragma once
 

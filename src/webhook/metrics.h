@@ -1,4 +1,4 @@
-// Names of the webhook's metrics (docs/webhook.md).
+// Names of the webhook's metrics (docs/use/webhook.md).
 #pragma once
 
 namespace gs::webhook {

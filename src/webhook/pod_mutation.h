@@ -1,5 +1,5 @@
 // What the webhook changes in a pod that asks for GPUs: its containers are told which they get (R-number in
-// docs/rules.md).
+// docs/inside/rules.md).
 //
 //   gpu.scheduling/claim    is admitted before it is placed, so CUDA_VISIBLE_DEVICES becomes a reference to
 //                           the annotation gpu.scheduling/visible-devices, which the kubelet reads when it

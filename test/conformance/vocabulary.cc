@@ -246,7 +246,8 @@ v1.MutatingWebhook.timeoutSeconds [1, 10, 30, 0, 31, -1]
 v1.ValidatingWebhook.timeoutSeconds [1, 10, 30, 0, 31, -1]
 )words";
 
-/// What stands in an object and is another server's business, or out of reach: the list of docs/testing.md.
+/// What stands in an object and is another server's business, or out of reach: the list of
+/// docs/inside/testing.md.
 constexpr std::string_view kLeftOut[] = {
     // The server's own.
     "v1.ObjectMeta.managedFields", "v1.ObjectMeta.selfLink", "v1.ObjectMeta.resourceVersion",

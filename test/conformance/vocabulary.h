@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 [[nodiscard]] const json::Array* wordsOf(std::string_view field);
 /// Of a map: labels, annotations, resources.
 [[nodiscard]] const Texts& keysOf(std::string_view field);
-/// A field that is not drawn: docs/testing.md says why.
+/// A field that is not drawn: docs/inside/testing.md says why.
 [[nodiscard]] bool isLeftOut(std::string_view field);
 /// A type of which one member is meant to be there.
 [[nodiscard]] bool isChoice(std::string_view go_name);

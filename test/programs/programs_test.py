@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """programs_test.py: the programs as somebody sees them who types: what --help, completion and the manual page say is what is taken,
-the pages of docs/ list every flag, slips are answered, and what runs logs, serves its health and ends as told.
+the pages of docs/use list every flag, slips are answered, and what runs logs, serves its health and ends as told.
 GS_BIN: where the programs are (default: build/release/bin). Needs nothing else.
 """
 
@@ -122,7 +122,7 @@ class CommandLine(unittest.TestCase):
                  ("gpu-sandbox", ("serve",), "sandbox")]
         for program, path, name in pages:
             flags = flags_of(said(program, *path, "--help"), but=("General", WITHOUT_MEANING))
-            text = (ROOT / f"docs/{name}.md").read_text()
+            text = (ROOT / f"docs/use/{name}.md").read_text()
             self.assertEqual({flag for flag in flags if not re.search(rf"`{flag}[`= ]", text)}, set(), name)
             rows = [row.split("|")[1] for row in re.findall(r"^\| `-.*", text, re.M)]
             known = flags | flags_of(said(program, *path, "--help"))

@@ -1,4 +1,4 @@
-// Quotas: GPUs of each model that pods of a namespace may have at once (docs/extender.md).
+// Quotas: GPUs of each model that pods of a namespace may have at once (docs/use/extender.md).
 #include <fmt/format.h>
 
 #include <algorithm>

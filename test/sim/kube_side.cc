@@ -283,7 +283,8 @@ void KubeSide::bindAnswered(const Asked& asked, const Answer& answer) {
   const Value pod = it == waiting_.end() ? Value{} : objectOf(it->second);
   const bool is_it = pod["metadata"]["uid"].str() == asked.uid;
   if (is_it && pod["spec"]["nodeName"].str() != asked.nodes.front()) {
-    // Who answered knows a history that is lost: kube-scheduler is started again after it (docs/promises.md).
+    // Who answered knows a history that is lost: kube-scheduler is started again after it
+    // (docs/reference/promises.md).
     if (may_go_back_) { return backOff(asked.uid); }
     problem_ =
         fmt::format("kube-scheduler is told that pod {}/{} is bound to {}, and it is on '{}'", it->second.ns,

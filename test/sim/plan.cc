@@ -46,7 +46,8 @@ constexpr std::array kShareWeights{
 constexpr unsigned kSharePercent = 25;  // of the seeds
 constexpr int kFewestShareSteps = 20;
 constexpr int kMostShareSteps = 70;
-/// So chosen that the seeds that docs/promises.md names are played as they were before there were extenders.
+/// So chosen that the seeds that docs/reference/promises.md names are played as they were before there were
+/// extenders.
 constexpr std::uint64_t kShareSeed = 0x5a5ab;
 
 int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }

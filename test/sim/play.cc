@@ -365,7 +365,7 @@ class Play {
       }
       case Op::Restore:
         extras_.carryOut(s);
-        if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/promises.md)
+        if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/reference/promises.md)
         return;
       case Op::Stick:
         if (shares_) { shares_->writesStick(s); }

@@ -1,4 +1,5 @@
-// Cases that broke other schedulers, by what they are about; docs/promises.md says which test shows which.
+// Cases that broke other schedulers, by what they are about; docs/reference/promises.md says which test shows
+// which.
 #include <fmt/format.h>
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-// Annotations of a running pod are edited: its leases stand (docs/promises.md).
+// Annotations of a running pod are edited: its leases stand (docs/reference/promises.md).
 #include "test/world/one_node.h"
 
 namespace gs::test {

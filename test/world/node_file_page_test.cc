@@ -1,4 +1,4 @@
-// docs/node-file.md: what its examples say is what is read.
+// docs/reference/node-file.md: what its examples say is what is read.
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -30,7 +30,7 @@ Result<std::vector<kapi::SimNode>> nodesOf(const std::string& text) {
 
 class NodeFilePage : public ::testing::Test {
  protected:
-  const std::string page = readFile("docs/node-file.md").value_or("");
+  const std::string page = readFile("docs/reference/node-file.md").value_or("");
   const std::vector<std::string> examples = blocksOf(page, "yaml");
 };
 

@@ -1,5 +1,5 @@
 // Leases that another version of this program wrote, in a format to come or one that is gone: such a version
-// may have led before, or stands by (kapi/lease_format.h, docs/upgrades.md).
+// may have led before, or stands by (kapi/lease_format.h, docs/use/upgrades.md).
 #include <algorithm>
 #include <string>
 

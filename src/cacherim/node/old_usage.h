@@ -1,5 +1,5 @@
-// Which pods had a cache mounted, as GKM's own CSI driver wrote it (docs/gkm-csi.md, "How nothing goes that
-// is mounted"):
+// Which pods had a cache mounted, as GKM's own CSI driver wrote it (docs/use/gkm-csi.md, "How nothing goes
+// that is mounted"):
 //
 //   /run/gkm/usage/<namespace or cluster-scoped>/<name>/<digest>/usage.json
 //   {..., "pods":[{"podNamespace","podName","volumeId"}], ...}

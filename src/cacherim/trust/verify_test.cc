@@ -103,7 +103,7 @@ TEST(VerifyImage, ByAKeyInABundleAboutTheManifestItself) {
   EXPECT_NE(said(other).find("it is about another digest"), std::string::npos);
 }
 
-// One resolution (docs/gkm-faults.md 5): a tag that moves in between changes nothing.
+// One resolution (docs/reference/gkm-faults.md 5): a tag that moves in between changes nothing.
 TEST(VerifyImage, TheNameIsResolvedOnce) {
   SignedImage image;
   image.addLayer(kOurs, image.payload());

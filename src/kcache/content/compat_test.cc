@@ -78,7 +78,8 @@ TEST(Compat, AManifestMatchesWhereOneKernelDoes) {
             "incompatibility detected: backend mismatch");
   EXPECT_EQ(matchManifest(manifest, {gpu(0, {"hip", "gfx942", 64})}).error().message,
             "no compatible GPU found");
-  // docs/gkm-faults.md 25: the version of PTX, which caches do not say, is not held against a driver.
+  // docs/reference/gkm-faults.md 25: the version of PTX, which caches do not say, is not held against a
+  // driver.
   manifest.triton[0].kernel.ptx_version = 84;
   EXPECT_TRUE(matchManifest(manifest, kMixed));
   EXPECT_TRUE(matchManifest({}, kMixed));

@@ -1,5 +1,5 @@
 // Names that users, pods and older versions know kernel caches by: annotations, labels, finalizers, the CSI
-// driver and its attributes. They are GKM's, so that a cluster can switch over (docs/migration.md, "From
+// driver and its attributes. They are GKM's, so that a cluster can switch over (docs/use/migration.md, "From
 // GKM").
 //
 // Names as parts of paths: a cache's name, a namespace and a node's name are what Kubernetes takes for them

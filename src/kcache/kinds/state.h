@@ -1,5 +1,6 @@
 // How a cache is, on a node or over all of them, and how many nodes and pods say what: conditions and counts
-// of docs/gkm-operator.md and docs/gkm-agent.md ("A cache's life"), with exactly the words of GKM's CRDs.
+// of docs/use/gkm-operator.md and docs/use/gkm-agent.md ("A cache's life"), with exactly the words of GKM's
+// CRDs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What the webhook makes of a GKMCache or a ClusterGKMCache that is created or changed: its image is resolved
-// to a digest once, and nobody else writes that digest (docs/gkm-operator.md, "The webhook").
+// to a digest once, and nobody else writes that digest (docs/use/gkm-operator.md, "The webhook").
 //
 //   mutate    A new cache, and one whose spec.image changed, gets gkm.io/resolvedDigest, gkm.io/mutationSig
 //             (digest_mark.h) and gkm.io/lastMutatedBy, whatever stood there. Any other change asks nobody;

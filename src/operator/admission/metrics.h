@@ -1,4 +1,4 @@
-// Names of the webhook's metrics (docs/gkm-operator.md).
+// Names of the webhook's metrics (docs/use/gkm-operator.md).
 #pragma once
 
 namespace gs::gkm {

@@ -1,4 +1,4 @@
-// What the agent tells of its node's caches by events, on the node object (docs/gkm-agent.md): pods that
+// What the agent tells of its node's caches by events, on the node object (docs/use/gkm-agent.md): pods that
 // begin and end to use one, also where it is for none of the GPUs, and one that could not be extracted. Pure:
 // the difference of two statuses.
 #pragma once

@@ -1,6 +1,6 @@
 // gkm-agent as a machine: the kernel caches of the cluster -> what its node is to have; what the node has ->
-// GKMCacheNode and ClusterGKMCacheNode (docs/gkm-agent.md). It fetches nothing itself: cacherim/keeper keeps
-// the store as wanted() says, and tells by has() what came of that.
+// GKMCacheNode and ClusterGKMCacheNode (docs/use/gkm-agent.md). It fetches nothing itself: cacherim/keeper
+// keeps the store as wanted() says, and tells by has() what came of that.
 //
 // It watches all caches, and the node objects that bear its node's label. An agent has no others: they write
 // to their own node's objects only. Node objects of its node under another name are an older version's: they

@@ -1,4 +1,4 @@
-// What an agent is to do about one of its node objects now: a pure decision (docs/gkm-agent.md).
+// What an agent is to do about one of its node objects now: a pure decision (docs/use/gkm-agent.md).
 //
 // A scope is a namespace, or the whole cluster (""): the caches in it have one node object per node, named
 // like the node (kcache/kinds/kinds.h). In this order, one write at a time:

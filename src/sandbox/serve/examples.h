@@ -1,4 +1,4 @@
-// The manifests of examples/, by file name: what the README's tour and the demo apply.
+// The manifests of examples/, by file name: what docs/use/tour.md and the demo apply.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // Front doors: the conventions by which pods ask for GPUs. Ledger, placement, queue, leases and quotas behind
 // them know none: each door says in one place how a pod asks, what a bound pod holds, what is written on a
 // pod that was placed, and what a node has. The table (kDoors) is the one list of them; a new one is a file
-// and an entry (docs/front-doors.md). Pure.
+// and an entry (docs/inside/front-doors.md). Pure.
 //
 // An Engine is given a table, so that a test may add a door to it. Doors are told apart by their address.
 #pragma once

@@ -20,7 +20,7 @@
 //     one container that does no harm. A pod of several containers is not certain beside a pod that has a
 //     container of equal cores, unless all containers of both are equal.
 // Where one of these is not known, the choice counts as not certain. Source: gpu-manager's allocator
-// (docs/front-doors.md).
+// (docs/inside/front-doors.md).
 //
 // Members of a gang (PodRequest::gang) are bound together, so none of them is taken before all have a node,
 // and waiting for one would last for ever. So among unbound members of its own gang a pod is given the

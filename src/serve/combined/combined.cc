@@ -143,7 +143,7 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
       pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
       return decide(now, out);
     default:
-      return answer(Kind::Failed, "Volcano's pods are not placed this way; see docs/kube-scheduler.md");
+      return answer(Kind::Failed, "Volcano's pods are not placed this way; see docs/use/kube-scheduler.md");
   }
 }
 

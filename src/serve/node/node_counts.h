@@ -1,4 +1,4 @@
-// NodeCounts: what gkm-agent tells of itself at /metrics (docs/gkm-agent.md has the table).
+// NodeCounts: what gkm-agent tells of itself at /metrics (docs/use/gkm-agent.md has the table).
 //
 // What happened is counted when it happens, from any thread; how things are is asked for when the page is.
 // Of images that are under way there is one row each: as many as workers at most.

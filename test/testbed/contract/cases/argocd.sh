@@ -229,7 +229,7 @@ wrong $complete 's/allowEmpty: false/allowEmpty: true/' 'allowEmpty would delete
 wrong $complete 's/ServerSideApply=true/ServerSideApply=false/' 'syncPolicy.syncOptions needs ServerSideApply=true'
 wrong $complete 's/limit: 5/limit: 7/' 'syncPolicy.retry.limit is 7'
 wrong $complete 's/type: RollingSync/type: AllAtOnce/' 'give each a step of strategy.rollingSync'
-wrong docs/argocd.md 's/validate-applicationset.sh/a script/' 'docs/argocd.md does not mention validate-applicationset.sh'
+wrong docs/use/argocd.md 's/validate-applicationset.sh/a script/' 'docs/use/argocd.md does not mention validate-applicationset.sh'
 mv "$TREE/argocd/gpu-scheduler-check-applicationset.yaml" "$CASE_DIR/away.yaml"
 expect_refused "a file that is gone" 'argocd/gpu-scheduler-check-applicationset.yaml is missing' validate
 mv "$CASE_DIR/away.yaml" "$TREE/argocd/gpu-scheduler-check-applicationset.yaml"

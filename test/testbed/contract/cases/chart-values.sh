@@ -122,7 +122,7 @@ expect_like "a probe that asks twice" "livenessProbe asks in two ways, httpGet a
 expect_like "a probe's misspelt key" "'/readinessProbe/httpGet': additional properties 'prot' not allowed" "$(refused readinessProbe.httpGet.prot=8080)"
 expect_like "a digest that is none" '/image/digest' "$(refused image.digest=sha256:1)"
 
-step "values of the ancestors' charts: taken where they mean something, else refused with what to write (docs/migration.md)"
+step "values of the ancestors' charts: taken where they mean something, else refused with what to write (docs/use/migration.md)"
 expect_like "namespace=other" 'namespace=other is read by nobody.* helm install -n other' "$(refused namespace=other)"
 expect_like "two names of the account" 'serviceAccountName=a is the old name of serviceAccount.name, which is b' "$(refused serviceAccountName=a,serviceAccount.name=b)"
 expect_like "crds.install=false" 'helm install --skip-crds' "$(refused crds.install=false)"
@@ -281,7 +281,7 @@ kubectl delete -f "$CHART/crds/crds.yaml" >/dev/null
 helm install gpu-scheduler "$CASE_DIR/old" >/dev/null
 eventually_served gpuclaims.gpu.scheduling
 claim kept 'count: 2' | create
-# As docs/migration.md says.
+# As docs/use/migration.md says.
 kubectl apply --server-side --force-conflicts -f "$CHART/crds/crds.yaml" >/dev/null
 quietly helm upgrade gpu-scheduler "$CHART" --no-hooks >/dev/null
 expect "the claim's count" 2 "$(field gpuclaim/kept .spec.devices.count)"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034 # names for lib.sh
 # Real server only: a real kube-scheduler places pods with claims, and asks gpu-scheduler for the GPUs.
 # Needs: kube-scheduler
-# What docs/kube-scheduler.md says: gpu-scheduler with --extender-pods, under exactly its role; kube-scheduler with
-# deploy/kube-scheduler/.
+# What docs/use/kube-scheduler.md says: gpu-scheduler with --extender-pods, under exactly its role; kube-scheduler
+# with deploy/kube-scheduler/.
 
 # shellcheck source=../kube-scheduler.sh
 source "$CONTRACT/kube-scheduler.sh"

@@ -563,7 +563,7 @@ def after_restart(w):
 
 def gang(w):
     """A gang that needs two nodes. Where predicates give devices it gets none: these Volcanos take what a node was refused for to
-    hold for the other pods of the task in the same session (docs/extender.md)."""
+    hold for the other pods of the task in the same session (docs/use/extender.md)."""
     one_pod_speaks_for_all = {("1.7", ""), ("1.7", "worker"), ("1.8.2", ""), ("1.8.2", "worker"), ("1.10", "worker")}
     for version in VERSIONS:
         for role in ("", "worker"):
