@@ -366,6 +366,7 @@ class Judge {
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
   [[nodiscard]] bool shouldFitAsMapped(const Pod& pod, const std::set<std::string>& without) const;
+  [[nodiscard]] bool isNumberOfUnknown(const Device& device) const;
   [[nodiscard]] bool isFree(const Device& device, const Gpu& gpu) const;
   [[nodiscard]] bool isJoinable(const Device& device, const Lease& lease) const;
   /// What all pods that are bound there, but for this one, and this one ask for is there.

@@ -12,10 +12,25 @@ namespace gs::sim {
 
 using json::Value;
 
+/// Containers of a pod that went with what a restored API server has forgotten may still have its number.
+bool Judge::isNumberOfUnknown(const Device& device) const {
+  const auto may_have = [&](const auto& use) {
+    const auto gone = deleted_.find(use.first);
+    return !pods_.contains(use.first) &&
+           (gone == deleted_.end() ||
+            std::count(gone->second.ids.begin(), gone->second.ids.end(), device.id) > 0);
+  };
+  return plan_.has(Feature::Restore) && std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) {
+           const auto& in_use = entry.second.in_use;
+           return entry.first.node == device.node && std::any_of(in_use.begin(), in_use.end(), may_have);
+         });
+}
+
 /// Nobody's, as far as somebody knows.
 bool Judge::isFree(const Device& device, const Gpu& gpu) const {
   if (gpu.health == "Unhealthy" || leases_.contains(device) || others_.contains(device)) { return false; }
   if (isLeasedByOldNumber(device.node, gpu) || !gpu.in_use.empty()) { return false; }
+  if (isNumberOfUnknown(device)) { return false; }
   return std::none_of(pods_.begin(), pods_.end(),
                       [&](const auto& p) { return p.second.live() && mayHold(p.first, p.second, device); });
 }

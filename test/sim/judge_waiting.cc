@@ -192,6 +192,7 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu, const PodsOfNode& pods)
       others_.contains(device)) {
     return false;
   }
+  if (isNumberOfUnknown(device)) { return false; }
   const auto here = pods.find(device.node);
   const auto may_have = [&](const auto* entry) {
     const Pod& pod = entry->second;
