@@ -172,7 +172,7 @@ CallFault AgentSide::resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
   if (call.subresource == "status") { statusLeaves(world_.agents().nodeOf(id), call.body["status"]); }
   if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }
   switch (rng_.below(8)) {
-    case 0: return busy(rng_);
+    case 0: return busy(call, rng_);
     case 1: return {How::Refused, 500, {}, false, false};
     case 2: return {How::Refused, kapi::isRead(call.verb) ? 500 : 409, {}, false, false};
     case 3: return {How::LostBefore, 0, {}, false, false};

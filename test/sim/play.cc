@@ -242,7 +242,7 @@ class Play {
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {
-      case 0: return busy(rng);
+      case 0: return busy(call, rng);
       case 1: return {How::Refused, 500, {}, false, false};
       case 2: return {How::Refused, call.verb == kapi::Verb::Get ? 500 : 409, {}, false, false};
       case 3: return {How::LostBefore, 0, {}, false, false};
