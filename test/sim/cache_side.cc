@@ -483,6 +483,7 @@ std::string CacheSide::settled() {
         return fmt::format("on {} nobody says where pods mount caches", node);
       }
     }
+    if (!caches_->hearOfPods()) { return "an agent does not hear of its pods yet"; }
     lastPods();
     end_ = End::LastPods;
     return "the last pods come";

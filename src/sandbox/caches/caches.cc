@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -155,6 +156,12 @@ std::optional<ReplicaId> Caches::agentOf(const std::string& node) const {
 CacheRim* Caches::rimOf(const std::string& node) {
   const auto id = agentOf(node);
   return id ? at(*id).rim.get() : nullptr;
+}
+
+bool Caches::hearOfPods() const {
+  return std::all_of(agents_.begin(), agents_.end(), [](const Member& p) {
+    return !p.process.isAlive() || !p.pods || p.pods->check().state == "ok";
+  });
 }
 
 std::optional<int> Caches::leader() const {

@@ -60,6 +60,8 @@ class Caches final : public Transport::Clients {
   [[nodiscard]] std::optional<ReplicaId> agentOf(const std::string& node) const;
   /// nullptr: there is no such machine.
   [[nodiscard]] CacheRim* rimOf(const std::string& node);
+  /// The agents that run hear of the pods of their nodes: they wait for no watch to be opened again.
+  [[nodiscard]] bool hearOfPods() const;
   /// The operator that leads; nullopt: none does.
   [[nodiscard]] std::optional<int> leader() const;
 
