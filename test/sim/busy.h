@@ -1,5 +1,5 @@
-// An API server that has too much to do, or somebody's limit: a 429, with or without a time to wait. Lists get
-// none: while one is held back nobody sees that its sender does not hear of anything (ledger_check.h).
+// An API server that has too much to do, or somebody's limit: a 429, with or without a time to wait. Lists
+// get none: while one is held back nobody sees that its sender does not hear of anything (ledger_check.h).
 #pragma once
 
 #include "base/random.h"
