@@ -194,6 +194,20 @@ TEST_F(NominatorTest, FourOfANamespaceAreAwaitedAtATime) {
   EXPECT_TRUE(waits("p5")) << "nobody asked about those in time";
 }
 
+TEST_F(NominatorTest, OneThatIsWokenAndEndsLetsTheNextIn) {
+  for (const char* name : {"p0", "p1", "p2", "p3", "p4"}) { refused(name); }
+  for (const char* name : {"p0", "p1", "p2", "p3"}) {
+    t.apply(wake(name).value());
+    turn();
+  }
+  EXPECT_FALSE(wake("p4"));
+  turn();
+  EXPECT_FALSE(waits("p4")) << "four are awaited";
+  t.nominator.podEnded(t.uid("p1"));
+  turn();
+  EXPECT_TRUE(waits("p4"));
+}
+
 TEST_F(NominatorTest, ThoseInLineHaveTheirTurnsOneAfterTheOther) {
   refused("p");
   refused("q", "other");
