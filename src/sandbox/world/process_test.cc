@@ -138,7 +138,7 @@ TEST_F(ProcessTest, WhoNeverTriesToLeadSendsNoLeaderOnlyCall) {
   EXPECT_EQ(after(2ms), "2; 1 not-sent; 2 unknown; ");
 }
 
-TEST_F(ProcessTest, WhenTheApiServerHasTooMuchToDoCallsOfThatKindWait) {
+TEST_F(ProcessTest, WhenTheApiServerIsBusyCallsOfThatKindWait) {
   faults_[1] = {.how = How::Refused, .http = 429, .retry_after = 2s};
   wants({read(1)});
   EXPECT_EQ(after(2ms), "1; 1 refused; ");
