@@ -180,7 +180,22 @@ bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
   }
   if (!g.adopted) { return true; }
   const Aside own = setOwnAside(pod);
-  return isAllowed(g, pod);
+  return isAllowed(g, pod) && !isPickedOtherwise(g, pod);
+}
+
+/// gpu-manager goes by no annotation: where it picks another device than the annotated one it fails the pod.
+/// Devices may have become free since that was written. (Of whole GPUs any will do; where it is not certain
+/// what gpu-manager picks, the annotation stays.)
+bool Extender::isPickedOtherwise(const Grant& g, const model::Pod& pod) const {
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  if (request == nullptr || node == nullptr || config_.strict) { return false; }
+  const auto choice = sched::fitShares(*node, *request, g.uid);
+  if (!choice) { return false; }
+  const sched::SharePicks picked = sched::picksOf(request->shares, *choice);
+  return !std::equal(picked.begin(), picked.end(), g.picks.begin(), g.picks.end(),
+                     [](const auto& a, const auto& b) { return a.asked.whole > 0 || a.ids == b.ids; });
 }
 
 bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {

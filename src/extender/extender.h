@@ -180,6 +180,7 @@ class Extender {
   void recheckQuotas();
   [[nodiscard]] bool holdsUp(const Grant& grant, const model::Pod& pod);
   [[nodiscard]] bool isAllowed(const Grant& grant, const model::Pod& pod) const;
+  [[nodiscard]] bool isPickedOtherwise(const Grant& grant, const model::Pod& pod) const;
   [[nodiscard]] bool asksFor(const Grant& grant, const model::Pod& pod) const;
   void drop(Grant& grant, const model::Pod& pod);
 

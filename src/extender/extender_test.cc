@@ -159,7 +159,7 @@ TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessAreKept) {
   addNode(gpuNode("b", 1));
   server.add(vcudaPod("p", {{50, 1}}));
   server.pods["p"].annotations = {{kNode, "a"},
-                                  {kIds0, "1"},
+                                  {kIds0, "0"},
                                   {"tencent.com/predicate-time", "17"},
                                   {"tencent.com/gpu-assigned", "false"}};
   watchBrings("p");
@@ -167,6 +167,28 @@ TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessAreKept) {
   EXPECT_EQ(freeMilli("a"), 1500);
   const std::vector<std::string> nodes{"b", "a"};
   EXPECT_EQ(nodes[filter(server.pods["p"], nodes).chosen], "a");
+  EXPECT_EQ(note("p", kIds0), "0");
+}
+
+// Another pod may have had device 0 when they were written. gpu-manager fails a pod whose annotations name
+// another device than it picks.
+TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessThatNameAnotherDeviceThanGpuManagerPicksAreWrittenAnew) {
+  addNode(gpuNode("a", 2));
+  server.add(vcudaPod("p", {{50, 1}}));
+  server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "1"}, {"tencent.com/predicate-time", "17"}};
+  watchBrings("p");
+  lead();
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "0");
+}
+
+TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessOfWholeGpusNameAnyOfThem) {
+  addNode(gpuNode("a", 2));
+  server.add(vcudaPod("p", {{100, 0}}));
+  server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "1"}, {"tencent.com/predicate-time", "17"}};
+  watchBrings("p");
+  lead();
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("p", kIds0), "1");
 }
 

@@ -425,7 +425,8 @@ void Keeping::measure(Now now) {
     const std::int64_t bytes = job.job.progress->bytes.load();
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - job.looked_at);
     if (passed < std::chrono::seconds{1}) { continue; }
-    job.rate = job.looked_at == Mono{} ? 0 : (bytes - job.bytes) * 1000 / passed.count();
+    job.rate =
+        job.looked_at == Mono{} ? 0 : std::max<std::int64_t>(0, bytes - job.bytes) * 1000 / passed.count();
     job.bytes = bytes;
     job.looked_at = now.mono;
   }

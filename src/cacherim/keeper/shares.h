@@ -65,6 +65,8 @@ class Shares {
     [[nodiscard]] Status reserve(const Room& room);
     /// So much more. Error Unavailable: it is too much, and why; it does not count then.
     [[nodiscard]] Status add(const Room& more);
+    /// What comes now comes once more: it counts from nothing again, but no less for others.
+    void beginAgain() { has_ = {}; }
     /// What it is known to need by now.
     [[nodiscard]] const Room& needed() const { return needed_; }
 

@@ -127,8 +127,10 @@ class Draft {
   /// Puts the files of a tree that was built into the damaged one, where they are others. One that is not
   /// there at all is not made: the new one takes its place (Store::finishTree()).
   [[nodiscard]] Status mend(NewTree& tree) const;
-  /// Keys of those that the store should have and the disk does not, or not as a file of that size.
-  [[nodiscard]] std::set<std::string> lost(const StoredFiles& files) const;
+  /// Keys of those that the store should have and the disk does not, or not as a file of that size, or with
+  /// other bytes. What cannot be read now is not lost.
+  enum class Looks { AtSizes, AtBytes };
+  [[nodiscard]] std::set<std::string> lost(const StoredFiles& files, Looks looks) const;
 
  private:
   [[nodiscard]] Status mendFile(int from, int to, const std::string& path) const;
@@ -305,6 +307,7 @@ class Store {
 
   // store_damage.cc
   [[nodiscard]] bool areDamaged(const StoredFiles& files) const;
+  [[nodiscard]] bool isLost(const StoredFile& file, bool by_bytes) const;
   [[nodiscard]] Status endMend(const NewTree& tree, Draft& draft);
   [[nodiscard]] Status healFolders();
 

@@ -50,12 +50,22 @@ void Store::noteLost(const std::set<std::string>& keys) {
 
 bool Store::isWhole(const StoredFiles& files) const { return hasAll(files) && !areDamaged(files); }
 
-std::set<std::string> Draft::lost(const StoredFiles& files) const {
+bool Store::isLost(const StoredFile& file, bool by_bytes) const {
+  const auto is = lookAtFile(file);
+  if (!is) { return is.error().code == Code::NotFound; }
+  if (!is->isFile() || is->size != file.size) { return true; }
+  if (!by_bytes) { return false; }
+  const auto folder = filesFolder(file.key());
+  const auto hex = folder ? disk_.hash(folder->get(), file.key()) : because(folder.error());
+  return hex ? *hex != file.hex : hex.error().code != Code::Unavailable;
+}
+
+std::set<std::string> Draft::lost(const StoredFiles& files, Looks looks) const {
   std::set<std::string> out;
+  std::set<std::string> looked_at;
   for (const auto& [path, file] : files) {
-    const auto is = store_->lookAtFile(file);
-    const bool is_lost = is ? !is->isFile() || is->size != file.size : is.error().code == Code::NotFound;
-    if (is_lost) { out.insert(file.key()); }
+    const bool is_new = looked_at.insert(file.key()).second;
+    if (is_new && store_->isLost(file, looks == Looks::AtBytes)) { out.insert(file.key()); }
   }
   return out;
 }

@@ -186,13 +186,30 @@ Status keepAll(const Draft& draft, const StoredFiles& files, StoredFiles::const_
   return out;
 }
 
-Status mendDamaged(NewTree& tree, const Draft& draft, const StoreTurn& turn) {
-  bool is_damaged = false;
+bool isDamaged(const kcache::Digest& image, const StoreTurn& turn) {
+  bool out = false;
   static_cast<void>(turn([&](Store& store) {
-    is_damaged = store.damagedTrees().contains(tree.record.image);
+    out = store.damagedTrees().contains(image);
     return Status{};
   }));
-  return is_damaged ? draft.mend(tree) : Status{};
+  return out;
+}
+
+void noteLost(const std::set<std::string>& keys, const StoreTurn& turn) {
+  static_cast<void>(turn([&](Store& store) {
+    store.noteLost(keys);
+    return Status{};
+  }));
+}
+
+/// What an image needs and is lost. Where one file is damaged others may be: then all of them are read, and come
+/// again together. A try for each would wait longer each time.
+std::set<std::string> lostOf(const NewTree& tree, const StoredFiles& of_layers, const Draft& draft) {
+  std::set<std::string> out = tree.lost;
+  out.merge(draft.lost(of_layers, Draft::Looks::AtSizes));
+  out.merge(draft.lost(tree.record.extras, Draft::Looks::AtSizes));
+  if (!out.empty()) { out.merge(draft.lost(of_layers, Draft::Looks::AtBytes)); }
+  return out;
 }
 
 }  // namespace
@@ -227,18 +244,18 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   StoredFiles::const_iterator kept;
   Status out = beside->putExtras(*tree, extras);
   if (out) {
+    // Those that are there and damaged are to be replaced.
+    if (isDamaged(plan.image, turn)) {
+      noteLost(draft->lost(tree->record.extras, Draft::Looks::AtBytes), turn);
+    }
     out = keepAll(*beside, tree->record.extras, kept, turn);
   } else {
     kept = tree->record.extras.begin();
   }
   if (out) { out = draft->build(*tree, now); }
   if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
-  if (out) { out = mendDamaged(*tree, *draft, turn); }
-  std::set<std::string> lost = tree->lost;
-  if (!out) {  // that may be why
-    lost.merge(draft->lost(of_layers));
-    lost.merge(draft->lost(tree->record.extras));
-  }
+  if (out && isDamaged(plan.image, turn)) { out = draft->mend(*tree); }
+  const std::set<std::string> lost = out ? std::set<std::string>{} : lostOf(*tree, of_layers, *draft);
   return turn([&](Store& store) {
     if (out) { return store.finishTree(*tree, *draft, now); }
     store.dropKept(tree->record.extras, kept);

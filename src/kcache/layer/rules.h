@@ -81,7 +81,7 @@ class LayerRules {
   [[nodiscard]] Result<Placed> placeInCache(const LayerEntry& entry, std::string_view path);
   [[nodiscard]] Result<Placed> placeManifest(const LayerEntry& entry, std::string_view path);
 
-  const LayerLimits limits_;
+  LayerLimits limits_;
   int layer_ = 0;
   int manifest_layer_ = 0;  // in which the manifest came last
   std::int64_t entries_ = 0;
