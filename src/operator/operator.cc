@@ -201,20 +201,15 @@ void Operator::catchUp(Now now, kapi::Effects& out) {
 // ---- what is told of it
 
 void Operator::gauge(kapi::Effects& out) {
-  std::map<std::string, double> now{{kDeletingCaches, static_cast<double>(caches_.deleting())},
-                                    {kNodeObjects, static_cast<double>(caches_.nodeObjects())},
-                                    {kLostNodeObjects, static_cast<double>(lost_nodes_.suspects())}};
-  for (const auto& [state, count] : caches_.states()) { now[state] = static_cast<double>(count); }
-  for (const auto& [what, value] : now) {
-    const auto known = gauges_.find(what);
-    if (known != gauges_.end() && known->second == value) { continue; }
-    kapi::Metric metric{kapi::MetricOp::Set, kCaches, {{"state", what}}, value};
-    for (const char* plain : {kDeletingCaches, kNodeObjects, kLostNodeObjects}) {
-      if (what == plain) { metric = {kapi::MetricOp::Set, plain, {}, value}; }
-    }
-    out.emplace_back(std::move(metric));
+  const auto tell = [&](const char* name, std::size_t count) {
+    gauges_.tell(name, static_cast<double>(count), out);
+  };
+  tell(kDeletingCaches, caches_.deleting());
+  tell(kNodeObjects, caches_.nodeObjects());
+  tell(kLostNodeObjects, lost_nodes_.suspects());
+  for (const auto& [state, count] : caches_.states()) {
+    gauges_.tell(kCaches, {{"state", state}}, static_cast<double>(count), out);
   }
-  gauges_ = std::move(now);
 }
 
 namespace {

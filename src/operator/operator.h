@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/readiness.h"
 #include "controller/event_sender.h"
+#include "controller/gauges.h"
 #include "controller/parts.h"
 #include "controller/watches.h"
 #include "kapi/call.h"
@@ -75,7 +76,7 @@ class Operator {
   CacheVolumes volumes_;
   LostNodes lost_nodes_;
   CsiDriver csi_driver_;
-  std::map<std::string, double> gauges_;  // as they were told
+  controller::Gauges gauges_;
   std::uint64_t term_ = 0;
   bool is_leader_ = false;  // we hold the lease
   bool is_working_ = false;

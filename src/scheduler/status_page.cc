@@ -1,10 +1,8 @@
 #include "scheduler/status_page.h"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <iterator>
 
+#include "base/metrics.h"
 #include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
@@ -27,45 +25,53 @@ std::size_t stateOf(const sched::DeviceState& device) {
   return kFree;
 }
 
+void addPending(const Scheduler& scheduler, Metrics& m) {
+  const auto add = [&](const char* queue, std::size_t pods) {
+    m.gauge(kPendingPods, "Pods of ours that wait, by queue.", {{"queue", queue}})
+        .set(static_cast<double>(pods));
+  };
+  const auto pending = scheduler.pending();
+  add("active", pending.ready);
+  add("backoff", pending.backoff);
+  add("unschedulable", pending.unschedulable);
+  add("gated", scheduler.gated());
+}
+
+void addContradictions(const Contradictions& contradictions, Metrics& m) {
+  const auto counts = contradictions.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const char* kind = Contradictions::nameOf(static_cast<Contradictions::Kind>(i));
+    m.gauge(kContradictions, "Facts about GPUs that contradict each other, by kind.", {{"kind", kind}})
+        .set(static_cast<double>(counts.at(i)));
+  }
+}
+
+void addDevices(const sched::NodeState& node, Metrics& m) {
+  std::array<int, kStates.size()> counts{};
+  for (const auto& device : node.devices) { ++counts.at(stateOf(device)); }
+  for (std::size_t state = 0; state < kStates.size(); ++state) {
+    if (counts.at(state) == 0 && state == kGone) { continue; }
+    m.gauge(kDevices, "GPUs by node and state.",
+            {{"node", node.node.name.text}, {"state", kStates.at(state)}})
+        .set(counts.at(state));
+  }
+}
+
 }  // namespace
 
 std::string stateMetrics(const Scheduler& scheduler) {
-  std::string out;
-  const auto add = std::back_inserter(out);
-  const auto pending = scheduler.pending();
-  fmt::format_to(add, "# HELP {0} Pods of ours that wait, by queue.\n# TYPE {0} gauge\n", kPendingPods);
-  for (const auto& [queue, pods] :
-       {std::pair{"active", pending.ready}, std::pair{"backoff", pending.backoff},
-        std::pair{"unschedulable", pending.unschedulable}, std::pair{"gated", scheduler.gated()}}) {
-    fmt::format_to(add, "{}{{queue=\"{}\"}} {}\n", kPendingPods, queue, pods);
-  }
-  fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading,
-                 scheduler.leading() ? 1 : 0);
-  fmt::format_to(add,
-                 "# HELP {0} Leases of running pods that are missing and cannot be written.\n# TYPE {0} "
-                 "gauge\n{0} {1}\n",
-                 kLeaseRepairsFailing, scheduler.leaseRepairsFailing());
-  fmt::format_to(add, "# HELP {0} Facts about GPUs that contradict each other, by kind.\n# TYPE {0} gauge\n",
-                 kContradictions);
-  const auto contradictions = scheduler.contradictions().counts();
-  for (std::size_t i = 0; i < contradictions.size(); ++i) {
-    fmt::format_to(add, "{}{{kind=\"{}\"}} {}\n", kContradictions,
-                   Contradictions::nameOf(static_cast<Contradictions::Kind>(i)), contradictions.at(i));
-  }
-  fmt::format_to(add, "# HELP {0} GPUs by node and state.\n# TYPE {0} gauge\n", kDevices);
+  Metrics m;  // what there is now; nothing of it is kept
+  addPending(scheduler, m);
+  m.gauge(kLeading, "1 while this process decides.").set(scheduler.leading() ? 1 : 0);
+  m.gauge(kLeaseRepairsFailing, "Leases of running pods that are missing and cannot be written.")
+      .set(static_cast<double>(scheduler.leaseRepairsFailing()));
+  addContradictions(scheduler.contradictions(), m);
   const sched::Ledger& ledger = scheduler.engine().ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const auto& node = ledger.at(static_cast<sched::Ledger::NodeIndex>(i));
-    if (node.devices.empty() || !node.exists) { continue; }
-    std::array<int, kStates.size()> counts{};
-    for (const auto& device : node.devices) { ++counts.at(stateOf(device)); }
-    for (std::size_t state = 0; state < kStates.size(); ++state) {
-      if (counts.at(state) == 0 && state == kGone) { continue; }
-      fmt::format_to(add, "{}{{node=\"{}\",state=\"{}\"}} {}\n", kDevices, node.node.name.text,
-                     kStates.at(state), counts.at(state));
-    }
+    if (!node.devices.empty() && node.exists) { addDevices(node, m); }
   }
-  return out;
+  return m.text();
 }
 
 }  // namespace gs::scheduler

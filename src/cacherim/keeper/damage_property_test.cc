@@ -1,5 +1,6 @@
 // Whatever is damaged in a store, alone or together with others, before a restart or after one: it is found,
-// said, and whole again after some attempts, also in the folders that pods have mounted.
+// said, and whole again after one attempt, also in the folders that pods have mounted. (Attempts come ever more
+// slowly.)
 #include <fcntl.h>
 
 #include <filesystem>
@@ -14,7 +15,7 @@ using kcache::HasImage;
 
 class DamageProperty : public DamageTest {
  protected:
-  static constexpr int kMostAttempts = 6;
+  static constexpr int kMostAttempts = 1;
 
   void SetUp() override {
     const std::map<std::string, std::string> base{{"K/deep/er/base", std::string(3'000, 'x')}, {"K/b", "bb"}};
@@ -48,14 +49,13 @@ class DamageProperty : public DamageTest {
   /// By attempts, as the agent asks for them.
   void heal(const std::string& when) {
     want(caches_);
-    int attempts = 0;
-    for (; attempts < kMostAttempts && !isWhole(); ++attempts) {
+    for (int attempts = 0; attempts < kMostAttempts && !isWhole(); ++attempts) {
       turn();
       ++attempt_;
       want(caches_);
       settle();
     }
-    EXPECT_LT(attempts, kMostAttempts) << when;
+    EXPECT_TRUE(isWhole()) << when;
   }
   void expectAllWhole(const std::string& when) {
     want(caches_);

@@ -3,36 +3,46 @@
 # Needs: nodes kube-scheduler helm
 # Kernel caches from a registry into pods, on two real nodes: operator, agents and CSI drivers are installed by Helm from an
 # image that has our programs and nothing else; the registry speaks TLS and wants a password; one cache is signed. GKM's
-# guide and its examples, then what breaks: an image changes under running pods, each part is killed, the registry goes away,
+# guide and its examples, a registry that only a namespace's own Secret opens, then what breaks: an image changes under running pods, each part is killed, the registry goes away,
 # caches and pods are deleted in every order, a node leaves. And gpu-scheduler, which knows where caches are.
 
 SCHEDULER_ACCOUNT=system:serviceaccount:gkm-system:gkm-agent # whose requests are looked at
 CHART=$REPO/charts/gkm
 REGISTRY=10.250.0.1:5443
 IMAGE=$REGISTRY/gkm/cache-examples
+TEAM_REGISTRY=10.250.0.1:5444 # the same images, for another user
 KEYS="CETLGDE7YAKGU4FRJ26IM6S47TFSIUU7KWBWDR3H2K3QRNRABUCA CHN6BLIJ7AJJRKY2IETERW2O7JXTFBUD3PH2WE3USNVKZEKXG64Q\
  MCELTMXFCSPAMZYLZ3C3WPPYYVTVR4QOYNE52X3X6FIH7Z6N6X5A c4d45c651d6ac181a78d8d2f3ead424b8b8f07dd23dc3de0a99f425d8a633fc6"
 KERNEL=MCELTMXFCSPAMZYLZ3C3WPPYYVTVR4QOYNE52X3X6FIH7Z6N6X5A
 NAMESPACES=(gkm-test-ns-scoped-1 gkm-test-ns-scoped-2 gkm-test-cl-scoped)
 SLEEP='exec sleep 1000000'
 
+# start_registry NAME [ADDRESS USERS]
 start_registry() {
-  run_helper "$1" env REGISTRY_AUTH_HTPASSWD_REALM=testbed REGISTRY_AUTH_HTPASSWD_PATH="$CASE_DIR/htpasswd" REGISTRY_LOG_LEVEL=warn \
-    docker-registry serve "$CASE_DIR/registry.yml"
-  eventually "the registry" 401 curl --silent --cacert "$CASE_DIR/ca.crt" --output /dev/null --write-out '%{http_code}' "https://$REGISTRY/v2/"
+  local address=${2:-$REGISTRY}
+  sed "s|$REGISTRY|$address|" "$CASE_DIR/registries.yml" >"$CASE_DIR/$1.yml"
+  run_helper "$1" env REGISTRY_AUTH_HTPASSWD_REALM=testbed REGISTRY_AUTH_HTPASSWD_PATH="$CASE_DIR/${3:-users}" REGISTRY_LOG_LEVEL=warn \
+    docker-registry serve "$CASE_DIR/$1.yml"
+  eventually "the registry" 401 curl --silent --cacert "$CASE_DIR/ca.crt" --output /dev/null --write-out '%{http_code}' "https://$address/v2/"
 }
+# user NAME PASSWORD: as docker-registry has it.
+user() { NAME=$1 PASSWORD=$2 python3 -c 'import crypt, os; print(os.environ["NAME"] + ":" + crypt.crypt(os.environ["PASSWORD"], crypt.mksalt(crypt.METHOD_BLOWFISH)))' 2>/dev/null; }
+# auth_file ADDRESS NAME PASSWORD: as docker login writes it.
+auth_file() { echo "{\"auths\": {\"$1\": {\"auth\": \"$(printf %s "$2:$3" | base64 -w0)\"}}}"; }
 stop_registry() { unset "HELPER[$1]"; kill -s TERM "$(<"$CASE_DIR/$1.pid")"; }
 # make_registry: its certificate, its user, its configuration.
 make_registry() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=registry -addext subjectAltName=IP:10.250.0.1 \
     -keyout "$CASE_DIR/registry.key" -out "$CASE_DIR/ca.crt" 2>>"$CASE_DIR/openssl.log"
-  python3 -c 'import crypt; print("puller:" + crypt.crypt("secret", crypt.mksalt(crypt.METHOD_BLOWFISH)))' 2>/dev/null >"$CASE_DIR/htpasswd"
-  cat >"$CASE_DIR/registry.yml" <<YAML
+  user puller secret >"$CASE_DIR/users"
+  user team password >"$CASE_DIR/team-users"
+  cat >"$CASE_DIR/registries.yml" <<YAML
 version: 0.1
 storage: {filesystem: {rootdirectory: $CASE_DIR/registry}, delete: {enabled: true}}
 http: {addr: "$REGISTRY", tls: {certificate: $CASE_DIR/ca.crt, key: $CASE_DIR/registry.key}}
 YAML
-  echo "{\"auths\": {\"$REGISTRY\": {\"auth\": \"$(printf puller:secret | base64 -w0)\"}}}" >"$CASE_DIR/auth.json"
+  auth_file $REGISTRY puller secret >"$CASE_DIR/auth.json"
+  auth_file $TEAM_REGISTRY team password >"$CASE_DIR/team-auth.json"
 }
 mcv() { "$GS_BIN/mcv" --authfile "$CASE_DIR/auth.json" --ca-file "$CASE_DIR/ca.crt" -l warning "$@"; }
 # push_cache TAG TEXT [MCV-FLAG...]: the guide's example, with TEXT as its compiled kernel.
@@ -116,6 +126,7 @@ for node in node-a node-b; do
 done
 make_registry
 start_registry registry
+start_registry team $TEAM_REGISTRY team-users
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$CASE_DIR/sign.key" 2>>"$CASE_DIR/openssl.log"
 openssl pkey -in "$CASE_DIR/sign.key" -pubout -out "$CASE_DIR/sign.pub"
 push_cache v1 one --sign "$CASE_DIR/sign.key"
@@ -123,13 +134,14 @@ push_cache v2 two
 push_cache unsigned unsigned
 
 step "Helm installs operator, agents and CSI drivers; everything runs"
-kubectl create namespace gkm-system >/dev/null
+for each in gkm-system team-a team-b; do kubectl create namespace $each >/dev/null; done
 kubectl -n gkm-system create secret generic registry --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson="$CASE_DIR/auth.json" >/dev/null
 cat >"$CASE_DIR/values.yaml" <<YAML
 registrySecret: registry
 registryCa: |
 $(sed 's/^/  /' "$CASE_DIR/ca.crt")
 noGpu: true
+pullSecrets: {namespaces: [team-a, team-b]}
 trust:
   policy:
     rules:
@@ -172,6 +184,27 @@ expect_refused "a forged digest" 'gkm.io/' kubectl -n "$ns" annotate --overwrite
 pod_with default thief node-a "$cache" "$ns"
 eventually_like "why the thief waits" 'own namespace' mount_events default thief
 kubectl delete pod thief --force --grace-period=0 >/dev/null 2>&1
+
+step "a registry that only a namespace's own Secret opens: its caches are that namespace's, whatever the node has"
+team_cache() { # NAME IMAGE [SECRET]
+  echo "{apiVersion: gkm.io/v1alpha1, kind: GKMCache, metadata: {name: $1}, spec: {image: '$2'${3:+, imagePullSecrets: [{name: $3\}]}}}"
+}
+tagged=$TEAM_REGISTRY/gkm/cache-examples:v1
+kubectl -n team-a create secret generic pull --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson="$CASE_DIR/team-auth.json" >/dev/null
+expect_refused "one without a Secret" 'image digest resolution failed' kubectl -n team-a create -f - <<<"$(team_cache none "$tagged")"
+team_cache mine "$tagged" pull | kubectl -n team-a create -f - >/dev/null
+digest=$(digest_of gkmcache/mine -n team-a)
+for node in node-a node-b; do eventually "the image on $node" Extracted on_node_is $node team-a mine "$digest"; done
+pod_with team-a kernels node-a mine team-a
+runs kernels -n team-a
+expect "its kernel" one "$(in_pod team-a kernels "cat /cache/$KERNEL/add_kernel.hsaco")"
+expect_refused "another namespace's, of a Secret that it does not have" 'Secret team-b/pull .spec.imagePullSecrets. is not there' \
+  kubectl -n team-b create -f - <<<"$(team_cache theirs "$tagged" pull)"
+expect_refused "another namespace's, by the digest" 'image digest resolution failed' kubectl -n team-b create -f - <<<"$(team_cache theirs "${tagged%:v1}@$digest")"
+kubectl delete namespace team-a team-b --wait=false >/dev/null
+kubectl -n team-a delete pods --all --force --grace-period=0 >/dev/null 2>&1
+eventually "caches of the team" "" kubectl get gkmcaches -n team-a -o name
+stop_registry team
 
 step "GKM's newest examples: pods name a PersistentVolumeClaim, which the operator makes and takes away"
 # As GKM has them, applied as they are: only the image is one that our registry has.
