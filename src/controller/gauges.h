@@ -1,6 +1,6 @@
 // Gauges: what a machine tells of its state, each value once. tell() makes an effect where the value of a
-// gauge is another one than was told last. What was told is kept: give each gauge as often as you like, and no
-// more of them than there may be (labels of a few values, no names of objects).
+// gauge is another one than was told last. What was told is kept for good: so labels have a few values, and
+// are no names of objects.
 // One thread.
 #pragma once
 

@@ -85,5 +85,29 @@ TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   }
 }
 
+// A lease holds it yet, and its node lists it no more.
+TEST_F(SchedulerTest, MetricsCountAGpuThatIsHeldAndNotListedAsGone) {
+  engine::Engine& engine = scheduler.engine();
+  engine.apply(
+      {kapi::kNode, {"", "node-a"}, {}, std::make_shared<const model::Node>(testing::makeNode("node-a")), 1},
+      now.mono);
+  const auto lists = [&](int devices, model::Revision revision) {
+    engine.apply({kapi::kGpuNodeStatus,
+                  {"", "node-a"},
+                  {},
+                  std::make_shared<const model::GpuNodeStatus>(testing::makeStatus("node-a", devices)),
+                  revision},
+                 now.mono);
+  };
+  lists(2, 1);
+  const auto pod = testing::PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  engine.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now.mono);
+  EXPECT_EQ(stateMetrics(scheduler).find(R"(state="gone")"), std::string::npos) << "said where there is one";
+  lists(1, 2);
+  const std::string metrics = stateMetrics(scheduler);
+  EXPECT_NE(metrics.find(R"({node="node-a",state="gone"} 1)"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find(R"({node="node-a",state="held"} 0)"), std::string::npos) << metrics;
+}
+
 }  // namespace
 }  // namespace gs::scheduler

@@ -18,8 +18,8 @@ constexpr std::size_t kUnhealthy = 4;
 std::size_t stateOf(const sched::DeviceState& device) {
   if (device.twice || device.facts.health == model::Health::Unhealthy) { return kUnhealthy; }
   switch (device.use()) {
-    case sched::DeviceUse::Free: return device.listed ? kFree : kGone;
-    case sched::DeviceUse::Held: return kHeld;
+    case sched::DeviceUse::Free: return kFree;
+    case sched::DeviceUse::Held: return device.listed ? kHeld : kGone;
     case sched::DeviceUse::Draining: return kDraining;
   }
   return kFree;

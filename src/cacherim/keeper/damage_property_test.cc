@@ -1,6 +1,6 @@
 // Whatever is damaged in a store, alone or together with others, before a restart or after one: it is found,
-// said, and whole again after one attempt, also in the folders that pods have mounted. (Attempts come ever more
-// slowly.)
+// said, and whole again after one attempt, also in the folders that pods have mounted. (Each further attempt
+// would wait longer.)
 #include <fcntl.h>
 
 #include <filesystem>

@@ -18,7 +18,6 @@ namespace {
 
 using kcache::Digest;
 
-constexpr int kMostRepeats = 3;  // of a try, each for damage that the one before found
 constexpr Duration kAskedEvery = std::chrono::milliseconds{200};  // who waits for another's layer
 
 /// One image on its way.
@@ -48,12 +47,7 @@ class Fetch {
     std::set<Digest> about_to_be_used{layers.begin(), layers.end()};
     about_to_be_used.insert(*reference_.digest);  // its tree may be there, damaged: it is mended
     const LayerClaims::Needed needed{how_.claims, std::move(about_to_be_used)};
-    if (isDamaged()) { findDamage(layers); }
-    Status out = bring(*image, layers);
-    for (int left = kMostRepeats; !out && left > 0 && isWithout(layers); --left) {
-      out = bring(*image, layers);
-    }
-    return out;
+    return bring(*image, layers);
   }
 
  private:
@@ -61,31 +55,6 @@ class Fetch {
     const MutexLock lock{how_.store.mutex};
     return how_.store.store.hasTree(*reference_.digest) &&
            !how_.store.store.damagedTrees().contains(*reference_.digest);
-  }
-
-  bool isDamaged() {
-    const MutexLock lock{how_.store.mutex};
-    return how_.store.store.damagedTrees().contains(*reference_.digest);
-  }
-
-  /// Where one file is damaged others may be: all are read, so that they come together. Each would be seen by
-  /// a try of its own else, and wait ever longer for it.
-  void findDamage(const std::vector<Digest>& layers) {
-    for (const Digest& layer : layers) {
-      if (how_.goes_on && !how_.goes_on()) { return; }
-      std::optional<Draft> draft;  // of which only its way to the store is needed
-      {
-        const MutexLock lock{how_.store.mutex};
-        auto made = how_.store.store.draft();
-        if (!made) { return; }
-        draft.emplace(*std::move(made));
-      }
-      const auto record = draft->layer(layer);
-      if (!record) { continue; }  // it comes again
-      const auto lost = draft->lost(record->files, Draft::Looks::AtBytes);
-      const MutexLock lock{how_.store.mutex};
-      how_.store.store.noteLost(lost);
-    }
   }
 
   /// One of its layers was there and is found to be damaged.
@@ -97,13 +66,22 @@ class Fetch {
   }
 
   Status bring(const Image& image, const std::vector<Digest>& layers) {
+    if (Status came = takeLayers(image); !came) { return came; }
+    Status out = publish(image, layers);
+    if (out || !isWithout(layers)) { return out; }
+    // What was found to be damaged meanwhile comes at once: a try of its own would wait, ever longer.
+    if (Status came = takeLayers(image); !came) { return came; }
+    return publish(image, layers);
+  }
+
+  Status takeLayers(const Image& image) {
     rules_ = kcache::LayerRules{how_.limits};
     progress_.bytes = 0;
     if (how_.coming != nullptr) { how_.coming->beginAgain(); }
     for (const auto& layer : image.manifest.layers) {
       if (Status done = takeLayer(layer); !done) { return done; }
     }
-    return publish(image, layers);
+    return {};
   }
 
   /// What is too much need not come: as its label says, or as was seen before. (A label that says too much

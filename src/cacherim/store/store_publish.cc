@@ -202,14 +202,24 @@ void noteLost(const std::set<std::string>& keys, const StoreTurn& turn) {
   }));
 }
 
-/// What an image needs and is lost. Where one file is damaged others may be: then all of them are read, and come
-/// again together. A try for each would wait longer each time.
+/// What the image needs and is lost, once it is known that something is: where one file is damaged others may
+/// be. So all are read, and come again together. Each would be found by a try of its own else.
 std::set<std::string> lostOf(const NewTree& tree, const StoredFiles& of_layers, const Draft& draft) {
   std::set<std::string> out = tree.lost;
   out.merge(draft.lost(of_layers, Draft::Looks::AtSizes));
   out.merge(draft.lost(tree.record.extras, Draft::Looks::AtSizes));
   if (!out.empty()) { out.merge(draft.lost(of_layers, Draft::Looks::AtBytes)); }
   return out;
+}
+
+/// Of a tree that is damaged, before it is made again of the same files.
+Status readAll(const NewTree& tree, const StoredFiles& of_layers, const Draft& draft, const StoreTurn& turn) {
+  noteLost(draft.lost(tree.record.extras, Draft::Looks::AtBytes), turn);  // new ones take their place
+  const auto lost = draft.lost(of_layers, Draft::Looks::AtBytes);
+  noteLost(lost, turn);
+  if (lost.empty()) { return {}; }
+  return fail(Code::NotFound, fmt::format("{} files of the store are damaged, {} first: they come again",
+                                          lost.size(), *lost.begin()));
 }
 
 }  // namespace
@@ -243,11 +253,9 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   const StoredFiles of_layers = tree->files;
   StoredFiles::const_iterator kept;
   Status out = beside->putExtras(*tree, extras);
+  const bool was_read = out && isDamaged(plan.image, turn);
+  if (was_read) { out = readAll(*tree, of_layers, *draft, turn); }
   if (out) {
-    // Those that are there and damaged are to be replaced.
-    if (isDamaged(plan.image, turn)) {
-      noteLost(draft->lost(tree->record.extras, Draft::Looks::AtBytes), turn);
-    }
     out = keepAll(*beside, tree->record.extras, kept, turn);
   } else {
     kept = tree->record.extras.begin();
@@ -255,7 +263,7 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   if (out) { out = draft->build(*tree, now); }
   if (out) { out = draft->sync(); }  // all of it, before its name says that it is complete
   if (out && isDamaged(plan.image, turn)) { out = draft->mend(*tree); }
-  const std::set<std::string> lost = out ? std::set<std::string>{} : lostOf(*tree, of_layers, *draft);
+  const auto lost = out || was_read ? std::set<std::string>{} : lostOf(*tree, of_layers, *draft);
   return turn([&](Store& store) {
     if (out) { return store.finishTree(*tree, *draft, now); }
     store.dropKept(tree->record.extras, kept);

@@ -189,11 +189,11 @@ TEST_F(StorePublish, WhoIsSecondLeavesNothing) {
   Store& store = opened();
   before_turn_ = [&] {
     if (turns_ == 2) { ASSERT_TRUE(putLayer(store, "one", kOne, now_)); }
-    if (turns_ == 6) { put(store, "image", {"one"}); }
+    if (turns_ == 7) { put(store, "image", {"one"}); }
   };
   ASSERT_TRUE(publish(kOne, store));
   ASSERT_TRUE(publishImage(store));
-  EXPECT_EQ(turns_, 6) << "files, record; drafts, extras, damage, name";
+  EXPECT_EQ(turns_, 7) << "files, record; drafts, damage, extras, damage, name";
   EXPECT_EQ(readFolder(store.treeRoot(digest("image"))), kOne);
   EXPECT_EQ(store.bytes(), bytesOnDisk());
   EXPECT_EQ(store.bytes(), 10U);  // also not what the second tree would have had
