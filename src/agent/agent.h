@@ -49,7 +49,9 @@
 
 namespace gs::agent {
 
+/// Whether the GPU driver answered when it was asked last.
 inline constexpr const char* kDriverCondition = "DriverAnswers";
+/// Whether the container runtime said when it was asked last which containers run, and so who uses a GPU.
 inline constexpr const char* kContainersCondition = "ContainersSeen";
 /// There since somebody else wrote GPUs into the list.
 inline constexpr const char* kWriterCondition = "OnlyWriter";
