@@ -12,6 +12,7 @@ from reference.page import row
 
 # Files that write conditions; what each writes is on the page.
 WRITERS = {"src/agent/status.cc", "src/kapi/write.cc", "src/kcache/kinds/print.cc", "src/kapi/node_file.cc"}
+NOT_READ = ("src/sandbox/", "src/apiserver/")
 WRITES = re.compile(r"(?:set|child)\(\"conditions\"|\{\"conditions\",")
 ENUMERATOR = re.compile(r"^ +(\w+),? *(?:// (.*))?$", re.M)
 
@@ -28,15 +29,17 @@ class Reader:
 
     def check_writers(self):
         for file in self.sources.files:
-            if '"conditions"' in file.text and WRITES.search(file.text) and not file.name.startswith(("src/sandbox/", "src/apiserver/")) and file.name not in WRITERS:
-                self.report(file.place(WRITES.search(file.text).start()), "conditions that the page does not know",
+            if '"conditions"' not in file.text or file.name.startswith(NOT_READ) or file.name in WRITERS:
+                continue
+            for write in WRITES.finditer(file.text):
+                self.report(file.place(write.start()), "conditions that the page does not know",
                             "have tools/reference/conditions.py read them, and add the file to WRITERS")
 
     # ---- GpuNodeStatus
 
     def of_agent(self):
         """setCondition(type, status, reason, message, now)."""
-        rows, seen = [], set()
+        rows = []
         file = self.text("src/agent/agent.cc")
         for call in re.finditer(r"(?<!::)\bsetCondition\(", file.bare if file else ""):
             said = [file.said(span) for span in file.arguments(call.end() - 1)]
@@ -50,10 +53,10 @@ class Reader:
             if not kind.comment:
                 self.report(kind.file.place(kind.at), f"nothing says what the condition {kind.value} means", "write a comment beside it")
             message = Texts(self.sources, self.report).render(file, call.start(), said[3], {})
-            meaning = "" if kind.value in seen else kind.comment
-            seen.add(kind.value)
-            rows += [(kind.value, said[1] == "true", reason, message, meaning) for reason in reasons]
-        return sorted(rows, key=lambda one: (one[0], not one[1]))
+            rows += [(kind.value, said[1] == "true", reason, message, kind.comment) for reason in reasons]
+        rows.sort(key=lambda one: (one[0], not one[1]))
+        before = [None, *(one[0] for one in rows)]
+        return [(*one[:4], "" if kind == one[0] else one[4]) for one, kind in zip(rows, before)]
 
     def reasons(self, file, at, said):
         """A text; or what a function of this file names them."""
@@ -144,7 +147,7 @@ def page(sources, report):
     out += [row(f"`{phase}`", meaning) for phase, meaning in reader.phases()]
     out += ["", "## GpuNodeStatus", "", "By gpu-scheduler-agent ([agent.md](../use/agent.md#what-it-publishes)).", "",
             "| type | status | reason | message | what it is |", "|---|---|---|---|---|"]
-    out += [row(f"`{kind}`", status(is_true), f"`{reason}`", "the driver's words" if message == "…" else message, meaning)
+    out += [row(f"`{kind}`", status(is_true), f"`{reason}`", "why, in words" if message == "…" else message, meaning)
             for kind, is_true, reason, message, meaning in reader.of_agent()]
     out += ["", "## GKMCache, ClusterGKMCache and their node objects", "",
             "The first condition of a cache is how it is over all nodes, by gkm-operator; that of an entry of a GKMCacheNode or a",

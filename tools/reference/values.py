@@ -1,8 +1,8 @@
 """docs/reference/values.md: the values of the charts, with default and meaning.
 
 A value's meaning is its comment in values.yaml: the lines above it, and what stands behind it. A few names mean in every
-chart what Kubernetes means by them (KUBERNETES). values.schema.json adds the words that are taken, and names that values.yaml
-has not. The YAML is of the plain form that these files have: maps by indentation, lists and maps in one line.
+chart what Kubernetes means by them (KUBERNETES). values.schema.json adds the words and numbers that are taken, and names that
+values.yaml has not. The YAML is of the plain form that these files have: maps by indentation, lists and maps in one line.
 """
 
 import json
@@ -12,7 +12,7 @@ from reference.page import row
 
 LINE = re.compile(r"^ *(?P<name>[\w./-]+):(?: +(?P<value>.*?))?(?: +# (?P<comment>.*))?$")
 CHARTS = (("gpu-scheduler", "../use/chart.md#values"), ("gkm", "../use/gkm-install.md#the-charts-values"),
-          ("gpu-scheduler-check", "../use/migration.md"))
+          ("gpu-scheduler-check", "../use/chart.md#the-check-chart"))
 # Names that are Kubernetes' or Helm's own, wherever they stand.
 KUBERNETES = {
     "nameOverride": "in place of the chart's name, in names of objects",
@@ -80,16 +80,23 @@ def is_in_list(last, stripped, indent):
     return begins or last is not None and bool(last.block) and indent > last.indent
 
 
-def words(schema, path):
-    """Of a value that takes some words only: which."""
+def rule_of(schema, path):
+    """What the schema says of a value."""
     at = schema
     for name in path.split("."):
         while "$ref" in at:
             at = schema["definitions"][at["$ref"].rpartition("/")[2]]
-        at = at.get("properties", {}).get(name)
-        if at is None:
-            return []
-    return [one for one in at.get("enum", []) if one not in ("", None, True, False)]
+        at = at.get("properties", {}).get(name, {})
+    return at
+
+
+def taken(rule, said, default):
+    """Which words or numbers it may be, where that is not said."""
+    words = [one for one in rule.get("enum", []) if one not in ("", None, True, False)]
+    if "minimum" in rule and "maximum" in rule and str(rule["maximum"]) not in said:
+        return f"({rule['minimum']} to {rule['maximum']})"
+    others = [f"`{one}`" for one in words if str(one) not in said and str(one) != default]
+    return f"(also: {', '.join(others)})" if others else ""
 
 
 def default_of(value):
@@ -111,8 +118,7 @@ def joined(block):
 
 def meaning(value, schema):
     said = value.comment or KUBERNETES.get(value.name) or (OF_PARTS.get(value.name) if "." in value.path else "") or ""
-    taken = [one for one in words(schema, value.path) if str(one) not in said and str(one) != value.default]
-    return join(said, f"(also: {', '.join(f'`{one}`' for one in taken)})" if taken else "")
+    return join(said, taken(rule_of(schema, value.path), said, value.default)) if said else ""
 
 
 def is_leaf(value):
