@@ -62,6 +62,8 @@ static:
 	@$(STEP) "layer check self-test" tools/check_layers.py --self-test
 	@$(STEP) "docs" tools/check_docs.py
 	@$(STEP) "docs check self-test" tools/check_docs.py --self-test
+	@$(STEP) "reference" docs/make-reference --check
+	@$(STEP) "reference self-test" docs/make-reference --self-test
 
 .PHONY: cluster-up
 cluster-up: packages ## a real kube-apiserver, controller-manager and etcd with simulated GPU nodes; prints KUBECONFIG

@@ -49,11 +49,14 @@
 
 namespace gs::agent {
 
+/// Whether the GPU driver answered when it was asked last.
 inline constexpr const char* kDriverCondition = "DriverAnswers";
+/// Whether the container runtime said when it was asked last which containers run, and so who uses a GPU.
 inline constexpr const char* kContainersCondition = "ContainersSeen";
-/// There since somebody else wrote GPUs into the list.
+/// Whether the list holds this agent's GPUs only. There since somebody else wrote some into it.
 inline constexpr const char* kWriterCondition = "OnlyWriter";
-/// There since a device plugin picked GPUs for containers, whatever the scheduler chose for them.
+/// Whether containers with a limit of GPUs get those that the scheduler chose. There since a device plugin
+/// picked some, whatever was chosen.
 inline constexpr const char* kLimitsCondition = "LimitsFollowChoice";
 
 class Agent {

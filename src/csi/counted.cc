@@ -7,7 +7,10 @@
 namespace gs::csi {
 namespace {
 
+/// `call`: publish, unpublish, stats. `result`: ok, invalid, not_found, failed_precondition, unavailable,
+/// deadline, internal.
 constexpr const char* kCalls = "gkm_csi_calls_total";
+/// `call`: publish, unpublish, stats.
 constexpr const char* kSeconds = "gkm_csi_call_seconds";
 constexpr const char* kVolumes = "gkm_csi_volumes";
 constexpr const char* kRegistered = "gkm_csi_registered";

@@ -20,6 +20,7 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kFieldManager = "gpu-scheduler";
+/// Of a lease of a shared GPU, in place of the pod's annotations: all pods that have a share.
 constexpr const char* kHoldersKey = "gpu.scheduling/holders";
 constexpr std::size_t kMaxAllocatedText = 8;
 

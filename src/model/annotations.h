@@ -13,28 +13,42 @@
 namespace gs::model {
 
 // Keys a user writes.
+/// The GpuClaim, of the pod's own namespace, by which it asks for GPUs.
 inline constexpr const char* kClaimKey = "gpu.scheduling/claim";
+/// Where each pod of a set runs, and with which GPUs (model/map.h).
 inline constexpr const char* kMapKey = "gpu-scheduling-map";
+/// Who hands out the node's GPUs. Without it: gpu-manager, where the node has vcuda capacity; agent, where it
+/// has a GpuNodeStatus; else kubelet.
 inline constexpr const char* kEnforcerLabel = "gpu.scheduling/enforcer";
-inline constexpr const char* kNodeNameLabel = "gpu-node-name";  // by which maps name a node (model/map.h)
+/// The name by which maps name the node (model/map.h).
+inline constexpr const char* kNodeNameLabel = "gpu-node-name";
 // Keys that only we write.
+/// The node and the ids of the GPUs that the pod was given.
 inline constexpr const char* kAllocatedKey = "gpu.scheduling/allocated";
+/// Those GPUs as its containers are told them; UUIDs with --visible-devices=uuid.
 inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-devices";
 /// On a bound pod: the reservation that its Binding was made for, and the leases that were written for it.
 inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
+/// Changed by a write after which no Binding that was decided before can succeed.
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
 /// Changes when a pod that its kube-scheduler found no GPUs for may have some.
 inline constexpr const char* kWakeKey = "gpu.scheduling/wake";
+/// The namespace of all GPU leases of the cluster.
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
+/// Names the term of the leader that wrote that record; each term has another.
 inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-term";
 /// The --scheduler-name of the installation: beside the record of its lease namespace,
 /// and on its leader lease.
 inline constexpr const char* kLeaseSchedulerKey = "gpu.scheduling/lease-namespace-scheduler";
-inline constexpr const char* kSchemaVersionKey = "gpu.scheduling/schema-version";  // of a CRD: counts changes
-inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a leader lease: the holder's URL
+/// Counts the changes of the CRD's schema: an older version never takes the place of a later one.
+inline constexpr const char* kSchemaVersionKey = "gpu.scheduling/schema-version";
+/// Of a leader lease: where the holder answers schedulers; other replicas send requests on to it.
+inline constexpr const char* kAddressKey = "gpu.scheduling/address";
 /// Of a leader lease: the container that the holder is in (controller/holder_pod.h).
 inline constexpr const char* kHolderContainerKey = "gpu.scheduling/holder-container";
+/// Of each GPU lease: it is gpu-scheduler's.
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
+/// Of a GPU lease: the name of the pod that has the GPU; of a shared one the first pod's.
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 
 /// The variable by which a container is told its GPUs; and whether a fieldRef of that path gives it what the

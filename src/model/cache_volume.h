@@ -7,8 +7,10 @@
 namespace gs::model {
 
 inline constexpr const char* kCacheDriver = "csi.gkm.io";
+/// The cache of the volume.
 inline constexpr const char* kCacheAttribute = "csi.gkm.io/GKMCache";
-inline constexpr const char* kCacheNamespaceAttribute = "csi.gkm.io/namespace";  // absent: a ClusterGKMCache
+/// The namespace of the GKMCache, the pod's own. Absent: it is a ClusterGKMCache.
+inline constexpr const char* kCacheNamespaceAttribute = "csi.gkm.io/namespace";
 
 /// Of one pod; more are not looked at when its node is chosen.
 inline constexpr std::size_t kMostKernelCaches = 32;

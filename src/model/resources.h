@@ -26,8 +26,11 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+/// Whole GPUs, as NVIDIA's device plugin offers them.
 inline constexpr const char* kNvidiaGpu = "nvidia.com/gpu";
+/// Shares of GPUs, as gpu-manager offers them: 100 are one GPU.
 inline constexpr const char* kVcudaCore = "tencent.com/vcuda-core";
+/// And their memory: 1 is 256 MiB.
 inline constexpr const char* kVcudaMemory = "tencent.com/vcuda-memory";
 
 /// Resources by which conventions give GPUs by shares: a node's capacity of them is read, which its

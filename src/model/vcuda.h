@@ -26,9 +26,13 @@
 
 namespace gs::model {
 
+/// The node that the pod was given.
 inline constexpr const char* kVcudaNodeKey = "tencent.com/predicate-node";
+/// When it was chosen: kubelets serve pods in this order.
 inline constexpr const char* kVcudaTimeKey = "tencent.com/predicate-time";
-inline constexpr const char* kVcudaIdsKey = "tencent.com/predicate-gpu-idx-";  // and the container's index
+/// And the container's index: the devices of that container.
+inline constexpr const char* kVcudaIdsKey = "tencent.com/predicate-gpu-idx-";
+/// Whether gpu-manager has given them; then the ids are those that it really gave.
 inline constexpr const char* kVcudaAssignedKey = "tencent.com/gpu-assigned";
 
 inline constexpr std::int64_t kVcudaCoresPerGpu = 100;

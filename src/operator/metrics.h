@@ -4,12 +4,16 @@
 
 namespace gs::gkm {
 
+/// `state`: Pending, Extracted, Running and so on (docs/reference/conditions.md), None (no status yet).
 inline constexpr const char* kCaches = "gkm_operator_caches";
 inline constexpr const char* kDeletingCaches = "gkm_operator_deleting_caches";
 inline constexpr const char* kNodeObjects = "gkm_operator_node_objects";
 inline constexpr const char* kLostNodeObjects = "gkm_operator_lost_node_objects";
+/// `what`: status and finalizer of caches, claim, volume, release and deletion of node objects. `result`:
+/// written, failed.
 inline constexpr const char* kWrites = "gkm_operator_writes_total";
 
+/// `what`: object, label, status, finalizer, deletion. `result`: written, failed.
 inline constexpr const char* kNodeWrites = "gkm_agent_writes_total";
 
 }  // namespace gs::gkm

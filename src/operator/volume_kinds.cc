@@ -17,7 +17,9 @@ using json::Object;
 using json::Value;
 using json::View;
 
+/// Of which cache it is, and for which namespace (kcache/kinds/claims.h).
 constexpr const char* kHandleKey = "gkm.io/volume-handle";
+/// The uid of that cache.
 constexpr const char* kCacheUidKey = "gkm.io/cache-uid";
 constexpr const char* kClaimMode = "ReadOnlyMany";
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;

@@ -18,6 +18,7 @@
 
 namespace gs::gkm {
 
+/// "true": the operator made it. One without the label is left alone.
 inline constexpr const char* kManagedLabel = "gkm.io/managed";
 
 /// A PersistentVolumeClaim.

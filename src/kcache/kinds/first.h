@@ -20,6 +20,7 @@
 
 namespace gs::kcache {
 
+/// When it was asked, and the caches to fetch first.
 inline constexpr const char* kFirstKey = "gkm.io/fetch-first";
 inline constexpr std::size_t kMostFirst = 8;
 inline constexpr Duration kFirstFor = std::chrono::minutes{10};

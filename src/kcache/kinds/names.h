@@ -20,8 +20,9 @@ namespace gs::kcache {
 inline constexpr const char* kDigestKey = "gkm.io/resolvedDigest";
 /// That the webhook wrote that digest. (Of an older version ClusterGKMCaches alone have it.)
 inline constexpr const char* kMutationSignatureKey = "gkm.io/mutationSig";
+/// The user whose request made the webhook write them.
 inline constexpr const char* kLastMutatedByKey = "gkm.io/lastMutatedBy";
-/// On node objects: nodeLabel() of the node's name.
+/// On node objects: the node's name, cut where it is too long for a label (nodeLabel()).
 inline constexpr const char* kHostLabel = "kubernetes.io/hostname";
 /// Whose claim one is, in `status.pvcStatus`: GKM's word for those that no agent makes.
 inline constexpr const char* kClaimOwner = "Operator";

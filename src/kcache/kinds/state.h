@@ -17,15 +17,15 @@ namespace gs::kcache {
 /// A condition's type, which is its reason too. The last three are of GKM that keeps caches in volumes, and
 /// only caches that pods find by a claim (claims.h) have them.
 enum class State : std::uint8_t {
-  Pending,
-  Extracted,
-  Running,
-  Outdated,
-  Error,
-  UnloadError,
-  Downloading,
-  Deleting,
-  NoNamespace
+  Pending,      // no node has it yet: its image has no digest, or is being fetched
+  Extracted,    // its files are there, and no pod has them mounted
+  Running,      // a pod has it mounted
+  Outdated,     // pods have an older image of it mounted
+  Error,        // it could not be fetched, or a file of it is damaged
+  UnloadError,  // an image of it could not be removed
+  Downloading,  // a node is fetching it, and none has it
+  Deleting,     // it was deleted, and pods still use its claim
+  NoNamespace   // a namespace that it is for is not there, or none is named
 };
 
 [[nodiscard]] const char* nameOf(State state);

@@ -13,6 +13,7 @@
 
 namespace gs::gkm {
 
+/// What Kyverno says of the cache's image: references with their digests, each with "pass", "fail" or "skip".
 inline constexpr const char* kKyvernoKey = "kyverno.io/verify-images";
 
 /// `image` has a digest, or the answer is no. A tag in a key says nothing.

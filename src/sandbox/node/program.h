@@ -14,7 +14,9 @@
 
 namespace gs::sandbox {
 
+/// The container ends after that time.
 inline constexpr const char* kRunForKey = "sandbox.gpu.scheduling/run-for";
+/// With that exit code.
 inline constexpr const char* kExitCodeKey = "sandbox.gpu.scheduling/exit-code";
 inline constexpr Duration kJobRuns = std::chrono::seconds{5};
 

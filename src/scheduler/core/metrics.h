@@ -5,14 +5,26 @@
 
 namespace gs::scheduler {
 
+/// `result`: scheduled, unschedulable, error (the Binding was refused). `profile`: the --scheduler-name.
+/// Equal pods that fit nowhere count as one attempt.
 inline constexpr const char* kScheduleAttempts = "scheduler_schedule_attempts_total";
+/// `attempts`: Bindings that were sent for the pod. Of pods that this process saw as leader.
 inline constexpr const char* kSchedulingSli = "scheduler_pod_scheduling_sli_duration_seconds";
+/// `why`: grant (a Binding without an answer), leases (left by somebody else), probe (others of its
+/// namespace cannot be written).
 inline constexpr const char* kFences = "gpu_scheduler_fences_total";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
+/// `result`: bound, failed, raced, busy.
 inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_total";
+/// `queue`: active, backoff, unschedulable, gated (they have scheduling gates).
 inline constexpr const char* kPendingPods = "scheduler_pending_pods";
+/// `node`: its name. `state`: free, held (also one that is no longer in the GpuNodeStatus), draining (its pod
+/// has ended, and the agent still sees a container on it), unhealthy (also one whose UUID stands twice).
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
+/// /readyz?verbose says why (lease-repairs).
 inline constexpr const char* kLeaseRepairsFailing = "gpu_scheduler_lease_repairs_failing";
+/// `kind`: in-use-by-other (GPUs that a pod uses and another one's lease names), uuid-twice-in-node,
+/// uuid-on-two-nodes (UUIDs that stand at several GPUs). /readyz?verbose names one (contradictions).
 inline constexpr const char* kContradictions = "gpu_scheduler_contradictions";
 inline constexpr const char* kLeading = "gpu_scheduler_leading";
 

@@ -9,10 +9,16 @@ namespace {
 
 using kcache::State;
 
+/// `step`: policy (whether the cache may have the image), fetch. `result`: ok, not_found, invalid
+/// (signature, limits, digest), unavailable (registry, disk), deadline, not_wanted (given up because the
+/// cache changed), internal. An attempt that the registry cuts off and that goes on is one.
 constexpr const char* kFetches = "gkm_agent_fetches_total";
 constexpr const char* kRetries = "gkm_agent_fetch_retries_total";
+/// Those that had to come only.
 constexpr const char* kSeconds = "gkm_agent_fetch_seconds";
+/// `cache`: NAMESPACE/NAME, of a ClusterGKMCache NAME. Of those that are under way: at most --concurrency.
 constexpr const char* kBytes = "gkm_agent_fetch_bytes";
+/// `cache`: as of the bytes.
 constexpr const char* kTotal = "gkm_agent_fetch_total_bytes";
 const std::vector<double> kBuckets{0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600};
 
@@ -61,6 +67,7 @@ void NodeCounts::showStates(const std::map<State, std::size_t>& states) {
   for (const State one : {State::Pending, State::Extracted, State::Running, State::Outdated, State::Error,
                           State::UnloadError}) {
     const auto it = states.find(one);
+    // `state`: Pending, Extracted, Running, Outdated, Error, UnloadError.
     metrics_
         .gauge("gkm_agent_caches", "Images of caches on the node, by the state that its objects say.",
                {{"state", kcache::nameOf(one)}})

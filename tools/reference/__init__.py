@@ -1,0 +1,1 @@
+"""What docs/make-reference makes the pages of docs/reference/ with."""
