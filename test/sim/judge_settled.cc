@@ -450,10 +450,16 @@ std::string Judge::unsaid() const {
     const auto pod = pods_.find(uid);
     return pod != pods_.end() && pod->second.live() && pod->second.node == device.node;
   };
+  const auto isItsOwn = [this](const std::string& uid, const Device& at, const std::string& uuid) {
+    return std::any_of(leases_.begin(), leases_.end(), [&](const auto& one) {
+      return one.first.node == at.node && one.second.uuid == uuid && one.second.holders.contains(uid);
+    });
+  };
   for (const auto& [device, lease] : leases_) {
     const auto gpu = gpus_.find(device);
     if (gpu == gpus_.end() || (!lease.uuid.empty() && lease.uuid != gpu->second.uuid)) { continue; }
     for (const auto& [user, since] : gpu->second.in_use) {
+      if (isItsOwn(user, device, gpu->second.uuid)) { continue; }  // its number was another one
       if (lease.holders.contains(user) || !runs(user, device) || since <= disturbed_until_) { continue; }
       for (const auto& [holder, part] : lease.holders) {
         if (!runs(holder, device) || lease.since.at(holder) <= disturbed_until_) { continue; }
