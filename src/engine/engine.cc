@@ -14,7 +14,9 @@ using sched::Source;
 
 Engine::Engine(sched::Doors doors)
     : doors_{doors},
+      leases_{cache_},
       ledger_{doors},
+      blocks_{ledger_},
       anti_affinity_{ledger_},
       reclaim_{ledger_},
       awaited_{ledger_},
@@ -42,17 +44,6 @@ void Engine::noteFreed() {
   }
 }
 
-bool Engine::ended(const model::Uid& uid) const {
-  const model::Pod* pod = cache_.pod(uid);
-  return pod == nullptr || pod->finished();
-}
-
-std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lease& lease) const {
-  if (!lease.node.empty() && lease.gpu >= 0) { return std::pair{lease.node, lease.gpu}; }
-  const auto it = placed_leases_.find(lease.key);
-  return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};
-}
-
 std::set<model::Uid> Engine::takeTouched() {
   auto touched = std::exchange(touched_, {});
   return {std::make_move_iterator(touched.begin()), std::make_move_iterator(touched.end())};
@@ -62,11 +53,6 @@ void Engine::forgetTouched() {
   (void)std::exchange(touched_, {});  // its memory too
   touched_claims_.clear();
   (void)uuids_.takeChanged();
-}
-
-std::optional<bool> Engine::shares(const model::Uid& pod) const {
-  const auto it = shares_.find(pod);
-  return it == shares_.end() ? std::nullopt : std::optional{it->second};
 }
 
 void Engine::touchClaimOf(const model::Pod& pod) {
@@ -96,11 +82,10 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, co
     orderly_.add(uid);
   }
   if (over) {
-    shares_.erase(uid);
-    lost_leases_.erase(uid);
+    leases_.ended(uid);
   } else {
     if (any.bound()) { reclaim_.lives(uid, any.node); }
-    for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
+    for (const auto& key : cache_.leasesOf(uid)) { leases_.stands(uid, *cache_.lease(key)); }
   }
   if (any.is_agent && any.bound()) {
     reclaim_.agentChanged(any.node, uid, !over, any.ready, now);
@@ -181,7 +166,7 @@ void Engine::assumeEnded(const model::Uid& uid, Mono now) {
   std::map<model::NodeName, std::vector<int>> held;
   for (const auto& key : cache_.leasesOf(uid)) {
     const model::Lease& lease = *cache_.lease(key);
-    if (const auto device = deviceOf(lease)) {
+    if (const auto device = leases_.deviceOf(lease)) {
       auto& ids = held[device->first];
       for (const int id : idsOf(lease)) { ids.push_back(id); }
     }
@@ -230,19 +215,9 @@ void Engine::applyClaim(const controller::Change& change) {
   touched_claims_.insert(change.key);
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& [uid, pod] : cache_.podsOfClaim(change.key)) {
-    if (other_amounts && !shares(uid)) { derive(uid); }  // holdsOf() asks the claim only then
-    if (other_amounts || !pod.bound) { touch(uid); }     // others have what they were given
+    if (other_amounts && !leases_.shares(uid)) { derive(uid); }  // holdsOf() asks the claim only then
+    if (other_amounts || !pod.bound) { touch(uid); }             // others have what they were given
   }
-}
-
-void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
-  if (ended(uid)) { return; }
-  shares_[uid] = lease.shared();
-  forgetLost(uid, lease);
-  const auto lost = lost_leases_.find(uid);
-  if (lost == lost_leases_.end() || lease.uuid.empty()) { return; }
-  lost->second.erase(lease.key);
-  if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
 void Engine::leasesChanged(const model::Uid& uid) {
@@ -258,13 +233,15 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
-  if (const auto device = deviceOf(*lease); device && !lease->uids().empty()) { unblockDevice(*device); }
+  if (const auto device = leases_.deviceOf(*lease); device && !lease->uids().empty()) {
+    blocks_.unblock(*device);
+  }
   std::set<model::Uid> concerned;
   if (before) {
     for (auto& uid : before->uids()) { concerned.insert(uid); }
   }
   for (auto& uid : lease->uids()) {
-    noteSharing(uid, *lease);
+    leases_.stands(uid, *lease);
     concerned.insert(uid);
   }
   for (const auto& uid : concerned) {
@@ -288,42 +265,16 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod, const sched::Holdings&
   }
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);
-    const auto device = deviceOf(lease);
+    const auto device = leases_.deviceOf(lease);
     if (!device || device->first != pod.node) { continue; }
     for (const int id : idsOf(lease)) { ids.insert(id); }
   }
   return {ids.begin(), ids.end()};
 }
 
-/// Remembers a lease that went while its pod lived. It named the UUID of the pod's device, and nothing else
-/// may: the pod's annotations name ids only.
-void Engine::noteLost(const model::Ptr<model::Lease>& lease) {
-  if (lease->uuid.empty()) { return; }
-  for (const auto& uid : lease->uids()) {
-    if (ended(uid)) { continue; }
-    forgetLost(uid, *lease);
-    lost_leases_[uid][lease->key] = lease;
-  }
-}
-
-/// An unbound pod has a lease of a newer decision, so the earlier one came to nothing, and its leases need
-/// not be remembered.
-void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
-  const auto lost = lost_leases_.find(uid);
-  const model::Pod* pod = cache_.pod(uid);
-  if (lost == lost_leases_.end() || (pod != nullptr && pod->bound())) { return; }
-  const auto reservation = [&](const model::Lease& lease) {
-    const auto part = lease.partOf(uid);
-    return part ? part->reservation : model::ReservationId{};
-  };
-  std::erase_if(lost->second,
-                [&](const auto& known) { return reservation(*known.second) != reservation(newer); });
-  if (lost->second.empty()) { lost_leases_.erase(lost); }
-}
-
 /// The id that the lease's name stands for, and the id that its device has now.
 std::vector<int> Engine::idsOf(const model::Lease& lease) const {
-  const auto device = deviceOf(lease);
+  const auto device = leases_.deviceOf(lease);
   if (!device) { return {}; }
   const DeviceIndex* devices = cache_.devices(device->first);
   const auto now = devices == nullptr ? std::nullopt : devices->idNow(lease.uuid, device->second);
@@ -333,10 +284,9 @@ std::vector<int> Engine::idsOf(const model::Lease& lease) const {
 
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (!before) { return; }
-  const auto device = deviceOf(*before);
-  noteLost(before);
-  placed_leases_.erase(before->key);
-  if (device) { unblockDevice(*device); }  // it could not be read, perhaps: what stood there is gone
+  const auto device = leases_.deviceOf(*before);
+  leases_.went(before);
+  if (device) { blocks_.unblock(*device); }  // it could not be read, perhaps: what stood there is gone
   const sched::NodeState* node = device ? ledger_.find(device->first) : nullptr;
   if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {
     for (const auto& holder : d->holders) { touch(holder.uid); }  // its name is free for whoever has it
@@ -357,32 +307,9 @@ void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model
 }
 
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
-  placed_leases_[key] = {node, gpu};
+  leases_.place(key, {node, gpu});
   if (const model::Lease* lease = cache_.lease(key)) {
     for (const auto& uid : lease->uids()) { derive(uid); }
-  }
-}
-
-namespace {
-
-const model::Uid kNobody{"(a lease that names no pod)"};
-
-}  // namespace
-
-void Engine::blockDevice(const model::NodeName& node, int gpu) {
-  if (blocked_.emplace(node, gpu).second) { newly_blocked_.emplace_back(node, gpu); }
-  ledger_.hold(node, gpu, kNobody, Source::Lease, {});
-}
-
-/// A lease that names its pod stands under the device's name again, so it is known who holds the device.
-void Engine::unblockDevice(const std::pair<model::NodeName, int>& device) {
-  if (blocked_.erase(device) > 0) { ledger_.release(device.first, device.second, kNobody, Source::Lease); }
-}
-
-void Engine::unblockDevices() {
-  newly_blocked_.clear();
-  for (const auto& [node, gpu] : std::exchange(blocked_, {})) {
-    ledger_.release(node, gpu, kNobody, Source::Lease);
   }
 }
 

@@ -26,7 +26,9 @@
 #include "engine/awaited_looks.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
+#include "engine/device_blocks.h"
 #include "engine/device_reclaim.h"
+#include "engine/lease_memory.h"
 #include "engine/quota_table.h"
 #include "engine/uuids.h"
 #include "sched/doors/door.h"
@@ -58,26 +60,14 @@ class Engine {
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
-  /// Something stands under the lease name of this device that cannot be joined (not ours, unreadable, or of
-  /// another version): the device counts as held until that changes or goes, or unblockDevices().
-  void blockDevice(const model::NodeName& node, int gpu);
-  void unblockDevices();
-  void unblockDevice(const std::pair<model::NodeName, int>& device);
-  [[nodiscard]] const std::set<std::pair<model::NodeName, int>>& blocked() const { return blocked_; }
-  /// Those that were blocked since this was last asked.
-  [[nodiscard]] std::vector<std::pair<model::NodeName, int>> takeBlocked() {
-    return std::exchange(newly_blocked_, {});
-  }
+  /// Devices that count as held because nobody knows by whom.
+  [[nodiscard]] DeviceBlocks& blocks() { return blocks_; }
+  [[nodiscard]] const LeaseMemory& leaseMemory() const { return leases_; }
   /// The ids on its node under which this bound pod, which was given these,
   /// has devices now (held_devices.h); ascending.
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const {
     return heldIds(pod, given, holdingsOf(pod));
   }
-  /// The UUID of the device that it was given under that id, as its lease there says, or said before it went;
-  /// "" not known.
-  [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
-  /// It has a lease under that id there, or had one that went while it lived.
-  [[nodiscard]] bool wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const;
   /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
   /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
   /// names, since its node was renumbered or its annotations were edited: it holds them too.
@@ -94,8 +84,6 @@ class Engine {
   /// GPUs of which nobody knows how many there are.
   [[nodiscard]] Uuids& uuids() { return uuids_; }
   [[nodiscard]] const Uuids& uuids() const { return uuids_; }
-  /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
-  [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
   /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
@@ -108,7 +96,7 @@ class Engine {
   }
 
   /// The pod ended (finished or gone for good).
-  [[nodiscard]] bool ended(const model::Uid& uid) const;
+  [[nodiscard]] bool ended(const model::Uid& uid) const { return cache_.ended(uid); }
   [[nodiscard]] bool reclaimed(const model::Uid& uid) const { return reclaim_.reclaimed(uid); }
 
   [[nodiscard]] sched::Doors doors() const { return doors_; }
@@ -164,7 +152,6 @@ class Engine {
   void touchMeantBy(const model::Pod& pod);
   void putPod(const model::PodPtr& pod, const sched::Holdings& said, Mono now);
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
-  void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
   void applyAsItsKind(const controller::Change& change, Mono now);
   void applyPod(const controller::Change& change, Mono now);
@@ -181,10 +168,6 @@ class Engine {
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
   void touchHolders(const model::NodeName& name, const std::vector<int>& ids);
-  void noteLost(const model::Ptr<model::Lease>& lease);
-  void forgetLost(const model::Uid& uid, const model::Lease& newer);
-  template <class Visit>
-  void eachLeaseOf(const model::Uid& uid, const Visit& visit) const;
   void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
   [[nodiscard]] sched::Holdings holdingsOf(const model::Pod& pod) const {
     return sched::holdingsOf(pod, doors_);
@@ -214,11 +197,12 @@ class Engine {
   void seenWith(const model::Pod& pod);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);
-  [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
 
   sched::Doors doors_;
   Cache cache_;
+  LeaseMemory leases_;
   sched::Ledger ledger_;
+  DeviceBlocks blocks_;
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
   AwaitedStatus awaited_;
@@ -231,13 +215,6 @@ class Engine {
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
-  std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
-  /// The last versions of leases that went while their pod lived. Of an unbound pod,
-  /// those of its last decision only.
-  std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
-  std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
-  std::set<std::pair<model::NodeName, int>> blocked_;
-  std::vector<std::pair<model::NodeName, int>> newly_blocked_;
   bool synced_ = false;
   std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
   std::vector<model::Uid>

@@ -98,14 +98,14 @@ TEST_F(EngineTest, OfAPodThatIsTriedForDaysOnlyTheLastLeasesAreRemembered) {
   const model::Uid uid = pod.value().uid;
   comes(pod);
   tried(0, "r1");
-  EXPECT_EQ(engine.givenUuid(uid, on, 0), "GPU-0") << "its Binding may be under way";
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 0), "GPU-0") << "its Binding may be under way";
   tried(1, "r2");
   tried(2, "r2");
-  EXPECT_EQ(engine.givenUuid(uid, on, 0), "");
-  EXPECT_EQ(engine.givenUuid(uid, on, 1), "GPU-1");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 0), "");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 1), "GPU-1");
   comes(PodBuilder(pod).revision(9).on("node-a").allocated("node-a:1,2"));
   tried(3, "r3");  // landed late
-  EXPECT_EQ(engine.givenUuid(uid, on, 2), "GPU-2");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 2), "GPU-2");
 }
 
 TEST_F(EngineTest, AnEndedPodDrainsWhatItsLeasesNameTooIfTheyAreOfItsNode) {

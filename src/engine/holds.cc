@@ -52,7 +52,7 @@ Engine::Amounts Engine::leasedAmounts(const model::Uid& uid) const {
   Amounts amounts;
   for (const auto& key : cache_.leasesOf(uid)) {
     const model::Lease& lease = *cache_.lease(key);
-    if (const auto device = deviceOf(lease)) { amounts.try_emplace(*device, amountIn(lease, uid)); }
+    if (const auto device = leases_.deviceOf(lease)) { amounts.try_emplace(*device, amountIn(lease, uid)); }
   }
   return amounts;
 }
@@ -64,15 +64,6 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod, const sched::Holdings&
       said.counted > 0 || said.ids.has_value() || said.shared || !sched::claimName(pod).empty();
   if (devices == nullptr || !asked) { return ids; }
   return devices->usedBy(pod.uid);
-}
-
-/// Visits the pod's leases: those that are there, and the last versions of those that went while it lived.
-template <class Visit>
-void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
-  for (const auto& key : cache_.leasesOf(uid)) { visit(*cache_.lease(key)); }
-  const auto lost = lost_leases_.find(uid);
-  if (lost == lost_leases_.end()) { return; }
-  for (const auto& [key, lease] : lost->second) { visit(*lease); }
 }
 
 /// How many devices the pod's leases give it there. One lease is enough: each says the whole reservation.
@@ -111,20 +102,6 @@ void Engine::use(const model::Pod& pod, const sched::Holdings& said) {
                       said.on_the_way ? said.shares : sched::SharePicks{});
 }
 
-bool Engine::wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const {
-  bool was = false;
-  eachLeaseOf(pod, [&](const model::Lease& lease) { was = was || (lease.node == node && lease.gpu == id); });
-  return was;
-}
-
-std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {
-  std::string uuid;
-  eachLeaseOf(pod, [&](const model::Lease& lease) {
-    if (lease.node == node && lease.gpu == id && uuid.empty()) { uuid = lease.uuid; }
-  });
-  return uuid;
-}
-
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given,
                                  const sched::Holdings& said) const {
   std::vector<const model::Lease*> leases;
@@ -137,14 +114,14 @@ std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& 
     for (const model::Lease* lease : leasesFor(pod, given, said, leases)) { ids.insert(lease->gpu); }
     return {ids.begin(), ids.end()};
   }
-  eachLeaseOf(pod.uid, [&](const model::Lease& lease) { leases.push_back(&lease); });
+  leases_.eachLeaseOf(pod.uid, [&](const model::Lease& lease) { leases.push_back(&lease); });
   std::vector<std::string> uuids;
   for (const model::Lease* lease : leasesFor(pod, given, said, leases)) { uuids.push_back(lease->uuid); }
   return heldNow(said.uuids, given, uuids, *devices);
 }
 
 void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
-  const auto device = deviceOf(lease);
+  const auto device = leases_.deviceOf(lease);
   if (!device) { return; }
   const auto& [node, id] = *device;
   const sched::Amount amount = amountIn(lease, uid);
@@ -169,8 +146,9 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid, const sched::Holdings* read
     // A pod's annotation does not say how much it holds; its lease does, else its door or its claim.
     const auto leased = leasedAmounts(uid);
     const sched::Amount without{
-        shares(uid).value_or(said.shared || isShared(cache_.claim({pod->key.ns, sched::claimName(*pod)}))), 0,
-        0};
+        leases_.shares(uid).value_or(said.shared ||
+                                     isShared(cache_.claim({pod->key.ns, sched::claimName(*pod)}))),
+        0, 0};
     for (const int id : heldIds(*pod, *said.ids, said)) {
       const auto lease = leased.find({pod->node, id});
       holds[{pod->node, id, Source::BoundPod}] = lease == leased.end() ? without : lease->second;

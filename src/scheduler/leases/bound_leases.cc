@@ -112,14 +112,15 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
 /// when another pod of ours has a device too.
 /// Only pods of such a door and pods with a claim ever share.
 bool BoundLeases::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
-  if (const auto known = c_.engine.shares(pod.uid)) { return *known; }
+  if (const auto known = c_.engine.leaseMemory().shares(pod.uid)) { return *known; }
   if (sched::holdingsOf(pod, c_.engine.doors()).shared) { return true; }
   if (const auto* claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
     return claim->exclusivity == model::Exclusivity::Shared;
   }
   return !sched::claimName(pod).empty() && std::any_of(ids.begin(), ids.end(), [&](int id) {
-    return anotherOfOursHas(pod, id,
-                            [this](const auto& other) { return c_.engine.shares(other.uid).value_or(true); });
+    return anotherOfOursHas(pod, id, [this](const auto& other) {
+      return c_.engine.leaseMemory().shares(other.uid).value_or(true);
+    });
   });
 }
 
@@ -166,7 +167,7 @@ std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<
   }
   std::vector<int> out;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(out), [&](int id) {
-    return may.contains(id) || (counted && c_.engine.wasLeased(pod.uid, pod.node, id));
+    return may.contains(id) || (counted && c_.engine.leaseMemory().wasLeased(pod.uid, pod.node, id));
   });
   return out;
 }
@@ -174,7 +175,7 @@ std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<
 /// The UUID of the device that a bound pod was given under one of the ids of its reservation: as its lease
 /// there says or said, else as its containers were told. "": nobody says.
 std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const {
-  std::string leased = c_.engine.givenUuid(pod.uid, pod.node, id);
+  std::string leased = c_.engine.leaseMemory().givenUuid(pod.uid, pod.node, id);
   if (!leased.empty()) { return leased; }
   const auto told = sched::toldUuids(pod);
   const auto at = std::lower_bound(given.begin(), given.end(), id) - given.begin();
