@@ -10,13 +10,13 @@
 
 namespace gs::engine {
 
-using sched::Source;
-
 Engine::Engine(sched::Doors doors)
     : doors_{doors},
       leases_{cache_},
       ledger_{doors},
       blocks_{ledger_},
+      devices_{cache_, leases_, doors},
+      held_{devices_, ledger_},
       anti_affinity_{ledger_},
       reclaim_{ledger_},
       awaited_{ledger_},
@@ -66,11 +66,8 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, co
   const model::Uid uid = any.uid;
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
-  if (used && (!uses || after->node != before->node)) {
-    ledger_.unusePod(before->node, uid, Source::BoundPod);
-    ledger_.setInFlight(before->node, uid, Source::BoundPod, {});
-  }
-  if (uses) { use(*after, said); }
+  if (used && (!uses || after->node != before->node)) { held_.unuse(before->node, uid); }
+  if (uses) { held_.use(*after, said); }
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
@@ -92,7 +89,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, co
     awaited_.agentChanged(any.node, reclaim_.hasAgent(any.node));
     if (!agentLooks(any.node)) { looks_.forget(any.node); }
   }
-  derive(uid, &said);
+  held_.derive(uid, &said);
   if (used || uses) { awaitLook(before, after, now); }
   touch(uid);
   if (notes_shares_ && !said.shares.empty()) { touched_shares_.insert(uid); }
@@ -101,7 +98,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, co
 
 /// All that is known of what an ended pod held.
 void Engine::reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now) {
-  const std::vector<int> ids = devicesOf(pod, said);
+  const std::vector<int> ids = devices_.ofEnded(pod, said);
   const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
   if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted); }
 }
@@ -131,7 +128,7 @@ void Engine::touchMeantBy(const model::Pod& pod) {
     const model::Pod& waiting = *cache_.pod(uid);
     if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) { touch(uid); }
   }
-  work_.compared += said.looks();
+  compared_ += said.looks();
 }
 
 void Engine::putPod(const model::PodPtr& pod, const sched::Holdings& said, Mono now) {
@@ -146,7 +143,7 @@ void Engine::podGone(const model::Uid& uid, Mono now) { podGone(uid, nullptr, no
 void Engine::podGone(const model::Uid& uid, const sched::Holdings* said, Mono now) {
   const auto before = cache_.removePod(uid);
   if (before) {
-    podChanged(before, nullptr, said != nullptr ? *said : holdingsOf(*before), now);
+    podChanged(before, nullptr, said != nullptr ? *said : devices_.read(*before), now);
   } else {
     touch(uid);
     if (notes_shares_) { touched_shares_.insert(uid); }
@@ -163,15 +160,7 @@ bool Engine::endIsKnown(const model::Uid& uid) const {
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
   if (cache_.leasesOf(uid).empty()) { return; }
   assumed_.add(uid);
-  std::map<model::NodeName, std::vector<int>> held;
-  for (const auto& key : cache_.leasesOf(uid)) {
-    const model::Lease& lease = *cache_.lease(key);
-    if (const auto device = leases_.deviceOf(lease)) {
-      auto& ids = held[device->first];
-      for (const int id : idsOf(lease)) { ids.push_back(id); }
-    }
-  }
-  for (const auto& [node, ids] : held) { reclaim_.ended(uid, node, ids, false, now); }
+  for (const auto& [node, ids] : devices_.leasedIds(uid)) { reclaim_.ended(uid, node, ids, false, now); }
   touch(uid);
 }
 
@@ -189,10 +178,10 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
 }
 
 void Engine::applyPod(const controller::Change& change, Mono now) {
-  if (const auto pod = change.object.as<model::Pod>()) { return putPod(pod, holdingsOf(*pod), now); }
+  if (const auto pod = change.object.as<model::Pod>()) { return putPod(pod, devices_.read(*pod), now); }
   const auto last = change.last.as<model::Pod>();
   if (last == nullptr || last->uid != change.last_uid) { return podGone(change.last_uid, now); }
-  const sched::Holdings said = holdingsOf(*last);
+  const sched::Holdings said = devices_.read(*last);
   putPod(last, said, now);
   if (!last->bound()) { orderly_.add(change.last_uid); }      // nor can it be any more: it never ran
   const bool is_known = cache_.pod(last->uid) == last.get();  // and no newer version
@@ -215,16 +204,16 @@ void Engine::applyClaim(const controller::Change& change) {
   touched_claims_.insert(change.key);
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& [uid, pod] : cache_.podsOfClaim(change.key)) {
-    if (other_amounts && !leases_.shares(uid)) { derive(uid); }  // holdsOf() asks the claim only then
-    if (other_amounts || !pod.bound) { touch(uid); }             // others have what they were given
+    if (other_amounts && !leases_.shares(uid)) { held_.derive(uid); }  // holdsOf() asks the claim only then
+    if (other_amounts || !pod.bound) { touch(uid); }                   // others have what they were given
   }
 }
 
 void Engine::leasesChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
   const bool uses = pod != nullptr && pod->bound() && !pod->finished();
-  if (uses) { use(*pod, holdingsOf(*pod)); }
-  derive(uid);
+  if (uses) { held_.use(*pod, devices_.read(*pod)); }
+  held_.derive(uid);
   if (uses && unnamedOf(pod->node, uid) == 0) { looks_.over(pod->node, uid); }
   touch(uid);
 }
@@ -250,36 +239,10 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
     const bool is_new = !before || !before->names(uid);
     // Its end was seen, but not with this device: pods are listed before leases.
     if (is_new && pod != nullptr && pod->bound() && pod->finished()) {
-      reclaimAll(*pod, holdingsOf(*pod), pod->containers_terminated, now);
+      reclaimAll(*pod, devices_.read(*pod), pod->containers_terminated, now);
     }
     leasesChanged(uid);
   }
-}
-
-/// What an ended pod held: what its annotation says, and what its leases on that node say.
-std::vector<int> Engine::devicesOf(const model::Pod& pod, const sched::Holdings& said) const {
-  std::set<int> ids;
-  for (const auto& some :
-       {said.ids ? heldIds(pod, *said.ids, said) : std::vector<int>{}, seenInUse(pod, said)}) {
-    ids.insert(some.begin(), some.end());
-  }
-  for (const auto& key : cache_.leasesOf(pod.uid)) {
-    const model::Lease& lease = *cache_.lease(key);
-    const auto device = leases_.deviceOf(lease);
-    if (!device || device->first != pod.node) { continue; }
-    for (const int id : idsOf(lease)) { ids.insert(id); }
-  }
-  return {ids.begin(), ids.end()};
-}
-
-/// The id that the lease's name stands for, and the id that its device has now.
-std::vector<int> Engine::idsOf(const model::Lease& lease) const {
-  const auto device = leases_.deviceOf(lease);
-  if (!device) { return {}; }
-  const DeviceIndex* devices = cache_.devices(device->first);
-  const auto now = devices == nullptr ? std::nullopt : devices->idNow(lease.uuid, device->second);
-  if (!now || *now == device->second) { return {device->second}; }
-  return {device->second, *now};
 }
 
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
@@ -309,7 +272,7 @@ void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
   leases_.place(key, {node, gpu});
   if (const model::Lease* lease = cache_.lease(key)) {
-    for (const auto& uid : lease->uids()) { derive(uid); }
+    for (const auto& uid : lease->uids()) { held_.derive(uid); }
   }
 }
 
@@ -355,7 +318,7 @@ void Engine::applyAsItsKind(const controller::Change& change, Mono now) {
 }
 
 void Engine::learn(const model::Object& object, Mono now) {
-  if (const auto pod = object.as<model::Pod>()) { putPod(pod, holdingsOf(*pod), now); }
+  if (const auto pod = object.as<model::Pod>()) { putPod(pod, devices_.read(*pod), now); }
   if (const auto lease = object.as<model::Lease>()) { putLease(lease, now); }
   noteFreed();
 }

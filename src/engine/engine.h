@@ -26,9 +26,11 @@
 #include "engine/awaited_looks.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
+#include "engine/derived_holds.h"
 #include "engine/device_blocks.h"
 #include "engine/device_reclaim.h"
 #include "engine/lease_memory.h"
+#include "engine/pod_devices.h"
 #include "engine/quota_table.h"
 #include "engine/uuids.h"
 #include "sched/doors/door.h"
@@ -63,19 +65,9 @@ class Engine {
   /// Devices that count as held because nobody knows by whom.
   [[nodiscard]] DeviceBlocks& blocks() { return blocks_; }
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return leases_; }
-  /// The ids on its node under which this bound pod, which was given these,
-  /// has devices now (held_devices.h); ascending.
-  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const {
-    return heldIds(pod, given, holdingsOf(pod));
-  }
-  /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
-  /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
-  /// names, since its node was renumbered or its annotations were edited: it holds them too.
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const {
-    return seenInUse(pod, holdingsOf(pod));
-  }
+  [[nodiscard]] const PodDevices& podDevices() const { return devices_; }
   /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
-  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const;
+  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const { return held_.heldBy(pod); }
   /// A pod was decided to come to that node and to have GPUs by their number: until it is there, and the
   /// agent has named them, none is given by its id there (AwaitedLooks).
   void expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now);
@@ -119,7 +111,7 @@ class Engine {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;
   };
-  [[nodiscard]] const Work& work() const { return work_; }
+  [[nodiscard]] Work work() const { return {held_.derived(), compared_}; }
   /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
   /// went and that only the extender's callers knew.
   void noteShares() { notes_shares_ = true; }
@@ -135,14 +127,6 @@ class Engine {
   [[nodiscard]] std::optional<sched::QuotaRoom> quotaRoom(const std::string& ns) const;
 
  private:
-  struct Hold {
-    model::NodeName node;
-    int id = 0;
-    sched::Source source{};
-    friend auto operator<=>(const Hold&, const Hold&) = default;
-  };
-  using Holds = std::map<Hold, sched::Amount>;
-
   /// `said`: what `after` says that it holds, or `before` where that is null.
   void podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said,
                   Mono now);
@@ -164,31 +148,14 @@ class Engine {
   void dropStatus(const model::NodeName& name, Mono now);
   void applyClaim(const controller::Change& change);
   void applyLease(const controller::Change& change, Mono now);
-  [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod, const sched::Holdings& said) const;
-  [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
   void touchHolders(const model::NodeName& name, const std::vector<int>& ids);
-  void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
-  [[nodiscard]] sched::Holdings holdingsOf(const model::Pod& pod) const {
-    return sched::holdingsOf(pod, doors_);
-  }
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod, const sched::Holdings& said) const;
-  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given,
-                                         const sched::Holdings& said) const;
-  [[nodiscard]] Holds holdsOf(const model::Uid& uid, const sched::Holdings* read) const;
-  using Amounts = std::map<std::pair<model::NodeName, int>, sched::Amount>;
-  [[nodiscard]] Amounts leasedAmounts(const model::Uid& uid) const;
-  /// `read`: of its pod as the cache has it, by who has read it already.
-  void derive(const model::Uid& uid, const sched::Holdings* read = nullptr);
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
   void reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now);
   void assumeEnded(const model::Uid& uid, Mono now);
   void noteFreed();
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
-  [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
-  [[nodiscard]] std::size_t chargedCount(const model::Pod& pod, const sched::Holdings& said) const;
-  void use(const model::Pod& pod, const sched::Holdings& said);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   [[nodiscard]] bool agentLooks(const model::NodeName& node) const;
   [[nodiscard]] std::int64_t unnamedOf(const model::NodeName& node, const model::Uid& pod) const;
@@ -203,6 +170,8 @@ class Engine {
   LeaseMemory leases_;
   sched::Ledger ledger_;
   DeviceBlocks blocks_;
+  PodDevices devices_;
+  DerivedHolds held_;
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
   AwaitedStatus awaited_;
@@ -214,7 +183,6 @@ class Engine {
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> aside_;
   sched::Decider decider_;
   sched::Queue queue_;
-  std::unordered_map<model::Uid, Holds> derived_;
   bool synced_ = false;
   std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
   std::vector<model::Uid>
@@ -223,7 +191,7 @@ class Engine {
   bool notes_shares_ = false;
   std::set<model::Uid> touched_shares_;
   QuotaTable quota_;
-  Work work_;
+  std::uint64_t compared_ = 0;
 };
 
 }  // namespace gs::engine

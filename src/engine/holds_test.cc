@@ -418,12 +418,12 @@ TEST_F(EngineTest, WithoutAStatusWhatItsLeasesNameIsKept) {
       PodBuilder("p").on("node-a").allocated("node-a:0").annotate(model::kReservationKey, "r1").running();
   comes(pod);
   comes(leaseOf(pod, 1));
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}))
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0}))
       << "the node says nothing of a lease of GPU 1";
   engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, model::Uid{"gns-node-a"}, {}, 9}, now);
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0, 1}));
   goes(leaseOf(pod, 1));
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}));
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0}));
 }
 
 }  // namespace

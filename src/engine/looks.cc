@@ -56,20 +56,9 @@ void Engine::expectsNoMore(const model::NodeName& node, const model::Uid& pod) {
 
 /// The agent sees this pod use other GPUs than before.
 void Engine::seenWith(const model::Pod& pod) {
-  const sched::Holdings said = holdingsOf(pod);
-  if (said.counted <= 0 || seenInUse(pod, said).empty()) { return; }
+  const sched::Holdings said = devices_.read(pod);
+  if (said.counted <= 0 || devices_.seenInUse(pod, said).empty()) { return; }
   looks_.named(pod.node, pod.uid, unnamedOf(pod.node, pod.uid) == 0);
-}
-
-std::vector<int> Engine::heldBy(const model::Pod& pod) const {
-  std::vector<int> ids;
-  const auto it = derived_.find(pod.uid);
-  if (it == derived_.end()) { return ids; }
-  for (const auto& [hold, amount] : it->second) {
-    const bool known = !ids.empty() && ids.back() == hold.id;
-    if (hold.node == pod.node && !known) { ids.push_back(hold.id); }
-  }
-  return ids;
 }
 
 }  // namespace gs::engine

@@ -113,7 +113,7 @@ void Engine::renumbered(const model::NodeName& node) {
     for (const auto& holder : device.holders) { holders.insert(holder.uid); }
   }
   for (const auto& uid : holders) {
-    derive(uid);
+    held_.derive(uid);
     touch(uid);
   }
 }
@@ -121,9 +121,9 @@ void Engine::renumbered(const model::NodeName& node) {
 void Engine::userChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
-  const sched::Holdings said = holdingsOf(*pod);
-  use(*pod, said);
-  derive(uid, &said);
+  const sched::Holdings said = devices_.read(*pod);
+  held_.use(*pod, said);
+  held_.derive(uid, &said);
   seenWith(*pod);
 }
 

@@ -35,7 +35,7 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
                     model::kAllocatedKey));
   }
   std::optional<std::vector<int>> held;
-  if (ids) { held = c_.engine.heldIds(pod, *ids); }
+  if (ids) { held = c_.engine.podDevices().heldIds(pod, *ids); }
   if (ids) { keepLeases(pod, *ids, *held); }
   dropOrphans(pod, held);
   return held.value_or(std::vector<int>{});
@@ -94,14 +94,14 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (sched::wasGivenACount(pod) && !any_older) { return c_.engine.heldIds(pod, {}); }
+  if (sched::wasGivenACount(pod) && !any_older) { return c_.engine.podDevices().heldIds(pod, {}); }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   // Two decisions for one pod are for as many GPUs: fewer are no other one. Its agent may not see all that it
   // has, of a GPU that was away say.
   if (more && older && whole->size() > told->size()) { return whole; }
   if (told && says_reservation) {
-    const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
-    if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }
+    const auto seen = c_.engine.podDevices().seenInUse(pod);  // by the ids of today
+    if (!seen.empty() && seen == c_.engine.podDevices().heldIds(pod, *told)) { return told; }
   }
   if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }
@@ -145,7 +145,8 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   };
   return anotherOfOursHas(pod, id, [&](const model::Pod& other) {
     const auto given = devicesOf(other, sched::allocatedIds(other));
-    return given && contains(*given) && contains(leasable(other, c_.engine.heldIds(other, *given)));
+    return given && contains(*given) &&
+           contains(leasable(other, c_.engine.podDevices().heldIds(other, *given)));
   });
 }
 
