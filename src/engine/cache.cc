@@ -75,6 +75,11 @@ model::PodPtr Cache::removePod(const model::Uid& uid) {
   return before;
 }
 
+bool Cache::ended(const model::Uid& uid) const {
+  const model::Pod* known = pod(uid);
+  return known == nullptr || known->finished();
+}
+
 bool Cache::putClaim(model::Ptr<model::GpuClaim> claim) {
   auto& slot = claims_[claim->key];
   if (slot && slot->uid == claim->uid && slot->revision >= claim->revision) { return false; }

@@ -66,6 +66,8 @@ class Cache {
   void forgetOld(Mono now) { gone_.forgetOld(now); }
 
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
+  /// It has finished, or is not there (any more).
+  [[nodiscard]] bool ended(const model::Uid& pod) const;
   [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> statusPtr(const model::NodeName& name) const;

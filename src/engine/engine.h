@@ -9,29 +9,29 @@
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
 //   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings):
-//                                       Source:: BoundPod for devices by id (held_devices.h) and for shares,
+//                                       Source::BoundPod for devices by id (held_devices.h) and for shares,
 //                                       which are in flight until the kubelet took it; devices that are
 //                                       counted only: anonymous
 //   an ended pod                        Source::Draining until the agent proves its containers gone
 //                                       (device_reclaim.h)
+// Each kind of object has a handler, which says what a change of it means; what they share is EngineState.
 // One thread.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "engine/awaited_looks.h"
-#include "engine/awaited_status.h"
-#include "engine/cache.h"
-#include "engine/device_reclaim.h"
+#include "base/clock.h"
+#include "controller/reflector.h"
+#include "engine/claim_handler.h"
+#include "engine/engine_state.h"
+#include "engine/lease_handler.h"
+#include "engine/node_handler.h"
+#include "engine/pod_handler.h"
 #include "engine/quota_table.h"
-#include "engine/uuids.h"
-#include "sched/doors/door.h"
-#include "sched/ledger/anti_affinity.h"
-#include "sched/ledger/ledger.h"
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
@@ -41,101 +41,84 @@ namespace gs::engine {
 class Engine {
  public:
   /// `doors`: the conventions by which pods ask for GPUs (sched/doors/door.h); they live longer.
-  explicit Engine(sched::Doors doors = sched::kDoors);
+  explicit Engine(sched::Doors doors = sched::kDoors) : state_{doors}, decider_{state_.ledger} {
+    state_.reclaim.setComplete(false, Mono{});
+  }
 
   /// A change that a watch or a consistent list brought.
   void apply(const controller::Change& change, Mono now);
   /// An object in the answer to a call of ours; older than what is known: ignored.
   void learn(const model::Object& object, Mono now);
   /// A live GET said that this pod is gone (404 or another uid).
-  void podGone(const model::Uid& uid, Mono now);
+  void podGone(const model::Uid& uid, Mono now) { pods_.gone(uid, now); }
   /// A pod that is gone may have run there, for all that was sent: as if it had ended uncleanly, unless its
   /// end was seen.
   /// `uuids`: of these devices, "" not known.
   void mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
-                  const std::vector<std::string>& uuids, Mono now);
+                  const std::vector<std::string>& uuids, Mono now) {
+    state_.ends.mayHaveRun(uid, node, ids, uuids, now);
+  }
   /// Our DELETE was applied, or the lease was not there.
-  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
+  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0) {
+    leases_.gone(key, uid, revision);
+  }
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
-  void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
-  /// Something stands under the lease name of this device that cannot be joined (not ours, unreadable, or of
-  /// another version): the device counts as held until that changes or goes, or unblockDevices().
-  void blockDevice(const model::NodeName& node, int gpu);
-  void unblockDevices();
-  void unblockDevice(const std::pair<model::NodeName, int>& device);
-  [[nodiscard]] const std::set<std::pair<model::NodeName, int>>& blocked() const { return blocked_; }
-  /// Those that were blocked since this was last asked.
-  [[nodiscard]] std::vector<std::pair<model::NodeName, int>> takeBlocked() {
-    return std::exchange(newly_blocked_, {});
+  void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
+    leases_.place(key, node, gpu);
   }
-  /// The ids on its node under which this bound pod, which was given these,
-  /// has devices now (held_devices.h); ascending.
-  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const {
-    return heldIds(pod, given, holdingsOf(pod));
-  }
-  /// The UUID of the device that it was given under that id, as its lease there says, or said before it went;
-  /// "" not known.
-  [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
-  /// It has a lease under that id there, or had one that went while it lived.
-  [[nodiscard]] bool wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const;
-  /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
-  /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
-  /// names, since its node was renumbered or its annotations were edited: it holds them too.
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const {
-    return seenInUse(pod, holdingsOf(pod));
-  }
-  /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
-  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const;
   /// A pod was decided to come to that node and to have GPUs by their number: until it is there, and the
   /// agent has named them, none is given by its id there (AwaitedLooks).
-  void expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now);
+  void expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now) {
+    state_.unnamed.expects(node, pod, now);
+  }
   /// It came, or will not come.
-  void expectsNoMore(const model::NodeName& node, const model::Uid& pod);
-  /// GPUs of which nobody knows how many there are.
-  [[nodiscard]] Uuids& uuids() { return uuids_; }
-  [[nodiscard]] const Uuids& uuids() const { return uuids_; }
-  /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
-  [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
+  void expectsNoMore(const model::NodeName& node, const model::Uid& pod) {
+    state_.unnamed.expectsNoMore(node, pod);
+  }
   /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
   /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const;
-  /// See DeviceReclaim.
-  [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return reclaim_.wantsFloor(); }
+  /// See DeviceReclaim::wantsFloor().
   void tellStatusRevision(std::uint64_t number, model::Revision revision) {
-    reclaim_.setFloor(number, revision);
+    state_.reclaim.setFloor(number, revision);
   }
 
-  /// The pod ended (finished or gone for good).
-  [[nodiscard]] bool ended(const model::Uid& uid) const;
-  [[nodiscard]] bool reclaimed(const model::Uid& uid) const { return reclaim_.reclaimed(uid); }
-
-  [[nodiscard]] sched::Doors doors() const { return doors_; }
-  [[nodiscard]] const Cache& cache() const { return cache_; }
-  [[nodiscard]] sched::Ledger& ledger() { return ledger_; }
-  [[nodiscard]] const sched::Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] sched::Doors doors() const { return state_.doors; }
+  [[nodiscard]] const Cache& cache() const { return state_.cache; }
+  [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
+  [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }
+  /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
+  [[nodiscard]] std::vector<int> heldBy(const model::Pod& pod) const { return state_.held.heldBy(pod); }
+  [[nodiscard]] const DeviceReclaim& reclaim() const { return state_.reclaim; }
+  /// Devices that count as held because nobody knows by whom.
+  [[nodiscard]] DeviceBlocks& blocks() { return state_.blocks; }
+  /// GPUs of which nobody knows how many there are.
+  [[nodiscard]] Uuids& uuids() { return state_.uuids; }
+  [[nodiscard]] sched::Ledger& ledger() { return state_.ledger; }
+  [[nodiscard]] const sched::Ledger& ledger() const { return state_.ledger; }
+  [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return state_.anti_affinity; }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
-  [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return anti_affinity_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
   /// Pods that something changed for (itself, its claim, its leases, its reclaim),
   /// since the last call; ascending.
-  [[nodiscard]] std::set<model::Uid> takeTouched();
+  [[nodiscard]] std::set<model::Uid> takeTouched() { return state_.touched.takePods(); }
   /// Claims whose spec or whose pods changed, since the last call.
-  [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
+  [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return state_.touched.takeClaims(); }
   void forgetTouched();
+  /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
+  /// went and that only the extender's callers knew.
+  void noteShares() { state_.touched.noteShares(); }
+  [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return state_.touched.takeShares(); }
   /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting
   /// pods were compared with.
   struct Work {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;
   };
-  [[nodiscard]] const Work& work() const { return work_; }
-  /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
-  /// went and that only the extender's callers knew.
-  void noteShares() { notes_shares_ = true; }
-  [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
+  [[nodiscard]] Work work() const { return {state_.held.derived(), pods_.compared()}; }
 
   /// The quotas of GPUs that bind pods of every door.
   void configureQuota(model::QuotaConfig config);
@@ -147,106 +130,17 @@ class Engine {
   [[nodiscard]] std::optional<sched::QuotaRoom> quotaRoom(const std::string& ns) const;
 
  private:
-  struct Hold {
-    model::NodeName node;
-    int id = 0;
-    sched::Source source{};
-    friend auto operator<=>(const Hold&, const Hold&) = default;
-  };
-  using Holds = std::map<Hold, sched::Amount>;
+  void handle(const controller::Change& change, Mono now);
 
-  /// `said`: what `after` says that it holds, or `before` where that is null.
-  void podChanged(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said,
-                  Mono now);
-  /// `said`: by the version that is known; null: not read yet.
-  void podGone(const model::Uid& uid, const sched::Holdings* said, Mono now);
-  void antiAffinity(const model::Pod& pod, bool waits, bool runs);
-  void touchMeantBy(const model::Pod& pod);
-  void putPod(const model::PodPtr& pod, const sched::Holdings& said, Mono now);
-  void putLease(const model::Ptr<model::Lease>& lease, Mono now);
-  void noteSharing(const model::Uid& uid, const model::Lease& lease);
-  void leaseRemoved(const model::Ptr<model::Lease>& before);
-  void applyAsItsKind(const controller::Change& change, Mono now);
-  void applyPod(const controller::Change& change, Mono now);
-  void applyNode(const controller::Change& change, Mono now);
-  void applyStatus(const controller::Change& change, Mono now);
-  [[nodiscard]] bool isThere(const model::NodeName& name) const;
-  [[nodiscard]] bool isOfItsNode(const model::GpuNodeStatus& status) const;
-  void settleStatus(const model::NodeName& name, Mono now);
-  void takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mono now);
-  void dropStatus(const model::NodeName& name, Mono now);
-  void applyClaim(const controller::Change& change);
-  void applyLease(const controller::Change& change, Mono now);
-  [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod, const sched::Holdings& said) const;
-  [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
-  void renumbered(const model::NodeName& node);
-  void touchHolders(const model::NodeName& name, const std::vector<int>& ids);
-  void noteLost(const model::Ptr<model::Lease>& lease);
-  void forgetLost(const model::Uid& uid, const model::Lease& newer);
-  template <class Visit>
-  void eachLeaseOf(const model::Uid& uid, const Visit& visit) const;
-  void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
-  [[nodiscard]] sched::Holdings holdingsOf(const model::Pod& pod) const {
-    return sched::holdingsOf(pod, doors_);
-  }
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod, const sched::Holdings& said) const;
-  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given,
-                                         const sched::Holdings& said) const;
-  [[nodiscard]] Holds holdsOf(const model::Uid& uid, const sched::Holdings* read) const;
-  using Amounts = std::map<std::pair<model::NodeName, int>, sched::Amount>;
-  [[nodiscard]] Amounts leasedAmounts(const model::Uid& uid) const;
-  /// `read`: of its pod as the cache has it, by who has read it already.
-  void derive(const model::Uid& uid, const sched::Holdings* read = nullptr);
-  [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
-  void reclaimAll(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now);
-  void assumeEnded(const model::Uid& uid, Mono now);
-  void noteFreed();
-  void userChanged(const model::Uid& uid);
-  void leasesChanged(const model::Uid& uid);
-  [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
-  [[nodiscard]] std::size_t chargedCount(const model::Pod& pod, const sched::Holdings& said) const;
-  void use(const model::Pod& pod, const sched::Holdings& said);
-  void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
-  [[nodiscard]] bool agentLooks(const model::NodeName& node) const;
-  [[nodiscard]] std::int64_t unnamedOf(const model::NodeName& node, const model::Uid& pod) const;
-  void awaitLook(const model::PodPtr& before, const model::Pod* after, Mono now);
-  void awaitLooksOfLately(Mono now);
-  void seenWith(const model::Pod& pod);
-  void touch(const model::Uid& uid) { touched_.push_back(uid); }
-  void touchClaimOf(const model::Pod& pod);
-  [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
-
-  sched::Doors doors_;
-  Cache cache_;
-  sched::Ledger ledger_;
-  sched::AntiAffinity anti_affinity_;
-  DeviceReclaim reclaim_;
-  AwaitedStatus awaited_;
-  AwaitedLooks looks_;
-  Uuids uuids_;
-  Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
-  Tombstones assumed_;  // others that are gone: all that was known to be theirs drains, or has drained
-  /// Statuses that count for nothing: their owner is not the Node of that name that is known.
-  std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> aside_;
+  EngineState state_;
+  PodHandler pods_{state_};
+  LeaseHandler leases_{state_};
+  NodeHandler nodes_{state_};
+  ClaimHandler claims_{state_};
+  QuotaTable quota_;
   sched::Decider decider_;
   sched::Queue queue_;
-  std::unordered_map<model::Uid, Holds> derived_;
-  std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
-  /// The last versions of leases that went while their pod lived. Of an unbound pod,
-  /// those of its last decision only.
-  std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
-  std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
-  std::set<std::pair<model::NodeName, int>> blocked_;
-  std::vector<std::pair<model::NodeName, int>> newly_blocked_;
   bool synced_ = false;
-  std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
-  std::vector<model::Uid>
-      touched_;  // as they came: a list of all pods would pay for order that nobody asks for
-  std::set<model::ObjectKey> touched_claims_;
-  bool notes_shares_ = false;
-  std::set<model::Uid> touched_shares_;
-  QuotaTable quota_;
-  Work work_;
 };
 
 }  // namespace gs::engine

@@ -98,14 +98,14 @@ TEST_F(EngineTest, OfAPodThatIsTriedForDaysOnlyTheLastLeasesAreRemembered) {
   const model::Uid uid = pod.value().uid;
   comes(pod);
   tried(0, "r1");
-  EXPECT_EQ(engine.givenUuid(uid, on, 0), "GPU-0") << "its Binding may be under way";
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 0), "GPU-0") << "its Binding may be under way";
   tried(1, "r2");
   tried(2, "r2");
-  EXPECT_EQ(engine.givenUuid(uid, on, 0), "");
-  EXPECT_EQ(engine.givenUuid(uid, on, 1), "GPU-1");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 0), "");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 1), "GPU-1");
   comes(PodBuilder(pod).revision(9).on("node-a").allocated("node-a:1,2"));
   tried(3, "r3");  // landed late
-  EXPECT_EQ(engine.givenUuid(uid, on, 2), "GPU-2");
+  EXPECT_EQ(engine.leaseMemory().givenUuid(uid, on, 2), "GPU-2");
 }
 
 TEST_F(EngineTest, AnEndedPodDrainsWhatItsLeasesNameTooIfTheyAreOfItsNode) {
@@ -130,13 +130,14 @@ TEST_F(EngineTest, ALeaseThatIsListedAfterItsEndedPodDrainsAsTheOtherWayRound) {
   const auto lease = leaseOf(failed, 1);
   comes(failed);
   comes(lease);
-  EXPECT_FALSE(engine.reclaimed(failed.value().uid)) << "nobody says that its containers have ended";
+  EXPECT_FALSE(engine.reclaim().reclaimed(failed.value().uid))
+      << "nobody says that its containers have ended";
   goes(lease);
   EXPECT_EQ(use(1), DeviceUse::Draining);
   const auto ended = PodBuilder("q").on("node-a").phase(model::PodPhase::Failed).terminated();
   comes(ended);
   comes(leaseOf(ended, 2));
-  EXPECT_TRUE(engine.reclaimed(ended.value().uid)) << "they have";
+  EXPECT_TRUE(engine.reclaim().reclaimed(ended.value().uid)) << "they have";
 }
 
 TEST_F(EngineTest, AnEndIsNotJudgedAnewOnceLooksTookLongerThanItIsRemembered) {
@@ -145,19 +146,19 @@ TEST_F(EngineTest, AnEndIsNotJudgedAnewOnceLooksTookLongerThanItIsRemembered) {
   const model::Uid uid = pod.value().uid;
   comes(leaseOf(pod, 1));
   engine.podGone(uid, now);
-  ASSERT_TRUE(engine.wantsStatusRevision());
-  engine.tellStatusRevision(*engine.wantsStatusRevision(), 2);
+  ASSERT_TRUE(engine.reclaim().wantsFloor());
+  engine.tellStatusRevision(*engine.reclaim().wantsFloor(), 2);
   auto seen = testing::makeStatus("node-a", 4);
   for (const char* time : {"t1", "t2"}) {
-    EXPECT_FALSE(engine.reclaimed(uid));
+    EXPECT_FALSE(engine.reclaim().reclaimed(uid));
     now += 2 * Tombstones::kLife;
     seen.revision += 2;
     seen.observed_time = time;
     statusComes(seen);
   }
-  EXPECT_TRUE(engine.reclaimed(uid));
+  EXPECT_TRUE(engine.reclaim().reclaimed(uid));
   engine.podGone(uid, now);  // whoever finds its lease asked again
-  EXPECT_TRUE(engine.reclaimed(uid));
+  EXPECT_TRUE(engine.reclaim().reclaimed(uid));
 }
 
 /// What a pod that waits was seen to use is free again, as after a backup was restored. It may run yet, and
@@ -276,9 +277,9 @@ TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
   fresh.apply({kapi::kNode, {"", "node-a"}, {}, shared(testing::makeNode("node-a")), 1}, now);
   fresh.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now);
   fresh.apply({kapi::kPod, pod.value().key, pod.value().uid, {}, 2}, now);
-  EXPECT_FALSE(fresh.reclaimed(pod.value().uid)) << "an agent may yet be listed";
+  EXPECT_FALSE(fresh.reclaim().reclaimed(pod.value().uid)) << "an agent may yet be listed";
   fresh.synced(now);
-  EXPECT_TRUE(fresh.reclaimed(pod.value().uid));
+  EXPECT_TRUE(fresh.reclaim().reclaimed(pod.value().uid));
 }
 
 TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
@@ -287,7 +288,7 @@ TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
   comes(pod);
   comes(leaseOf(pod, 0));
   goes(pod);
-  EXPECT_FALSE(engine.reclaimed(pod.value().uid))
+  EXPECT_FALSE(engine.reclaim().reclaimed(pod.value().uid))
       << "bound and gone within a gap of the watch, for all we know";
   goes(leaseOf(pod, 0));
   EXPECT_EQ(use(0), DeviceUse::Draining);
@@ -342,8 +343,8 @@ TEST_F(EngineTest, LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   comes(pod);
   goes(pod);  // by force
   ASSERT_EQ(use(1), DeviceUse::Draining);
-  ASSERT_TRUE(engine.wantsStatusRevision());
-  engine.tellStatusRevision(*engine.wantsStatusRevision(), 100);  // later than the two looks that come now
+  ASSERT_TRUE(engine.reclaim().wantsFloor());
+  engine.tellStatusRevision(*engine.reclaim().wantsFloor(), 100);  // later than the two looks that come now
   agentSeesOn1(3, {pod.value().uid});
   EXPECT_EQ(use(1), DeviceUse::Draining);
   agentSeesOn1(4, {});

@@ -239,7 +239,7 @@ TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
   goes(lease);
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared) << "as its last lease said";
-  EXPECT_EQ(engine.shares(model::Uid{"uid-p"}), true);
+  EXPECT_EQ(engine.leaseMemory().shares(model::Uid{"uid-p"}), true);
 }
 
 TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
@@ -295,9 +295,9 @@ TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
 }
 
 TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
-  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  engine.blocks().block(model::NodeName{"node-a"}, 1);
   EXPECT_EQ(use(1), DeviceUse::Held);
-  engine.unblockDevices();
+  engine.blocks().unblockAll();
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
@@ -313,15 +313,15 @@ TEST_F(EngineTest, ADeviceIsFreeOnceTheLeaseThatCannotBeReadIsGone) {
   odd.holder = "gone";
   odd.malformed = "annotation gpu.scheduling/reservation is missing";
   comes(odd);
-  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  engine.blocks().block(model::NodeName{"node-a"}, 1);
   ASSERT_EQ(use(1), DeviceUse::Held);
   goes(odd);
   EXPECT_EQ(use(1), DeviceUse::Free);
-  EXPECT_TRUE(engine.blocked().empty());
+  EXPECT_TRUE(engine.blocks().blocked().empty());
 }
 
 TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
-  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  engine.blocks().block(model::NodeName{"node-a"}, 1);
   const PodBuilder pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
   comes(pod);
   comes(leaseOf(pod, 1));
@@ -384,7 +384,7 @@ TEST_F(EngineTest, NamingWhatCannotBeGivenTakesNothingOffANumber) {
        "node-a:3"},
       {"another's", [&] { comes(other); }, "node-a:2"},
       {"one whose pod ended and whose containers may run", [&] { goes(other); }, "node-a:2"},
-      {"one whose lease cannot be read", [&] { engine.blockDevice(model::NodeName{"node-a"}, 1); },
+      {"one whose lease cannot be read", [&] { engine.blocks().block(model::NodeName{"node-a"}, 1); },
        "node-a:1"},
   };
   comes(pod);
@@ -418,12 +418,12 @@ TEST_F(EngineTest, WithoutAStatusWhatItsLeasesNameIsKept) {
       PodBuilder("p").on("node-a").allocated("node-a:0").annotate(model::kReservationKey, "r1").running();
   comes(pod);
   comes(leaseOf(pod, 1));
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}))
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0}))
       << "the node says nothing of a lease of GPU 1";
   engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, model::Uid{"gns-node-a"}, {}, 9}, now);
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0, 1}));
   goes(leaseOf(pod, 1));
-  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}));
+  EXPECT_EQ(engine.podDevices().heldIds(pod.value(), {0}), (std::vector<int>{0}));
 }
 
 }  // namespace

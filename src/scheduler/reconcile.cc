@@ -44,7 +44,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
     proofs_.prove(uid);
     return;
   }
-  if (!c_.engine.reclaimed(uid)) { return; }
+  if (!c_.engine.reclaim().reclaimed(uid)) { return; }
   if (const model::Pod* pod = c_.cache().pod(uid); pod != nullptr && !c_.ours(*pod)) { return; }
   for (const auto& key : leases) { desk_.give(key, uid); }
 }

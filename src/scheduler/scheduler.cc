@@ -168,7 +168,7 @@ void Scheduler::dropUnderWay() {
   c_.parts.reset();
   extender_preemption_.reset();
   slots_.reset();
-  c_.engine.unblockDevices();  // whoever decides next finds them anew
+  c_.engine.blocks().unblockAll();  // whoever decides next finds them anew
   c_.warnings.reset();
   c_.reconciles.reset();
   unreadable_.clear();
@@ -195,7 +195,7 @@ void Scheduler::recover() {
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
 void Scheduler::takeCensus(const InitialSync::Census& census) {
-  c_.engine.unblockDevices();
+  c_.engine.blocks().unblockAll();
   std::set<model::ObjectKey> listed;
   for (const auto& lease : census.leases) {
     listed.insert(lease->key);

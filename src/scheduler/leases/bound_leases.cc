@@ -35,7 +35,7 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
                     model::kAllocatedKey));
   }
   std::optional<std::vector<int>> held;
-  if (ids) { held = c_.engine.heldIds(pod, *ids); }
+  if (ids) { held = c_.engine.podDevices().heldIds(pod, *ids); }
   if (ids) { keepLeases(pod, *ids, *held); }
   dropOrphans(pod, held);
   return held.value_or(std::vector<int>{});
@@ -94,14 +94,14 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (sched::wasGivenACount(pod) && !any_older) { return c_.engine.heldIds(pod, {}); }
+  if (sched::wasGivenACount(pod) && !any_older) { return c_.engine.podDevices().heldIds(pod, {}); }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   // Two decisions for one pod are for as many GPUs: fewer are no other one. Its agent may not see all that it
   // has, of a GPU that was away say.
   if (more && older && whole->size() > told->size()) { return whole; }
   if (told && says_reservation) {
-    const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
-    if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }
+    const auto seen = c_.engine.podDevices().seenInUse(pod);  // by the ids of today
+    if (!seen.empty() && seen == c_.engine.podDevices().heldIds(pod, *told)) { return told; }
   }
   if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }
@@ -112,14 +112,15 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
 /// when another pod of ours has a device too.
 /// Only pods of such a door and pods with a claim ever share.
 bool BoundLeases::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
-  if (const auto known = c_.engine.shares(pod.uid)) { return *known; }
+  if (const auto known = c_.engine.leaseMemory().shares(pod.uid)) { return *known; }
   if (sched::holdingsOf(pod, c_.engine.doors()).shared) { return true; }
   if (const auto* claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
     return claim->exclusivity == model::Exclusivity::Shared;
   }
   return !sched::claimName(pod).empty() && std::any_of(ids.begin(), ids.end(), [&](int id) {
-    return anotherOfOursHas(pod, id,
-                            [this](const auto& other) { return c_.engine.shares(other.uid).value_or(true); });
+    return anotherOfOursHas(pod, id, [this](const auto& other) {
+      return c_.engine.leaseMemory().shares(other.uid).value_or(true);
+    });
   });
 }
 
@@ -144,7 +145,8 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   };
   return anotherOfOursHas(pod, id, [&](const model::Pod& other) {
     const auto given = devicesOf(other, sched::allocatedIds(other));
-    return given && contains(*given) && contains(leasable(other, c_.engine.heldIds(other, *given)));
+    return given && contains(*given) &&
+           contains(leasable(other, c_.engine.podDevices().heldIds(other, *given)));
   });
 }
 
@@ -166,7 +168,7 @@ std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<
   }
   std::vector<int> out;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(out), [&](int id) {
-    return may.contains(id) || (counted && c_.engine.wasLeased(pod.uid, pod.node, id));
+    return may.contains(id) || (counted && c_.engine.leaseMemory().wasLeased(pod.uid, pod.node, id));
   });
   return out;
 }
@@ -174,7 +176,7 @@ std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<
 /// The UUID of the device that a bound pod was given under one of the ids of its reservation: as its lease
 /// there says or said, else as its containers were told. "": nobody says.
 std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const {
-  std::string leased = c_.engine.givenUuid(pod.uid, pod.node, id);
+  std::string leased = c_.engine.leaseMemory().givenUuid(pod.uid, pod.node, id);
   if (!leased.empty()) { return leased; }
   const auto told = sched::toldUuids(pod);
   const auto at = std::lower_bound(given.begin(), given.end(), id) - given.begin();

@@ -110,7 +110,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   const bool read = wish.confirmed;
   if (lease == nullptr && read && desk.unlabelled != nullptr &&
       !isOursUnlabelled(*desk.unlabelled, *wish.take)) {
-    engine_.blockDevice(wish.take->node, wish.take->gpu);
+    engine_.blocks().block(wish.take->node, wish.take->gpu);
     notify(What::Lost, key, uid, false,
            fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
     return true;
@@ -139,7 +139,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     return false;
   }  // the cache may be behind
   if (lease->uids().empty() || !lease->malformed.empty()) {
-    engine_.blockDevice(wish.take->node, wish.take->gpu);
+    engine_.blocks().block(wish.take->node, wish.take->gpu);
   }
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
   notify(What::Lost, key, uid, false,

@@ -6,7 +6,7 @@
 namespace gs::scheduler {
 
 void StatusRevision::pump() {
-  const auto number = c_.engine.wantsStatusRevision();
+  const auto number = c_.engine.reclaim().wantsFloor();
   if (!number || !calls_.due(kOnlyOne, c_.now.mono)) { return; }
   kapi::Call call = kapi::listObjects(kapi::kGpuNodeStatus, "", 1);
   call.token = calls_.begin(kOnlyOne, *number);
@@ -25,7 +25,7 @@ void StatusRevision::handle(const kapi::Outcome& outcome, Now now, kapi::Effects
 }
 
 std::optional<Mono> StatusRevision::nextDue() const {
-  const bool wanted = c_.engine.wantsStatusRevision() && !calls_.open(kOnlyOne);
+  const bool wanted = c_.engine.reclaim().wantsFloor() && !calls_.open(kOnlyOne);
   return wanted ? std::optional{calls_.notBefore(kOnlyOne)} : std::nullopt;
 }
 

@@ -1,12 +1,11 @@
-// Who waits for an agent's next look, and what it brings (engine/awaited_looks.h).
-#include <algorithm>
+#include "engine/unnamed_gpus.h"
 
-#include "engine/engine.h"
+#include <algorithm>
 
 namespace gs::engine {
 
 /// Its agent is there and tells what it sees.
-bool Engine::agentLooks(const model::NodeName& node) const {
+bool UnnamedGpus::agentLooks(const model::NodeName& node) const {
   const model::GpuNodeStatus* status = cache_.status(node);
   const sched::NodeState* state = ledger_.find(node);
   return status != nullptr && !status->observed_time.empty() && reclaim_.hasAgent(node) && state != nullptr &&
@@ -14,7 +13,7 @@ bool Engine::agentLooks(const model::NodeName& node) const {
 }
 
 /// How many GPUs the pod has, or is to have, by their number and without a name.
-std::int64_t Engine::unnamedOf(const model::NodeName& node, const model::Uid& pod) const {
+std::int64_t UnnamedGpus::unnamedOf(const model::NodeName& node, const model::Uid& pod) const {
   const sched::NodeState* state = ledger_.find(node);
   if (state == nullptr) { return 0; }
   const auto it =
@@ -23,53 +22,43 @@ std::int64_t Engine::unnamedOf(const model::NodeName& node, const model::Uid& po
   return it == state->counted.end() || it->uid != pod ? 0 : it->anonymous();
 }
 
-/// The pod came to its node, or began to run there; or it is there no more.
-void Engine::awaitLook(const model::PodPtr& before, const model::Pod* after, Mono now) {
+void UnnamedGpus::podChanged(const model::PodPtr& before, const model::Pod* after, Mono now) {
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
   const bool stays = used && uses && before->node == after->node;
   if (used && !stays) { looks_.over(before->node, before->uid); }
   const bool runs = uses && after->phase == model::PodPhase::Running;
   const bool began = runs && (!stays || before->phase != model::PodPhase::Running);
-  if (!uses || !synced_ || (stays && !began)) { return; }
+  if (!uses || !all_listed_ || (stays && !began)) { return; }
   if (unnamedOf(after->node, after->uid) == 0 || !agentLooks(after->node)) { return; }
   looks_.came(after->node, after->uid, runs, now);
 }
 
-/// Until all was listed nobody was waited for. Of those that are there the ones count that changed since
-/// their node's status was written.
-void Engine::awaitLooksOfLately(Mono now) {
+void UnnamedGpus::allListed(Mono now) {
+  all_listed_ = true;
   for (const auto& [uid, pod] : cache_.pods()) {
     if (!pod->bound() || pod->finished() || pod->requests.get(model::kNvidiaGpu) <= 0) { continue; }
     const model::GpuNodeStatus* status = cache_.status(pod->node);
-    if (status != nullptr && status->revision < pod->revision) { awaitLook(nullptr, pod.get(), now); }
+    if (status != nullptr && status->revision < pod->revision) { podChanged(nullptr, pod.get(), now); }
   }
 }
 
-void Engine::expectsCounted(const model::NodeName& node, const model::Uid& pod, Mono now) {
-  if (synced_ && unnamedOf(node, pod) > 0 && agentLooks(node)) { looks_.came(node, pod, false, now); }
+void UnnamedGpus::expects(const model::NodeName& node, const model::Uid& pod, Mono now) {
+  if (all_listed_ && unnamedOf(node, pod) > 0 && agentLooks(node)) { looks_.came(node, pod, false, now); }
 }
 
-void Engine::expectsNoMore(const model::NodeName& node, const model::Uid& pod) {
+void UnnamedGpus::expectsNoMore(const model::NodeName& node, const model::Uid& pod) {
   if (unnamedOf(node, pod) == 0) { looks_.over(node, pod); }
 }
 
-/// The agent sees this pod use other GPUs than before.
-void Engine::seenWith(const model::Pod& pod) {
-  const sched::Holdings said = holdingsOf(pod);
-  if (said.counted <= 0 || seenInUse(pod, said).empty()) { return; }
+void UnnamedGpus::seenWith(const model::Pod& pod) {
+  const sched::Holdings said = devices_.read(pod);
+  if (said.counted <= 0 || devices_.seenInUse(pod, said).empty()) { return; }
   looks_.named(pod.node, pod.uid, unnamedOf(pod.node, pod.uid) == 0);
 }
 
-std::vector<int> Engine::heldBy(const model::Pod& pod) const {
-  std::vector<int> ids;
-  const auto it = derived_.find(pod.uid);
-  if (it == derived_.end()) { return ids; }
-  for (const auto& [hold, amount] : it->second) {
-    const bool known = !ids.empty() && ids.back() == hold.id;
-    if (hold.node == pod.node && !known) { ids.push_back(hold.id); }
-  }
-  return ids;
+void UnnamedGpus::agentChanged(const model::NodeName& node) {
+  if (!agentLooks(node)) { looks_.forget(node); }
 }
 
 }  // namespace gs::engine

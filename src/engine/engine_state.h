@@ -1,0 +1,49 @@
+// What the handlers of the kinds share (pod_handler.h and its like): the objects, the ledger that is made of
+// them, and what is waited for.
+//
+// Each part keeps an invariant of its own and says it in its header; nothing here decides anything. A handler
+// tells them of a change in an order that matters: first the cache, then what is derived from it.
+// Members refer to those above them, so it is not copied or moved. One thread.
+#pragma once
+
+#include "engine/awaited_status.h"
+#include "engine/cache.h"
+#include "engine/derived_holds.h"
+#include "engine/device_blocks.h"
+#include "engine/device_reclaim.h"
+#include "engine/lease_memory.h"
+#include "engine/pod_devices.h"
+#include "engine/pod_ends.h"
+#include "engine/touched.h"
+#include "engine/unnamed_gpus.h"
+#include "engine/uuids.h"
+#include "sched/doors/door.h"
+#include "sched/ledger/anti_affinity.h"
+#include "sched/ledger/ledger.h"
+
+namespace gs::engine {
+
+struct EngineState {
+  explicit EngineState(sched::Doors by) : doors{by} {}
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+
+  const sched::Doors doors;
+  Cache cache;
+  LeaseMemory leases{cache};
+  Touched touched;
+
+  sched::Ledger ledger{doors};
+  PodDevices devices{cache, leases, doors};
+  DerivedHolds held{devices, ledger};
+  DeviceBlocks blocks{ledger};
+  sched::AntiAffinity anti_affinity{ledger};
+  Uuids uuids{ledger};
+
+  DeviceReclaim reclaim{ledger};
+  PodEnds ends{cache, devices, reclaim, touched};
+  AwaitedStatus awaited{ledger};
+  UnnamedGpus unnamed{cache, devices, reclaim, ledger};
+};
+
+}  // namespace gs::engine

@@ -1,0 +1,125 @@
+#include "engine/node_handler.h"
+
+#include <set>
+#include <utility>
+
+#include "engine/held_devices.h"
+
+namespace gs::engine {
+
+void NodeHandler::applyNode(const controller::Change& change, Mono now) {
+  const model::NodeName name{change.key.name};
+  const bool was_there = isThere(name);
+  if (const auto node = change.object.as<model::Node>()) {
+    s_.ledger.upsertNode(*node);
+    if (!was_there) { s_.uuids.changed(name, nullptr, s_.cache.status(name)); }
+    settleStatus(name, now);
+    s_.awaited.stamped(node->created);
+  } else {
+    if (was_there) { s_.uuids.changed(name, s_.cache.status(name), nullptr); }
+    s_.unnamed.nodeGone(name);
+    s_.ledger.removeNode(name);
+  }
+  s_.anti_affinity.nodeChanged(name);
+  s_.awaited.nodeChanged(name, now);
+  s_.reclaim.nodeChanged(name, now);
+  // Who ended while it was away may still have containers there.
+  const model::GpuNodeStatus* status = s_.cache.status(name);
+  if (!was_there && status != nullptr) { s_.ends.seen(*status, now); }
+}
+
+void NodeHandler::applyStatus(const controller::Change& change, Mono now) {
+  const model::NodeName name{change.key.name};
+  aside_.erase(name);
+  const auto status = change.object.as<model::GpuNodeStatus>();
+  if (status == nullptr) { return dropStatus(name, now); }
+  if (!isOfItsNode(*status)) {
+    aside_.insert_or_assign(name, status);
+    return dropStatus(name, now);
+  }
+  takeStatus(status, now);
+}
+
+bool NodeHandler::isThere(const model::NodeName& name) const {
+  const sched::NodeState* node = s_.ledger.find(name);
+  return node != nullptr && node->exists;
+}
+
+/// Not of a Node of the same name that went, or of one that we are yet to hear of: watches come apart.
+bool NodeHandler::isOfItsNode(const model::GpuNodeStatus& status) const {
+  const sched::NodeState* node = s_.ledger.find(status.node);
+  return node == nullptr || !node->exists || status.node_uid.empty() || status.node_uid == node->node.uid;
+}
+
+/// A Node came, or another one took its name.
+void NodeHandler::settleStatus(const model::NodeName& name, Mono now) {
+  if (const auto known = s_.cache.statusPtr(name); known != nullptr && !isOfItsNode(*known)) {
+    aside_.insert_or_assign(name, known);
+    return dropStatus(name, now);
+  }
+  const auto it = aside_.find(name);
+  if (it == aside_.end() || !isOfItsNode(*it->second)) { return; }
+  const auto status = std::move(it->second);
+  aside_.erase(it);
+  takeStatus(status, now);
+}
+
+void NodeHandler::takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mono now) {
+  const model::NodeName& name = status->node;
+  const auto before = s_.cache.statusPtr(name);
+  if (!s_.cache.putStatus(status)) { return; }
+  const auto users = changedUsers(before.get(), status.get());
+  const bool other_ids = isRenumbered(before.get(), status.get());
+  s_.ledger.upsertStatus(*status);
+  if (other_ids && isThere(name)) { s_.uuids.changed(name, before.get(), status.get()); }
+  s_.awaited.statusChanged(name, true);
+  if (other_ids) { renumbered(name); }
+  touchHolders(name, changedHealth(before.get(), *status));
+  touchHolders(name, changedUse(before.get(), *status));
+  for (const auto& uid : users) { userChanged(uid); }
+  s_.reclaim.statusChanged(*status, now);
+  s_.ends.seen(*status, now);
+}
+
+void NodeHandler::dropStatus(const model::NodeName& name, Mono now) {
+  const auto before = s_.cache.statusPtr(name);
+  if (!s_.cache.removeStatus(name)) { return; }
+  if (isThere(name)) { s_.uuids.changed(name, before.get(), nullptr); }
+  s_.unnamed.nodeGone(name);
+  s_.ledger.removeStatus(name);
+  s_.awaited.statusChanged(name, false);
+  renumbered(name);
+  for (const auto& uid : changedUsers(before.get(), nullptr)) { userChanged(uid); }
+  s_.reclaim.statusGone(name, now);
+}
+
+/// Ids mean other devices there: whoever holds some holds others now, and its leases follow.
+void NodeHandler::renumbered(const model::NodeName& name) {
+  const sched::NodeState* node = s_.ledger.find(name);
+  if (node == nullptr) { return; }
+  std::set<model::Uid> holders;
+  for (const auto& device : node->devices) {
+    for (const auto& holder : device.holders) { holders.insert(holder.uid); }
+  }
+  for (const auto& uid : holders) {
+    s_.held.derive(uid);
+    s_.touched.pod(uid);
+  }
+}
+
+/// They may have to be told.
+void NodeHandler::touchHolders(const model::NodeName& name, const std::vector<int>& ids) {
+  const sched::NodeState* node = s_.ledger.find(name);
+  for (const int id : ids) { s_.touched.holdersOf(node, id); }
+}
+
+void NodeHandler::userChanged(const model::Uid& uid) {
+  const model::Pod* pod = s_.cache.pod(uid);
+  if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
+  const sched::Holdings said = s_.devices.read(*pod);
+  s_.held.use(*pod, said);
+  s_.held.derive(uid, &said);
+  s_.unnamed.seenWith(*pod);
+}
+
+}  // namespace gs::engine

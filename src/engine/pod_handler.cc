@@ -1,0 +1,106 @@
+#include "engine/pod_handler.h"
+
+namespace gs::engine {
+
+void PodHandler::apply(const controller::Change& change, Mono now) {
+  if (const auto pod = change.object.as<model::Pod>()) { return put(pod, now); }
+  const auto last = change.last.as<model::Pod>();
+  if (last == nullptr || last->uid != change.last_uid) { return gone(change.last_uid, now); }
+  const sched::Holdings said = s_.devices.read(*last);
+  put(last, said, now);
+  if (!last->bound()) { s_.ends.neverRan(change.last_uid); }    // nor can it be bound any more
+  const bool is_known = s_.cache.pod(last->uid) == last.get();  // and no newer version
+  gone(change.last_uid, is_known ? &said : nullptr, now);
+}
+
+void PodHandler::put(const model::PodPtr& pod, const sched::Holdings& said, Mono now) {
+  const auto [before, is_new] = s_.cache.putPod(pod);
+  if (!is_new) { return; }
+  s_.awaited.stamped(pod->created);
+  changed(before, pod.get(), said, now);
+}
+
+void PodHandler::gone(const model::Uid& uid, const sched::Holdings* said, Mono now) {
+  const auto before = s_.cache.removePod(uid);
+  if (before) {
+    changed(before, nullptr, said != nullptr ? *said : s_.devices.read(*before), now);
+  } else {  // only the extender's callers knew it, perhaps
+    s_.touched.pod(uid);
+    s_.touched.sharing(uid);
+  }
+  s_.ends.gone(uid, now);
+}
+
+void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said,
+                         Mono now) {
+  const model::Pod& any = after != nullptr ? *after : *before;
+  const model::Uid uid = any.uid;
+  const bool used = before && before->bound() && !before->finished();
+  const bool uses = after != nullptr && after->bound() && !after->finished();
+  if (used && (!uses || after->node != before->node)) { s_.held.unuse(before->node, uid); }
+  if (uses) { s_.held.use(*after, said); }
+  const bool over = after == nullptr || after->finished();
+  antiAffinity(any, !over && !uses, uses);
+  const bool was_over = before && before->finished();
+  if (over && any.bound() && !(was_over && s_.reclaim.reclaimed(uid))) {
+    const bool clean = after != nullptr     ? after->containers_terminated
+                       : before->finished() ? before->containers_terminated
+                                            : before->containers_reported_terminated;
+    s_.ends.ended(any, said, clean, now);
+  }
+  if (over) {
+    s_.leases.ended(uid);
+  } else {
+    lives(any);
+  }
+  if (any.is_agent && any.bound()) { agentChanged(any, over, now); }
+  s_.held.derive(uid, &said);
+  if (used || uses) { s_.unnamed.podChanged(before, after, now); }
+  s_.touched.pod(uid);
+  if (!said.shares.empty()) { s_.touched.sharing(uid); }
+  const std::string claim = sched::claimName(any);
+  if (!claim.empty()) { s_.touched.claim({any.key.ns, claim}); }
+}
+
+void PodHandler::lives(const model::Pod& pod) {
+  if (pod.bound()) { s_.reclaim.lives(pod.uid, pod.node); }
+  for (const auto& key : s_.cache.leasesOf(pod.uid)) { s_.leases.stands(pod.uid, *s_.cache.lease(key)); }
+}
+
+void PodHandler::agentChanged(const model::Pod& agent, bool over, Mono now) {
+  s_.reclaim.agentChanged(agent.node, agent.uid, !over, agent.ready, now);
+  s_.awaited.agentChanged(agent.node, s_.reclaim.hasAgent(agent.node));
+  s_.unnamed.agentChanged(agent.node);
+}
+
+/// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
+void PodHandler::antiAffinity(const model::Pod& pod, bool waits, bool runs) {
+  if (waits) {
+    unbound_.insert(pod.uid);
+  } else {
+    unbound_.erase(pod.uid);
+  }
+  if (!runs) {
+    s_.anti_affinity.remove(pod.uid);
+  } else if (s_.anti_affinity.put(pod.uid, pod.key.ns, pod.node, pod.keeps_away)) {
+    touchMeantBy(pod);
+  }
+}
+
+/// Touches the waiting pods that its terms mean. Where finding them would take too long all are touched: a
+/// look in vain costs less.
+void PodHandler::touchMeantBy(const model::Pod& pod) {
+  constexpr std::uint64_t kMostLooks = 65'536;
+  sched::TermIndex said;
+  model::TermId next = 0;  // it is not asked which they are
+  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, ++next, term); }
+  for (const auto& uid : unbound_) {
+    const model::Pod& waiting = *s_.cache.pod(uid);
+    if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) {
+      s_.touched.pod(uid);
+    }
+  }
+  compared_ += said.looks();
+}
+
+}  // namespace gs::engine
