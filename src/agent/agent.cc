@@ -79,8 +79,8 @@ Agent::Agent(Config config, Rng rng)
 
 kapi::Effects Agent::start(Now now) {
   kapi::Effects out;
-  setCondition(kContainersCondition, false, "NoRuntime",
-               "no container runtime is asked: GPUs of pods that went without an end stay taken", now);
+  conditions_.set(kContainersCondition, false, "NoRuntime",
+                  "no container runtime is asked: GPUs of pods that went without an end stay taken", now);
   watches_.start(now, out);
   go(now, out);
   return out;
@@ -117,12 +117,12 @@ kapi::Effects Agent::looked(const LookPtr& look, Now now) {
     if (before != nullptr && !*before) {
       out.emplace_back(kapi::Log{kapi::Level::Info, "the driver answers again", {}});
     }
-    setCondition(kDriverCondition, true, "Answers", "the driver answers", now);
+    conditions_.set(kDriverCondition, true, "Answers", "the driver answers", now);
   } else {
     const Fault& fault = look->error();
     const bool is_new = before == nullptr || *before != *look;
     if (is_new) { out.emplace_back(kapi::Log{kapi::Level::Warn, fault.text, {}}); }
-    setCondition(kDriverCondition, false, nameOf(fault.kind), fault.text, now);
+    conditions_.set(kDriverCondition, false, nameOf(fault.kind), fault.text, now);
   }
   gpus_.sayHealth(out);
   go(now, out);
@@ -137,24 +137,17 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
       observed_ = kapi::microTimeText(now.wall);
       if (std::exchange(owes_look_, false)) { next_ = now.mono; }
     }
-    setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
+    conditions_.set(kContainersCondition, true, "Seen", "the container runtime answers", now);
   } else {
     const char* message = silenceOf(look.error().code);
-    if (conditions_[kContainersCondition].message != message) {
+    const Condition* before = conditions_.find(kContainersCondition);
+    if (before == nullptr || before->message != message) {
       out.emplace_back(kapi::Log{kapi::Level::Warn, look.error().message, {}});
     }
-    setCondition(kContainersCondition, false, "RuntimeSilent", message, now);
+    conditions_.set(kContainersCondition, false, "RuntimeSilent", message, now);
   }
   go(now, out);
   return out;
-}
-
-void Agent::setCondition(const char* type, bool holds, std::string reason, std::string message, Now now) {
-  Condition& known = conditions_[type];
-  const bool is_first = known.type.empty();
-  const Condition& last = is_first ? before_[type] : known;
-  const bool turned = last.type.empty() || last.holds != holds;
-  known = {type, holds, std::move(reason), std::move(message), turned ? now.wall : last.since};
 }
 
 // ---- what is written
@@ -164,7 +157,7 @@ NodeView Agent::wanted() const {
   out.devices = gpus_.shown();
   out.driver_version = gpus_.driverVersion();
   out.enforcement = config_.enforcement;
-  for (const auto& [type, condition] : conditions_) { out.conditions.push_back(condition); }
+  out.conditions = conditions_.all();
   for (Device& device : out.devices) { device.in_use_by = users_.of(device); }
   return out;
 }
@@ -339,16 +332,16 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
 void Agent::sayWhoPicks(const model::Node& node, Now now) {
   const std::int64_t offered = node.allocatable.get(model::kNvidiaGpu);
   if (offered > 0 && config_.enforcement != model::Enforcement::Devices) {
-    setCondition(
+    conditions_.set(
         kLimitsCondition, false, "DevicePluginPicks",
         fmt::format("a device plugin of this node offers {} and picks the GPUs of containers with that "
                     "limit, which may be others than those that the pod was given: pods with a claim "
                     "are not to have it",
                     model::kNvidiaGpu),
         now);
-  } else if (conditions_.contains(kLimitsCondition)) {
-    setCondition(kLimitsCondition, true, "NobodyElsePicks",
-                 "no device plugin picks other GPUs than the scheduler chose", now);
+  } else if (conditions_.find(kLimitsCondition) != nullptr) {
+    conditions_.set(kLimitsCondition, true, "NobodyElsePicks",
+                    "no device plugin picks other GPUs than the scheduler chose", now);
   }
 }
 
@@ -381,16 +374,7 @@ void Agent::learn(const OwnStatus& own) {
   gpus_.published(own.view, knows_boots && is_this_boot);
   users_.seed(own.view.devices, kapi::parseTime(own.observed_time).value_or(Wall{}),
               !knows_boots || is_this_boot);
-  learnConditions(own.view.conditions);
-}
-
-void Agent::learnConditions(const std::vector<Condition>& before) {
-  for (const Condition& one : before) {
-    before_[one.type] = one;
-    const auto mine = conditions_.find(one.type);
-    const bool as_before = mine != conditions_.end() && mine->second.holds == one.holds;
-    if (as_before && one.since != Wall{}) { mine->second.since = one.since; }
-  }
+  conditions_.stoodThere(own.view.conditions);
 }
 
 void Agent::specWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
@@ -453,10 +437,10 @@ void Agent::compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
         "are taken out",
         idsOf(foreign), config_.node.text);
     out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
-    setCondition(kWriterCondition, false, "GpusOfAnotherWriter", message, now);
+    conditions_.set(kWriterCondition, false, "GpusOfAnotherWriter", message, now);
     foreign_ = own->revision;
-  } else if (conditions_.contains(kWriterCondition)) {
-    setCondition(kWriterCondition, true, "Only", "the list holds this agent's GPUs only", now);
+  } else if (conditions_.find(kWriterCondition) != nullptr) {
+    conditions_.set(kWriterCondition, true, "Only", "the list holds this agent's GPUs only", now);
   }
 }
 
@@ -477,7 +461,7 @@ void Agent::count(kapi::Effects& out) {
   std::map<std::string, double> now = gpus_.byHealth();
   const LookPtr& look = gpus_.lastLook();
   now["driver"] = look != nullptr && look->has_value() ? 1 : 0;
-  now["containers"] = conditions_.at(kContainersCondition).holds ? 1 : 0;
+  now["containers"] = conditions_.find(kContainersCondition)->holds ? 1 : 0;
   for (const auto& [what, value] : now) {
     const auto known = counted_.find(what);
     if (known != counted_.end() && known->second == value) { continue; }
@@ -503,11 +487,11 @@ Readiness Agent::readiness() const {
   out.need("status", written_ && !out_of_date_, writes,
            written_ ? "nothing was written lately" : "not written yet");
   out.note("pods", watches_.all().front().trouble());
-  for (const auto& [type, condition] : conditions_) {
-    const char* what = type == kDriverCondition       ? "driver"
-                       : type == kContainersCondition ? "containers"
-                       : type == kWriterCondition     ? "writers"
-                                                      : "limits";
+  for (const Condition& condition : conditions_.all()) {
+    const char* what = condition.type == kDriverCondition       ? "driver"
+                       : condition.type == kContainersCondition ? "containers"
+                       : condition.type == kWriterCondition     ? "writers"
+                                                                : "limits";
     out.note(what, condition.holds ? "" : condition.message);
   }
   return out;

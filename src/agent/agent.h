@@ -36,6 +36,7 @@
 #include <set>
 #include <string>
 
+#include "agent/conditions.h"
 #include "agent/hardware.h"
 #include "agent/kinds.h"
 #include "agent/known_gpus.h"
@@ -48,13 +49,6 @@
 #include "kapi/call.h"
 
 namespace gs::agent {
-
-inline constexpr const char* kDriverCondition = "DriverAnswers";
-inline constexpr const char* kContainersCondition = "ContainersSeen";
-/// There since somebody else wrote GPUs into the list.
-inline constexpr const char* kWriterCondition = "OnlyWriter";
-/// There since a device plugin picked GPUs for containers, whatever the scheduler chose for them.
-inline constexpr const char* kLimitsCondition = "LimitsFollowChoice";
 
 class Agent {
  public:
@@ -97,7 +91,6 @@ class Agent {
   void isGone();
   /// What stands in the API, as an answer shows it that is not the one to our last write.
   void learn(const OwnStatus& own);
-  void learnConditions(const std::vector<Condition>& before);
   void specWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   /// The answer to a write shows GPUs that were not in it.
@@ -118,7 +111,6 @@ class Agent {
 
   [[nodiscard]] bool knowsDevices() const { return gpus_.lastLook() != nullptr && own_known_; }
   [[nodiscard]] NodeView wanted() const;
-  void setCondition(const char* type, bool holds, std::string reason, std::string message, Now now);
   void count(kapi::Effects& out);
 
   Config config_;
@@ -129,9 +121,8 @@ class Agent {
   std::map<What, std::string> trouble_;
 
   KnownGpus gpus_;
-  std::optional<Mono> quiet_since_;              // nobody has a number of one that vanished, or above
-  std::map<std::string, Condition> conditions_;  // by type
-  std::map<std::string, Condition> before_;      // as the API had them at the start
+  std::optional<Mono> quiet_since_;  // nobody has a number of one that vanished, or above
+  Conditions conditions_;
 
   model::Uid node_uid_;
   std::optional<Mono> read_node_at_;  // again; nullopt: not read yet
