@@ -1,6 +1,6 @@
-// The agent's calls to the API: at most one of each sort is under way. What fails is tried again with backoff,
-// whatever the answer, each wait longer by up to a fifth, as it is drawn, so that the agents of a big cluster do
-// not call in one second; its trouble is said once, and again when its words change.
+// The agent's calls to the API: at most one of each sort is under way. What fails is tried again with
+// backoff, whatever the answer, each wait longer by up to a fifth, as it is drawn, so that the agents of a
+// big cluster do not call in one second. Its trouble is said once, and again when its words change.
 // `rng` must live as long. One thread.
 #pragma once
 

@@ -1,5 +1,6 @@
-// The conditions of this node's status (status.conditions[]), by type. Each keeps since when it holds, or does
-// not: over a restart too, once stoodThere() told what was published before, before set() or after. One thread.
+// The conditions of this node's status (status.conditions[]), by type. Each keeps since when it holds, or
+// does not: over a restart too, once stoodThere() told what was published before it; set() may come first.
+// One thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// OwnObject: this node's GpuNodeStatus in the API, as this agent knows it, and what it asks of the API so that
-// it becomes what it is to be. In one phase at a time, each of which wants one call:
+// OwnObject: this node's GpuNodeStatus in the API, as this agent knows it, and the calls that make it what it
+// is to be. It is in one phase at a time, each of which wants one call:
 //
 //   phase    what is known of it                    its call
 //   Unread   nothing                                get
@@ -7,7 +7,8 @@
 //            or that it is gone                     once the Node's uid is known
 //   Applied  it is there, and as it was last told   apply its status, when that changed or is due
 //   Writing  a status is on its way                 none
-//   Behind   somebody else wrote it since           get
+//   Behind   it was written since: by another one,  get
+//            or by a status that landed late
 //
 //   from     what is answered                       to
 //   Unread   it is there, or not found              Read
@@ -24,12 +25,12 @@
 //
 // A status carries the resourceVersion of the object that it was decided on, so one that lands after another
 // is refused (409). Nothing is written before it is known what stood there.
-// Beside that: where the answer to a status shows GPUs that were not in it, others wrote them; one patch takes
-// them out, in whichever phase, and no status leaves before its answer.
+// Beside that: where the answer to a status shows GPUs that were not in it, others wrote them. One patch
+// takes them out, in whichever phase, and no status leaves before its answer.
 //
 // observedTime is that of the last look at the containers that counts. Of two that come to stand there the
 // later look was made when the earlier one stood there already: so none counts that comes while a status is
-// under way, or before it is known what stands there (Unread, Behind); the first that counts after a read is
+// under way, or before it is known what stands there (Unread, Behind). The first that counts after that is
 // written at once. Without any it stays as it was, or is the time of the first write.
 //
 // All calls go out through `calls`, which must live as long. One thread; time is an argument.

@@ -1,6 +1,6 @@
-// When the status is written though nothing changed: every `calm`, or every `draining` while a pod's GPUs wait
-// to be free, or new looks at the containers are owed. A pod that ends is owed three new observedTimes: its
-// scheduler waits for two, and the first may have been on its way when it ended.
+// When the status is written though nothing changed: every `calm`, or every `draining` while a pod's GPUs
+// wait to be free, or new looks at the containers are owed. A pod that ends is owed three new observedTimes:
+// its scheduler waits for two, and the first may have been on its way when it ended.
 // `calm` is drawn within a tenth after each write, so that the agents of a big cluster do not write in one
 // second. `users` and `rng` must live as long. One thread.
 #pragma once
@@ -22,7 +22,7 @@ class Pace {
   Pace(Terms terms, const Users& users, Rng& rng)
       : terms_{terms}, users_{users}, rng_{rng}, calm_{terms.calm} {}
 
-  /// It is to be written now. To be asked before each write, changed or not: it sees the pods that ended since.
+  /// It is to be written now. Ask before each write, changed or not: it sees the pods that ended since.
   [[nodiscard]] bool due(Mono now);
   /// From when on it is to be, as far as is known.
   [[nodiscard]] Mono next() const { return next_; }
