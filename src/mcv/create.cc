@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "cacherim/image/file_bytes.h"
+#include "kcache/image/architecture.h"
 #include "mcv/options.h"
 
 namespace gs::mcv {
@@ -154,7 +155,7 @@ Result<Packed> pack(const std::string& folder, const kcache::Reference& name,
     return tl::unexpected(fine.error());
   }
   cacherim::NewImage image{.name = name,
-                           .architecture = kArchitecture,
+                           .architecture = kcache::kArchitecture,
                            .labels = kcache::labelsOf(*cache, titleOf(name)),
                            .entries = std::move(entries)};
   return Packed{std::move(*cache), std::move(image)};

@@ -11,13 +11,6 @@
 
 namespace gs::mcv {
 
-/// Of this machine, as images name it: that of what is made, and of what is taken where there is a choice.
-#if defined(__aarch64__)
-inline constexpr const char* kArchitecture = "arm64";
-#else
-inline constexpr const char* kArchitecture = "amd64";
-#endif
-
 struct Packed {
   kcache::DetectedCache cache;
   cacherim::NewImage image;  // its entries read the folder

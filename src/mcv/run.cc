@@ -16,11 +16,13 @@
 #include "cacherim/image/oci_layout.h"
 #include "cacherim/trust/sign.h"
 #include "cacherim/trust/verify.h"
+#include "kcache/image/architecture.h"
 #include "mcv/create.h"
 #include "mcv/gpus.h"
 #include "mcv/progress.h"
 #include "mcv/registry_access.h"
 #include "mcv/signatures.h"
+#include "noderim/cache_gpus.h"
 
 namespace gs::mcv {
 namespace {
@@ -230,7 +232,7 @@ class Run {
     if (o_.verify) { return openVerified(*reference); }
     auto source = sourceOf(o_, *reference, in_);
     if (!source) { return tl::unexpected(source.error()); }
-    auto image = cacherim::openImage(**source, *reference, kArchitecture);
+    auto image = cacherim::openImage(**source, *reference, kcache::kArchitecture);
     if (!image) { return tl::unexpected(image.error()); }
     return Opened{std::move(*source), std::move(*reference), std::move(*image)};
   }
@@ -248,7 +250,8 @@ class Run {
     for (const std::string& other : verified->others) {
       log::debug("a signature does not count", {{"why", other}});
     }
-    auto image = cacherim::openImage(*registry, reference.pinned(verified->image.digest), kArchitecture);
+    auto image =
+        cacherim::openImage(*registry, reference.pinned(verified->image.digest), kcache::kArchitecture);
     if (!image) { return tl::unexpected(image.error()); }
     if (!asJson()) { in_.out << fmt::format("Signed by {}\n", printable(verified->who)); }
     return Opened{std::move(registry), reference, std::move(*image), verified->who};
@@ -299,7 +302,7 @@ class Run {
   int checkCompat() {
     const auto opened = open();
     if (!opened) { return failed(opened.error(), kFailed); }
-    const auto gpus = gpusOf(in_.gpus.look());
+    const auto gpus = noderim::cacheGpusOf(in_.gpus.look());
     if (!gpus) { return failed(gpus.error(), kFailed); }
     const auto matched = kcache::matchSummary(opened->image.config.labels, *gpus);
     if (!matched) { return failed(matched.error(), kFailed); }
@@ -365,9 +368,10 @@ class Run {
   Result<std::vector<kcache::CacheGpu>> gpusToCheck() {
     if (o_.no_gpu) { return std::vector<kcache::CacheGpu>{}; }
     const auto look = in_.gpus.look();
-    auto gpus = gpusOf(look);
+    auto gpus = noderim::cacheGpusOf(look);
     if (gpus && gpus->empty()) {
-      log::warn("no GPU is found here: the cache is extracted unchecked", {{"why", whyNoGpus(look)}});
+      log::warn("no GPU is found here: the cache is extracted unchecked",
+                {{"why", noderim::whyNoGpus(look)}});
     }
     return gpus;
   }
@@ -396,9 +400,10 @@ class Run {
 
   int gpuInfo() {
     const auto look = o_.stub ? agent::Look{} : in_.gpus.look();
-    const auto gpus = o_.stub ? Result<std::vector<kcache::CacheGpu>>{stubGpus()} : gpusOf(look);
+    const auto gpus =
+        o_.stub ? Result<std::vector<kcache::CacheGpu>>{stubGpus()} : noderim::cacheGpusOf(look);
     if (!gpus) { return failed(gpus.error(), kWrong); }
-    if (const std::string why = whyNoGpus(look); !why.empty()) {
+    if (const std::string why = noderim::whyNoGpus(look); !why.empty()) {
       log::debug("no GPU is found here", {{"why", why}});  // the ancestor says nothing more
     }
     if (asJson()) { return printed(fleetOf(*gpus)); }

@@ -9,7 +9,8 @@
 //   cache_volumes.h  PersistentVolumeClaims by which pods find caches
 //   lost_nodes.h     nodes that have left the cluster
 //   csi_driver.h     the CSIDriver
-// One thread; time is an argument.
+// The namespace of this folder is gs::gkm, after the project whose objects these are: `operator` is a keyword
+// of C++. One thread; time is an argument.
 #pragma once
 
 #include <cstdint>

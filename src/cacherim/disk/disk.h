@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/because.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/socket.h"
@@ -22,11 +23,6 @@
 namespace gs::cacherim {
 
 using net::Fd;
-
-/// An error of one call is that of the next.
-[[nodiscard]] inline tl::unexpected<Error> because(Error error) {
-  return tl::unexpected<Error>(std::move(error));
-}
 
 /// All of these bytes. 0, or errno.
 [[nodiscard]] int writeBytes(int fd, std::string_view bytes);

@@ -38,7 +38,8 @@ void addAgent(process::Command command, AgentFlags& f) {
             "containers there are; without it nobody "
             "knows, and GPUs of a pod that was deleted by force stay taken")
       .topic("GPUs")
-      .duration("--poll-interval", f.poll, "How often it looks at the GPUs, and at the containers")
+      .duration("--poll-interval", f.poll,
+                "How long after a look at the GPUs, or at the containers, the next one begins")
       .duration("--driver-timeout", f.limit,
                 "After how long a look that does not come back is called hanging")
       .topic("What is published")

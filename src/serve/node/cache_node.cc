@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "kapi/effects.h"
 #include "kcache/trust/policy.h"
-#include "mcv/gpus.h"
+#include "noderim/cache_gpus.h"
 
 namespace gs::serve {
 namespace {
@@ -82,9 +82,9 @@ Status CacheNodeRim::admit(const model::ObjectKey& cache, const kcache::WantedIm
 }
 
 void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
-  auto gpus = mcv::gpusOf(*look);
+  auto gpus = noderim::cacheGpusOf(*look);
   if (!gpus) { log::warn("the GPUs cannot be looked at", {{"why", gpus.error().message}}); }
-  const std::string why = mcv::whyNoGpus(*look);
+  const std::string why = noderim::whyNoGpus(*look);
   if (std::exchange(why_no_gpus_, why) != why && !why.empty()) {
     log::info("no GPU is found on this node", {{"why", why}});
   }

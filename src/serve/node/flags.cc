@@ -7,7 +7,7 @@
 #include "base/dns_name.h"
 #include "cacherim/disk/disk.h"
 #include "kapi/quantity.h"
-#include "mcv/create.h"
+#include "kcache/image/architecture.h"
 #include "noderim/all_gpus.h"
 #include "noderim/simulated_gpus.h"
 
@@ -124,7 +124,7 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
       .bytes_per_second = *rate,
       .quota = *most,
       .verify_rate = *verify,
-      .architecture = mcv::kArchitecture,
+      .architecture = kcache::kArchitecture,
       .mount_path = mount_path};
 }
 
