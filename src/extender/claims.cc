@@ -16,10 +16,6 @@
 
 namespace gs::extender {
 
-bool Extender::isOwnSchedulers(const model::Pod& pod) const {
-  return !config_.own_scheduler.empty() && pod.scheduler_name == config_.own_scheduler;
-}
-
 namespace {
 
 /// Annotations may be long: they are not read whole for that.
@@ -32,7 +28,7 @@ model::NodeName claimedNode(const model::Pod& pod) {
 
 /// It says that it was given a node.
 bool Extender::claims(const model::Pod& pod) const {
-  return !pod.bound() && !pod.finished() && !pod.deleting && !isOwnSchedulers(pod) && wants(pod) &&
+  return !pod.bound() && !pod.finished() && !pod.deleting && !c_.isOwnSchedulers(pod) && c_.wants(pod) &&
          !claimedNode(pod).empty();
 }
 
@@ -44,7 +40,7 @@ bool Extender::mayBeTrue(const model::Pod& pod) const {
   claimed.uid = pod.uid;
   claimed.note.node = claimedNode(pod);
   claimed.picks = sched::vcudaPicks(pod);
-  const sched::NodeState* node = engine_.ledger().find(claimed.note.node);
+  const sched::NodeState* node = c_.engine.ledger().find(claimed.note.node);
   if (node == nullptr || !node->exists || !sched::isComplete(claimed.picks)) { return false; }
   claimed.picks = sched::movedToUntouched(*node, pod.uid, std::move(claimed.picks));
   return sched::haveRoom(*node, pod.uid, claimed.picks) && isAllowed(claimed, pod);
@@ -57,7 +53,7 @@ void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
   claimants.erase(doubtful, claimants.end());
   std::vector<std::tuple<bool, std::uint64_t, Wall, model::Uid, const model::Pod*>> in_order;
   for (const model::Pod* pod : claimants) {
-    const sched::NodeState& node = *engine_.ledger().find(claimedNode(*pod));
+    const sched::NodeState& node = *c_.engine.ledger().find(claimedNode(*pod));
     const bool is_overtaken = !sched::haveRoom(node, pod->uid, sched::vcudaPicks(*pod));
     const std::uint64_t time =
         model::readVcudaNote(pod->annotations, pod->share_limits.size()).time.value_or(0);
@@ -80,7 +76,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   g.uid = pod.uid;
   g.pod = pod.key;
   g.noted = g.note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
-  const sched::NodeState& node = *engine_.ledger().find(g.note.node);
+  const sched::NodeState& node = *c_.engine.ledger().find(g.note.node);
   g.picks = sched::vcudaPicks(pod);
   if (is_overtaken) {
     auto moved = sched::movedToUntouched(node, g.uid, g.picks);
@@ -93,8 +89,8 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   }
   g.write.stands();
   g.adopted = true;
-  g.asked = now_.mono;
-  g.turns.hold(now_.mono);  // some session of the earlier process may go on
+  g.asked = c_.now.mono;
+  g.turns.hold(c_.now.mono);  // some session of the earlier process may go on
   g.told = pod.scheduled;
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
   const bool fits = sched::haveRoom(node, g.uid, g.picks) && isAllowed(g, pod);
@@ -135,7 +131,7 @@ void Extender::contest(const std::set<std::pair<model::NodeName, int>>& devices)
     if (!g.adopted) { continue; }
     const model::NodeName& node = g.note.node;
     for (const auto& d : sched::amountsOf(g.picks)) {
-      if (devices.contains({node, d.id})) { g.contested = now_.mono + kClaimedFor; }
+      if (devices.contains({node, d.id})) { g.contested = c_.now.mono + kClaimedFor; }
     }
   }
 }
@@ -145,13 +141,13 @@ void Extender::takeOff(const model::Pod& pod) {
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
-  g.asked = now_.mono;
-  g.write.removeOrphan(now_.mono + kClaimedFor, troubles_.rejectionsOf(pod.uid));
+  g.asked = c_.now.mono;
+  g.write.removeOrphan(c_.now.mono + kClaimedFor, troubles_.rejectionsOf(pod.uid));
 }
 
 /// What was adopted before the quotas had been read.
 void Extender::recheckQuotas() {
-  if (!quotas_unread_ || engine_.quota().awaited()) { return; }
+  if (!quotas_unread_ || c_.engine.quota().awaited()) { return; }
   quotas_unread_ = false;
   std::vector<model::Uid> adopted;
   for (const auto& [uid, g] : grants_) {
@@ -159,7 +155,7 @@ void Extender::recheckQuotas() {
   }
   for (const auto& uid : adopted) {
     Grant& g = grants_.at(uid);
-    const model::Pod* pod = engine_.cache().pod(uid);
+    const model::Pod* pod = c_.engine.cache().pod(uid);
     if (pod == nullptr || pod->bound()) { continue; }  // its review ends it
     bool allowed = false;
     {
@@ -174,7 +170,7 @@ void Extender::recheckQuotas() {
 /// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may
 /// have written who makes pods: it must be what could be decided now.
 bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
-  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  const sched::NodeState* node = c_.engine.ledger().find(g.note.node);
   if (node == nullptr || !sched::isComplete(g.picks) || !sched::haveRoom(*node, g.uid, g.picks)) {
     return false;
   }
@@ -187,10 +183,10 @@ bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
 /// Devices may have become free since that was written. (Of whole GPUs any will do; where it is not certain
 /// what gpu-manager picks, the annotation stays.)
 bool Extender::isPickedOtherwise(const Grant& g, const model::Pod& pod) const {
-  const auto door = readDoor(pod);
+  const auto door = chooser_.requestOf(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
-  const sched::NodeState* node = engine_.ledger().find(g.note.node);
-  if (request == nullptr || node == nullptr || config_.strict) { return false; }
+  const sched::NodeState* node = c_.engine.ledger().find(g.note.node);
+  if (request == nullptr || node == nullptr || c_.config.strict) { return false; }
   const auto choice = sched::fitShares(*node, *request, g.uid);
   if (!choice) { return false; }
   const sched::SharePicks picked = sched::picksOf(request->shares, *choice);
@@ -199,9 +195,9 @@ bool Extender::isPickedOtherwise(const Grant& g, const model::Pod& pod) const {
 }
 
 bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
-  const auto door = readDoor(pod);
+  const auto door = chooser_.requestOf(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
-  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  const sched::NodeState* node = c_.engine.ledger().find(g.note.node);
   if (request == nullptr || node == nullptr || node->enforcer != sched::Enforcer::GpuManager) {
     return false;
   }
@@ -217,10 +213,10 @@ bool Extender::asksFor(const Grant& g, const model::Pod& pod) const {
 
 /// The request was about another pod than this one is.
 void Extender::drop(Grant& g, const model::Pod& pod) {
-  const bool own = isOwnSchedulers(pod);
+  const bool own = c_.isOwnSchedulers(pod);
   const std::string why =
-      own ? ownSchedulersText(pod) : "the request says other limits than the pod has; ask again";
-  failAll(g.callers.takeAll(), why);
+      own ? c_.ownSchedulersText(pod) : "the request says other limits than the pod has; ask again";
+  c_.failAll(g.callers.takeAll(), why);
   g.seen.reset();
   const bool unwritten =
       g.write.isWriting() && !g.write.isUnsettled() && !g.write.isUnderWay() && g.noted.node.empty();

@@ -18,51 +18,9 @@ namespace {
 
 using Kind = Answer::Kind;
 
-constexpr std::size_t kMostGangs = 4096;
-constexpr std::size_t kMostObjects = 1000;  // of one request: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kBindsAlready = "a Binding of this pod is under way";
-
-std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
-
-/// Where the caller asks about this node; nullopt: it does not.
-std::optional<std::size_t> positionOf(const Candidates& c, const model::NodeName& node) {
-  const NodeTable::Index wanted = c.table->find(node.text);
-  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-    if (c.nodes[i] == wanted && wanted != NodeTable::kUnknown) { return i; }
-  }
-  for (const auto& [i, object] : c.objects) {
-    if (object->name == node) { return i; }
-  }
-  return std::nullopt;
-}
-
-/// Empty: nothing is known of it, and its object was not given.
-model::NodeName nodeAt(const Candidates& c, std::size_t i) {
-  const auto object = c.objects.find(i);
-  if (object != c.objects.end()) { return object->second->name; }
-  return c.nodes[i] == NodeTable::kUnknown ? model::NodeName{} : model::NodeName{c.table->name(c.nodes[i])};
-}
-
-/// The tightest that fits, but for those of `left_out` (sorted).
-std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c,
-                                  const std::vector<model::NodeName>& left_out = {}) {
-  std::optional<std::size_t> best;
-  const auto isBefore = [&](std::size_t i, std::size_t j) {
-    const auto free = [&](std::size_t k) {
-      const sched::NodeStanding& s = *standingAt(a, c, k);
-      return std::tuple{s.free_milli, s.free_mib};
-    };
-    return free(i) != free(j) ? free(i) < free(j) : nodeAt(c, i) < nodeAt(c, j);
-  };
-  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-    const sched::NodeStanding* standing = standingAt(a, c, i);
-    if (standing == nullptr || standing->refused || (best && !isBefore(i, *best))) { continue; }
-    if (!std::binary_search(left_out.begin(), left_out.end(), nodeAt(c, i))) { best = i; }
-  }
-  return best;
-}
 
 bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self,
                 sched::Meter* /*meter*/) {
@@ -78,28 +36,17 @@ bool isOfTheNode(const kapi::Outcome& outcome) {
 
 }  // namespace
 
-const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i) {
-  const auto object = a.of_objects.find(i);
-  if (object != a.of_objects.end()) { return &object->second; }
-  const bool known = a.standings != nullptr && c.nodes[i] < a.standings->size();
-  return known ? &(*a.standings)[c.nodes[i]] : nullptr;
-}
-
 Extender::Extender(engine::Engine& engine, Config config, Rng rng)
-    : engine_{engine},
-      config_{std::move(config)},
-      rng_{rng},
-      board_{engine.ledger()},
-      preemption_{engine, fitsShares} {
-  engine_.noteShares();
+    : c_{engine, std::move(config), rng}, preemption_{engine, fitsShares} {
+  c_.engine.noteShares();
 }
 
 void Extender::lead(Now now) {
-  now_ = now;
+  c_.now = now;
   leading_ = true;
-  quotas_unread_ = engine_.quota().awaited();
+  quotas_unread_ = c_.engine.quota().awaited();
   std::vector<const model::Pod*> claimants;
-  for (const auto& [uid, pod] : engine_.cache().pods()) {
+  for (const auto& [uid, pod] : c_.engine.cache().pods()) {
     if (grantOf(uid) == nullptr && claims(*pod)) { claimants.push_back(pod.get()); }
   }
   adoptAll(claimants);
@@ -120,7 +67,7 @@ void Extender::standBy(std::string why) {
   leading_ = false;
   why_not_ = std::move(why);
   const auto refuse = [&](const std::vector<Caller>& waiting) {
-    for (const Caller& w : waiting) { answer(w, Kind::Unavailable, why_not_); }
+    for (const Caller& w : waiting) { c_.answer(w, Kind::Unavailable, why_not_); }
   };
   for (auto& [uid, grant] : grants_) { refuse(grant.callers.takeAll()); }
   refuse(binding_.takeAll());
@@ -128,33 +75,13 @@ void Extender::standBy(std::string why) {
   due_.clear();
   calls_.clear();
   troubles_.reset();
-  log_.reset();
-  gangs_.clear();
+  c_.log.reset();
+  chooser_.reset();
   slots_.clear();
   refusals_.reset();
   (void)preemption_.drop();
-  for (const auto& [id, w] : std::exchange(preempting_, {})) { answer(w, Kind::Unavailable, why_not_); }
-  in_vain_.reset();
+  for (const auto& [id, w] : std::exchange(preempting_, {})) { c_.answer(w, Kind::Unavailable, why_not_); }
   taken_back_.clear();
-}
-
-const NodeTablePtr& Extender::table() {
-  if (table_ == nullptr || table_->version() != engine_.ledger().comings().end()) {
-    table_ = std::make_shared<const NodeTable>(engine_.ledger());
-  }
-  return table_;
-}
-
-void Extender::answer(const Caller& w, Kind kind, std::string text) {
-  Answer a;
-  a.kind = kind;
-  a.text = std::move(text);
-  answer(w, std::move(a));
-}
-
-void Extender::answer(const Caller& w, Answer a) {
-  if (auto line = log_.lineOf(w.request, a, now_.mono)) { out_.emplace_back(*std::move(line)); }
-  replies_.give(w.request_id, std::move(a), now_.mono);
 }
 
 bool Extender::usesThisTable(const Caller& w) {
@@ -162,27 +89,33 @@ bool Extender::usesThisTable(const Caller& w) {
   Answer a;
   a.kind = Kind::NewTable;
   a.table = table();
-  answer(w, std::move(a));
+  c_.answer(w, std::move(a));
   return false;
 }
 
 void Extender::ask(RequestId request_id, Request request, Now now) {
-  now_ = now;
+  c_.now = now;
   const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
-  Caller w{request_id, std::move(request), asked + config_.answer_within};
-  if (!leading_ || !taking_) { return answer(w, Kind::Unavailable, why_not_); }
+  Caller w{request_id, std::move(request), asked + c_.config.answer_within};
+  if (!leading_ || !taking_) { return c_.answer(w, Kind::Unavailable, why_not_); }
   const Verb verb = w.request.verb;
   // Its caller may have asked somebody else since, and a late decision would undo that one.
-  if (now.mono >= w.until) { return answer(w, Kind::Unavailable, "this was asked too long ago"); }
+  if (now.mono >= w.until) { return c_.answer(w, Kind::Unavailable, "this was asked too long ago"); }
   if (verb == Verb::Deallocate) { return deallocate(w); }
-  if (!usesThisTable(w) || needsObjects(w)) { return; }
+  if (!usesThisTable(w)) { return; }
+  if (auto lacking = chooser_.lackingObjects(w.request.candidates); !lacking.empty()) {
+    Answer a;
+    a.kind = Kind::SendObjects;
+    a.kept = std::move(lacking);
+    return c_.answer(w, std::move(a));
+  }
   const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.request.pod->uid;
   switch (verb) {
     case Verb::Filter:
     case Verb::Predicate:
     case Verb::Allocate: place(std::move(w)); break;
     case Verb::Look: look(w); break;
-    case Verb::Rank: rank(w); break;
+    case Verb::Rank: c_.answer(w, chooser_.rank(w.request.candidates)); break;
     case Verb::Preempt: preempt(std::move(w)); break;
     case Verb::Bind: bind(std::move(w)); break;
     case Verb::Deallocate: break;
@@ -190,69 +123,21 @@ void Extender::ask(RequestId request_id, Request request, Now now) {
   plan(uid);
 }
 
-/// Some node in the body is newer than what is known of it: the caller is to read it. Where there are very
-/// many, what is known counts of the others.
-bool Extender::needsObjects(const Caller& w) {
-  const Candidates& c = w.request.candidates;
-  Answer a;
-  a.kind = Kind::SendObjects;
-  for (std::size_t i = 0; i < c.revisions.size(); ++i) {
-    if (c.revisions[i] == Candidates::kNoObject) { continue; }
-    if (c.revisions[i] == 0 && c.nodes[i] != NodeTable::kUnknown) { continue; }
-    const bool older = c.nodes[i] == NodeTable::kUnknown || !engine_.ledger().at(c.nodes[i]).exists ||
-                       engine_.ledger().at(c.nodes[i]).node.revision < c.revisions[i];
-    if (!older || c.objects.contains(i)) { continue; }
-    if (c.objects.size() + a.kept.size() >= kMostObjects) { break; }
-    a.kept.push_back(i);
-  }
-  if (a.kept.empty()) { return false; }
-  answer(w, std::move(a));
-  return true;
-}
-
-/// What the caller knows better, of a pod that it says no other things of than it can: who places it and what
-/// it asks for never change.
-model::PodPtr Extender::newest(const model::PodPtr& pod) const {
-  const auto it = engine_.cache().pods().find(pod->uid);
-  if (it == engine_.cache().pods().end()) { return pod; }
-  const model::Pod& known = *it->second;
-  const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
-                    known.share_limits == pod->share_limits &&
-                    known.init_share_limits == pod->init_share_limits;
-  return known.revision >= pod->revision || !same ? it->second : pod;
-}
-
-bool Extender::wants(const model::Pod& pod) const { return sched::wantsVcuda(pod, config_.strict); }
-
-sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
-  auto door = sched::vcudaDoor(pod, config_.strict);
-  if (auto* request = std::get_if<sched::PodRequest>(&door)) {
-    request->only_certain = !config_.strict;
-    if (!config_.strict) { request->gang = gangOf(pod); }
-    request->quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod));
-  }
-  return door;
-}
-
-std::string Extender::ownSchedulersText(const model::Pod& pod) const {
-  return fmt::format("{} is scheduled by {}", nameOf(pod), config_.own_scheduler);
-}
-
 bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
   const auto fail = [&](std::string why) {
-    answer(w, Kind::Failed, std::move(why));
+    c_.answer(w, Kind::Failed, std::move(why));
     return true;
   };
-  if (!wants(pod)) {
-    answer(w, Kind::Untouched);
+  if (!c_.wants(pod)) {
+    c_.answer(w, Kind::Untouched);
     return true;
   }
-  if (isOwnSchedulers(pod)) { return fail(ownSchedulersText(pod)); }
-  if (engine_.quota().awaited()) { return fail(kQuotaAwaited); }
-  if (config_.strict && w.request.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
+  if (c_.isOwnSchedulers(pod)) { return fail(c_.ownSchedulersText(pod)); }
+  if (c_.engine.quota().awaited()) { return fail(kQuotaAwaited); }
+  if (c_.config.strict && w.request.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
     return fail(fmt::format("pod {} had been predicated!", pod.key.name));
   }
-  if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
+  if (c_.engine.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
     return fail(fmt::format("{} has ended or is being deleted", nameOf(pod)));
   }
   if (!pod.bound()) { return false; }
@@ -261,19 +146,19 @@ bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
   Answer a;
   a.kind = w.request.verb == Verb::Bind ? Kind::Done : Kind::Chosen;
   a.chosen = *position;
-  answer(w, std::move(a));
+  c_.answer(w, std::move(a));
   return true;
 }
 
 void Extender::place(Caller w) {
   if (!usesThisTable(w)) { return; }  // it waited, and its numbers may mean other nodes by now
-  w.request.pod = newest(w.request.pod);
+  w.request.pod = c_.newest(w.request.pod);
   const model::PodPtr pod = w.request.pod;
   refusals_.asked(pod->uid);
   if (isAnswered(w, *pod)) { return; }
   Grant* grant = grantOf(pod->uid);
   if (grant == nullptr) { return choose(std::move(w), *pod); }
-  grant->asked = now_.mono;
+  grant->asked = c_.now.mono;
   grant->given_up.reset();
   if (grant->callers.awaitDecision()) {
     grant->callers.awaitDecision(std::move(w));  // in order: who asked last decides
@@ -300,12 +185,12 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
     Answer a;
     a.kind = Kind::Nowhere;
     a.text = fmt::format("pod {} {}", g.uid.text, why);
-    answer(w, std::move(a));
+    c_.answer(w, std::move(a));
     return false;
   };
   constexpr const char* kInVain = "was not bound to this node; another one is tried";
-  if (its_node) { return g.turns.ownFits(g.note.node, now_.mono) || refuse(kInVain); }
-  switch (g.turns.otherFits(nodeAt(w.request.candidates, 0), now_.mono)) {
+  if (its_node) { return g.turns.ownFits(g.note.node, c_.now.mono) || refuse(kInVain); }
+  switch (g.turns.otherFits(nodeAt(w.request.candidates, 0), c_.now.mono)) {
     case NodeTurns::Other::Fits: return true;
     case NodeTurns::Other::Held: return refuse("has already been matched to another node");
     case NodeTurns::Other::InVain: return refuse(kInVain);
@@ -316,8 +201,8 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
 /// Its scheduler was told the node that it has, and says that the pod is not scheduled, or asks again and
 /// again. Not of a gang: there the others may be what is waited for.
 void Extender::noteIfInVain(Grant& g, const model::Pod& pod) {
-  if (!gangOf(pod).empty() || !g.promises.inVain(pod.scheduled)) { return; }
-  (void)in_vain_.tried(g.uid, g.note.node, false, now_.mono);
+  if (!chooser_.gangOf(pod).empty() || !g.promises.inVain(pod.scheduled)) { return; }
+  chooser_.triedInVain(g.uid, g.note.node, false, c_.now.mono);
   g.promises = {};
 }
 
@@ -326,45 +211,14 @@ void Extender::noteIfInVain(Grant& g, const model::Pod& pod) {
 bool Extender::isTriedElsewhere(Grant& g, const Caller& w, const model::Pod& pod) {
   if (w.request.verb != Verb::Filter || !g.write.isWritten()) { return false; }
   noteIfInVain(g, pod);
-  const auto left_out = in_vain_.leftOut(g.uid, false, now_.mono);
-  if (!std::binary_search(left_out.begin(), left_out.end(), g.note.node)) { return false; }
-  const auto door = readDoor(pod);
+  if (!chooser_.isLeftOut(g.uid, g.note.node, c_.now.mono)) { return false; }
+  const auto door = chooser_.requestOf(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return false; }
   const Candidates& c = w.request.candidates;
   const Aside own = setOwnAside(pod);
-  const auto best = bestInTurn(standingsFor(c, *request), c, g.uid);
+  const auto best = chooser_.bestInTurn(c, *request, g.uid, c_.now.mono);
   return best && nodeAt(c, *best) != g.note.node;
-}
-
-/// Nodes where it was tried in vain are left out while another one will do, and else while their time lasts.
-std::optional<std::size_t> Extender::bestInTurn(const Answer& a, const Candidates& c, const model::Uid& uid) {
-  const auto best = bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
-  if (best || !in_vain_.contains(uid)) { return best; }
-  (void)in_vain_.nowhereElse(uid);
-  return bestOf(a, c, in_vain_.leftOut(uid, false, now_.mono));
-}
-
-sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
-  const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
-  const auto object = c.objects.find(i);
-  sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
-  return object != c.objects.end() ? sched::withFacts(std::move(state), *object->second, engine_.doors())
-                                   : state;
-}
-
-Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
-  Answer a;
-  const bool one = c.nodes.size() == 1 && c.nodes[0] != NodeTable::kUnknown;
-  if (one) {  // as Volcano asks, of very many gangs: a table of all nodes for each would be too much
-    a.of_objects[0] = sched::standingOf(engine_.ledger().at(c.nodes[0]), request);
-  } else {
-    a.standings = board_.standings(request);
-  }
-  for (const auto& [i, object] : c.objects) { a.of_objects[i] = sched::standingOf(stateOf(c, i), request); }
-  a.asked = request.shares;
-  if (request.quota) { a.quota = quotaRefusals(engine_, c, a, *request.quota); }
-  return a;
 }
 
 /// An orphan that shows whether its pod can be written: who asks about that is not kept waiting.
@@ -383,17 +237,17 @@ bool Extender::mustShow(const Grant* before, const model::Pod& pod) const {
 
 void Extender::showFirst(const Caller& w, const model::Pod& pod) {
   const bool others_follow = w.request.verb == Verb::Predicate;
-  answer(w, Kind::Failed, notWrittenText(pod.key));
+  c_.answer(w, Kind::Failed, notWrittenText(pod.key));
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
-  g.asked = now_.mono;
+  g.asked = c_.now.mono;
   if (wasTold(g)) {
     reserve(g, pod);
     if (!others_follow) { remove(g, true); }
   } else if (!g.write.isOrphan()) {
     g.seen = w.request.pod;
-    failAll(g.callers.takeForWrite(), notWrittenText(pod.key));
+    c_.failAll(g.callers.takeForWrite(), notWrittenText(pod.key));
     letGo(g);
   }
   g.write.hurry();
@@ -405,25 +259,14 @@ void Extender::choose(Caller w, const model::Pod& pod) {
   const Candidates& c = w.request.candidates;
   Grant* before = grantOf(pod.uid);
   if (before != nullptr) { before->holds.clear(); }
-  const auto door = readDoor(pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  Answer a;
-  std::optional<std::size_t> best;
-  if (request != nullptr) {
-    a = standingsFor(c, *request);
-    best = bestInTurn(a, c, pod.uid);
-    if (!best) { best = bestOf(a, c); }  // its scheduler waits by itself
-  } else {
-    a.text = std::get<sched::Blocked>(door).text;
-    a.never = true;
-  }
-  if (best && engine_.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
+  auto [request, a, best] = chooser_.choose(c, pod, c_.now.mono);
+  if (best && c_.engine.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
     if (before != nullptr) { reserve(*before, pod); }
-    return answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
+    return c_.answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
-  if (const std::string* why = best ? troubles_.rejectionOf(pod.uid, now_.mono) : nullptr) {
+  if (const std::string* why = best ? troubles_.rejectionOf(pod.uid, c_.now.mono) : nullptr) {
     if (before != nullptr) { reserve(*before, pod); }
-    return answer(w, Kind::Failed, *why);
+    return c_.answer(w, Kind::Failed, *why);
   }
   if (best && mustShow(before, pod)) { return showFirst(w, pod); }
   if (best) {
@@ -433,11 +276,11 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     return grant(std::move(w), pod, *request, a);
   }
   a.kind = Kind::Nowhere;
-  if (request != nullptr && w.request.verb == Verb::Filter) {  // Volcano asks again by itself
-    refusals_.refused(pod, *request, c, a, now_.mono);
+  if (request && w.request.verb == Verb::Filter) {  // Volcano asks again by itself
+    refusals_.refused(pod, *request, c, a, c_.now.mono);
   }
   const bool others_follow = w.request.verb == Verb::Predicate;  // this node was one of many
-  answer(w, std::move(a));
+  c_.answer(w, std::move(a));
   if (before == nullptr) { return; }
   reserve(*before, pod);
   if (!others_follow) { remove(*before); }  // the node that it had is none of those that it may have now
@@ -458,47 +301,19 @@ Extender::Aside::~Aside() {
 }
 
 void Extender::look(const Caller& w) {
-  const model::PodPtr pod = newest(w.request.pod);
+  const model::PodPtr pod = c_.newest(w.request.pod);
   if (isAnswered(w, *pod)) { return; }
   const Aside own = setOwnAside(*pod);
-  const auto door = readDoor(*pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  Answer a;
-  if (request != nullptr) {
-    a = standingsFor(w.request.candidates, *request);
-  } else {
-    a.text = std::get<sched::Blocked>(door).text;
-    a.never = true;
-  }
-  const auto best = request != nullptr ? bestOf(a, w.request.candidates) : std::nullopt;
-  a.kind = best ? Kind::Chosen : Kind::Nowhere;
-  a.chosen = best.value_or(0);
-  answer(w, std::move(a));
-}
-
-void Extender::rank(const Caller& w) {
-  sched::PodRequest nothing;
-  nothing.door = &sched::kVcudaDoor;
-  Answer a = standingsFor(w.request.candidates, nothing);
-  a.kind = Kind::Ranked;
-  answer(w, std::move(a));
-}
-
-/// Volcano had no place for all of the group that this one is of.
-void Extender::noteGang(const model::Uid& uid) {
-  const model::Pod* pod = engine_.cache().pod(uid);
-  if (pod == nullptr || pod->bound() || pod->gang.empty()) { return; }
-  if (gangs_.size() >= kMostGangs) { gangs_.clear(); }
-  gangs_.insert(fmt::format("{}/{}", pod->key.ns, pod->gang));
+  c_.answer(w, chooser_.look(w.request.candidates, *pod));
 }
 
 void Extender::deallocate(const Caller& w) {
   const model::Uid uid = w.request.pod->uid;
   if (Grant* grant = grantOf(uid)) {
-    noteGang(uid);
+    if (const model::Pod* pod = c_.engine.cache().pod(uid)) { chooser_.givenBack(*pod); }
     remove(*grant);
   }
-  answer(w, Kind::Done);
+  c_.answer(w, Kind::Done);
   plan(uid);
 }
 
@@ -508,23 +323,23 @@ void Extender::deallocate(const Caller& w) {
 void Extender::bind(Caller w) {
   const model::Uid uid = w.request.pod->uid;
   const model::NodeName node = w.request.node;
-  const model::Pod* pod = engine_.cache().pod(uid);
-  if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
+  const model::Pod* pod = c_.engine.cache().pod(uid);
+  if (binding_.underWay(uid)) { return c_.answer(w, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
-  if (isOwnSchedulers(*pod)) { return answer(w, Kind::Failed, ownSchedulersText(*pod)); }
-  if (config_.is_bound_by_others && config_.is_bound_by_others(*pod)) {
+  if (c_.isOwnSchedulers(*pod)) { return c_.answer(w, Kind::Failed, c_.ownSchedulersText(*pod)); }
+  if (c_.config.is_bound_by_others && c_.config.is_bound_by_others(*pod)) {
     handed_back_.push_back(std::move(w));
     return;
   }
   if (pod->bound()) {
     const bool there = pod->node == node;
-    return answer(w, there ? Kind::Done : Kind::Failed,
-                  there ? "" : fmt::format("{} is bound to {}", nameOf(*pod), pod->node.text));
+    return c_.answer(w, there ? Kind::Done : Kind::Failed,
+                     there ? "" : fmt::format("{} is bound to {}", nameOf(*pod), pod->node.text));
   }
   const Grant* grant = grantOf(uid);
   const bool has_it =
       grant != nullptr && grant->write.isWritten() && !grant->adopted && grant->note.node == node;
-  if (wants(*pod) && !has_it) {
+  if (c_.wants(*pod) && !has_it) {
     w.request.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has
   }
@@ -533,8 +348,8 @@ void Extender::bind(Caller w) {
 
 void Extender::readForBind(Caller w) {
   const model::Uid uid = w.request.pod->uid;
-  if (now_.mono >= w.until) { return answer(w, Kind::Failed, kNotConfirmed); }
-  if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
+  if (c_.now.mono >= w.until) { return c_.answer(w, Kind::Failed, kNotConfirmed); }
+  if (binding_.underWay(uid)) { return c_.answer(w, Kind::Failed, kBindsAlready); }
   call(kapi::getObject(kapi::kPod, w.request.pod->key), Purpose::ReadForBind, uid);
   binding_.await(uid, std::move(w));
 }
@@ -571,26 +386,26 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
   const bool done = outcome.result == kapi::CallResult::Applied;
-  const bool is_there = engine_.cache().pod(pending.uid) != nullptr;  // else nobody would have it forgotten
+  const bool is_there = c_.engine.cache().pod(pending.uid) != nullptr;  // else nobody would have it forgotten
   if (pending.purpose == Purpose::Bind && is_there && isOfTheNode(outcome)) {
-    (void)in_vain_.tried(pending.uid, w->request.node, true, now_.mono);
+    chooser_.triedInVain(pending.uid, w->request.node, true, c_.now.mono);
   }
-  if (done) { engine_.learn(outcome.object, now_.mono); }
-  const bool waits = now_.mono < w->until;  // else its caller may have asked for another node since
-  const bool read =
-      done && waits && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
+  if (done) { c_.engine.learn(outcome.object, c_.now.mono); }
+  const bool waits = c_.now.mono < w->until;  // else its caller may have asked for another node since
+  const bool read = done && waits && pending.purpose == Purpose::ReadForBind &&
+                    c_.engine.cache().pod(pending.uid) != nullptr;
   // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
   const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
   if (read) {
     bind(*std::move(w));
   } else if (conflict) {
-    const Mono at = std::min(w->until, now_.mono + kapi::retryWait(++w->conflicts, {}));
+    const Mono at = std::min(w->until, c_.now.mono + kapi::retryWait(++w->conflicts, {}));
     binding_.tryLater(at, *std::move(w));
   } else if (done && pending.purpose == Purpose::Bind) {
-    answer(*w, Kind::Done);
+    c_.answer(*w, Kind::Done);
   } else {
-    answer(*w, Kind::Failed,
-           fmt::format("pod {}: {}", w->request.pod->key.text(), whyNotBound(pending, outcome)));
+    c_.answer(*w, Kind::Failed,
+              fmt::format("pod {}: {}", w->request.pod->key.text(), whyNotBound(pending, outcome)));
   }
 }
 

@@ -37,27 +37,23 @@
 
 #include "base/random.h"
 #include "controller/event.h"
-#include "controller/nodes_in_vain.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
 #include "engine/preemption.h"
 #include "extender/grants/binding_callers.h"
 #include "extender/grants/config.h"
+#include "extender/grants/context.h"
 #include "extender/grants/grant.h"
 #include "extender/grants/refusals.h"
 #include "extender/grants/slots.h"
 #include "extender/grants/write_troubles.h"
-#include "extender/protocol/replies.h"
 #include "extender/protocol/request.h"
-#include "extender/protocol/request_log.h"
+#include "extender/share_chooser.h"
 #include "kapi/call.h"
 #include "model/vcuda.h"
 #include "sched/doors/vcuda.h"
 
 namespace gs::extender {
-
-/// As the ancestor says it.
-inline constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 class Extender {
  public:
@@ -69,7 +65,7 @@ class Extender {
   /// What is under way is forgotten; every request is answered Unavailable with this.
   void standBy(std::string why);
   /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
-  void leadUntil(Mono until) { replies_.leadUntil(until); }
+  void leadUntil(Mono until) { c_.replies.leadUntil(until); }
   /// No new requests; those that were asked before are answered once their writes are.
   void stopTaking();
   /// After stopTaking(): whoever still waits is refused.
@@ -79,7 +75,7 @@ class Extender {
   [[nodiscard]] std::string refusesBecause() const { return leading_ && taking_ ? "" : why_not_; }
   /// Some write has not come to its end.
   [[nodiscard]] bool underWay() const { return grants().writing > 0 || !calls_.empty(); }
-  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const Config& config() const { return c_.config; }
 
   void ask(RequestId request_id, Request request, Now now);
   /// False: it is no answer to a call of ours.
@@ -87,15 +83,15 @@ class Extender {
   /// After every event: pods that changed, what is due.
   void settle(Now now);
 
-  [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
-  [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return replies_.take(); }
+  [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(c_.out, {}); }
+  [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return c_.replies.take(); }
   /// Requests for a Binding of a pod that turned out to be another's (Config::is_bound_by_others).
   [[nodiscard]] std::vector<Caller> takeHandedBack() { return std::exchange(handed_back_, {}); }
   /// Events for users, to be sent.
   [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
   /// For reading names of nodes.
-  [[nodiscard]] const NodeTablePtr& table();
+  [[nodiscard]] const NodeTablePtr& table() { return chooser_.table(); }
 
   struct Sizes {
     std::size_t writing = 0;
@@ -116,38 +112,25 @@ class Extender {
   };
 
   // extender.cc: requests
-  void answer(const Caller& w, Answer::Kind kind, std::string text = {});
-  void answer(const Caller& w, Answer answer);
   bool usesThisTable(const Caller& w);
   void place(Caller w);
   void look(const Caller& w);
-  void rank(const Caller& w);
   // preempt.cc
   void preempt(Caller w);
   void preemptSome();
   void tellPreemptions();
   // extender.cc
   void deallocate(const Caller& w);
-  void noteGang(const model::Uid& uid);
   void bind(Caller w);
   void readForBind(Caller w);
   void sendBinding(Caller w, const model::Pod& pod);
   [[nodiscard]] std::string whyNotBound(const Pending& pending, const kapi::Outcome& outcome) const;
   void bindAnswered(const Pending& pending, const kapi::Outcome& outcome);
-  [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;
   /// Answers for a pod that cannot or need not be given anything; false: it can.
   bool isAnswered(const Caller& w, const model::Pod& pod);
-  [[nodiscard]] bool isOwnSchedulers(const model::Pod& pod) const;
-  [[nodiscard]] std::string ownSchedulersText(const model::Pod& pod) const;
-  [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
-  /// It asks for shares.
-  [[nodiscard]] bool wants(const model::Pod& pod) const;
-  [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Caller& w, bool its_node);
   void noteIfInVain(Grant& grant, const model::Pod& pod);
   [[nodiscard]] bool isTriedElsewhere(Grant& grant, const Caller& w, const model::Pod& pod);
-  [[nodiscard]] std::optional<std::size_t> bestInTurn(const Answer& a, const Candidates& c,
-                                                      const model::Uid& uid);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
@@ -159,13 +142,10 @@ class Extender {
     const model::Pod& pod;
   };
   [[nodiscard]] Aside setOwnAside(const model::Pod& pod);
-  bool needsObjects(const Caller& w);
   [[nodiscard]] bool isShowing(const Grant& grant) const;
   [[nodiscard]] bool mustShow(const Grant* before, const model::Pod& pod) const;
   void showFirst(const Caller& w, const model::Pod& pod);
   void choose(Caller w, const model::Pod& pod);
-  [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
-  [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
 
   // claims.cc: what unbound pods say of themselves
   [[nodiscard]] bool claims(const model::Pod& pod) const;
@@ -201,7 +181,6 @@ class Extender {
   void restore(Grant& grant);
   void remove(Grant& grant, bool idly = false);
   void end(const model::Uid& uid);
-  void failAll(const std::vector<Caller>& waiting, const std::string& why);
   void askAgain(Grant& grant);
   void review(const model::Uid& uid);
   void bound(const Grant* grant, const model::Pod& pod);
@@ -238,11 +217,8 @@ class Extender {
   void wakeSomebody();
   void wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome);
 
-  engine::Engine& engine_;
-  Config config_;
-  Rng rng_;
-  sched::ShareBoard board_;
-  NodeTablePtr table_;
+  Context c_;
+  ShareChooser chooser_{c_.engine, c_.config.strict};
   bool leading_ = false;
   bool taking_ = true;
   std::string why_not_ = "this extender does not lead yet";
@@ -252,19 +228,13 @@ class Extender {
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
   WriteTroubles troubles_;
-  controller::NodesInVain in_vain_;  // of pods that are known and unbound
-  std::set<std::string> gangs_;      // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
-  Refusals refusals_{engine_};
+  Refusals refusals_{c_.engine};
   engine::Preemption preemption_;
   std::map<RequestId, Caller> preempting_;
   bool quotas_unread_ = false;   // when this one began to lead
   std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;
-  Now now_{};
-  kapi::Effects out_;
-  Replies replies_;
-  RequestLog log_;
   std::vector<controller::EventNote> notes_;
   std::vector<Caller> handed_back_;
 };

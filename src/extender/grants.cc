@@ -16,7 +16,6 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr int kManyRewrites = 3;
-constexpr std::string_view kGroupOfAnOwner = "podgroup-";
 
 std::uint64_t nanosecondsOf(Wall t) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
@@ -57,7 +56,7 @@ Grant* Extender::grantOf(const model::Uid& uid) {
 Extender::Sizes Extender::grants() const {
   Sizes sizes;
   sizes.timers = due_.size();
-  sizes.in_vain = in_vain_.size();
+  sizes.in_vain = chooser_.inVain();
   sizes.showed = troubles_.showed();
   for (const auto& [uid, grant] : grants_) {
     ++(grant.write.isWriting() ? sizes.writing : grant.write.isWritten() ? sizes.written : sizes.removing);
@@ -67,16 +66,16 @@ Extender::Sizes Extender::grants() const {
 
 /// Under --compat=strict only bound pods count.
 sched::GpuCharge Extender::chargeOf(const model::Pod& pod) const {
-  return config_.strict ? sched::GpuCharge{} : sched::GpuCharge{pod.key.ns, sched::vcudaMilli(pod)};
+  return c_.config.strict ? sched::GpuCharge{} : sched::GpuCharge{pod.key.ns, sched::vcudaMilli(pod)};
 }
 
 /// The decision becomes the pod's grant, in the place of an earlier one.
 void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& request,
                      const Answer& chosen) {
   const Candidates& c = w.request.candidates;
-  const sched::NodeState node = stateOf(c, chosen.chosen);
+  const sched::NodeState node = chooser_.stateOf(c, chosen.chosen);
   Grant& g = grants_[pod.uid];
-  failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
+  c_.failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   g.adopted = false;
   troubles_.isGiven(pod.uid);
@@ -88,8 +87,8 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
   reserve(g, pod);
   g.seen = w.request.pod;
-  g.asked = now_.mono;
-  g.turns.begin(now_.mono);
+  g.asked = c_.now.mono;
+  g.turns.begin(c_.now.mono);
   g.promises = {};
   g.given_up.reset();
   w.answer = chosen;
@@ -103,12 +102,13 @@ void Extender::await(Grant& g, Caller w) {
   const std::string* stuck = troubles_.stuckIn(g.pod.ns);
   const bool comes_too_late = g.write.hasFailed() && !g.write.isUnderWay() && g.write.due() >= w.until;
   if (stuck == nullptr && !comes_too_late) { return g.callers.awaitWrite(std::move(w)); }
-  if (stuck == nullptr) { return answer(w, Kind::Failed, notWrittenText(g.pod)); }
+  if (stuck == nullptr) { return c_.answer(w, Kind::Failed, notWrittenText(g.pod)); }
   g.write.nobodyWaits();
-  answer(w, Kind::Failed,
-         fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
-                     "{}; ask again",
-                     g.pod.text(), *stuck));
+  c_.answer(
+      w, Kind::Failed,
+      fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
+                  "{}; ask again",
+                  g.pod.text(), *stuck));
 }
 
 /// In a gang alone, and beside none of its members, it would have waited.
@@ -116,20 +116,12 @@ void Extender::countIfUncertain(const sched::NodeState& node, sched::PodRequest 
   if (request.gang.empty()) { return; }
   request.gang.clear();
   if (sched::fitShares(node, request)) { return; }
-  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kUncertainChoices, {}, 1});
-}
-
-/// Of the groups that Volcano makes of an owner's pods one pod is enough to begin with, unless the owner says
-/// more, which nobody tells us: but then Volcano takes back what a pod was given while others find no place.
-std::string Extender::gangOf(const model::Pod& pod) const {
-  if (pod.gang.empty()) { return {}; }
-  const std::string gang = fmt::format("{}/{}", pod.key.ns, pod.gang);
-  return !pod.gang.starts_with(kGroupOfAnOwner) || gangs_.contains(gang) ? gang : std::string{};
+  c_.out.emplace_back(kapi::Metric{kapi::MetricOp::Add, kUncertainChoices, {}, 1});
 }
 
 /// Kubelets serve pods in this order, so no two are equal.
 std::uint64_t Extender::nextTime() {
-  last_time_ = std::max(nanosecondsOf(now_.wall), last_time_ + 1);
+  last_time_ = std::max(nanosecondsOf(c_.now.wall), last_time_ + 1);
   return last_time_;
 }
 
@@ -164,15 +156,15 @@ void Extender::reserve(Grant& g, const model::Pod& pod) {
 
 void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::SharePicks& picks,
                          const sched::GpuCharge& charge, const std::string& gang) {
-  if (engine_.ledger().isReserved(node, g.uid)) { return; }  // by gpu-scheduler
-  g.holds.push_back(engine_.ledger().reserveShares(node, g.uid, picks, charge, gang));
+  if (c_.engine.ledger().isReserved(node, g.uid)) { return; }  // by gpu-scheduler
+  g.holds.push_back(c_.engine.ledger().reserveShares(node, g.uid, picks, charge, gang));
 }
 
 /// Its node fits.
 void Extender::tell(Grant& g, Caller w) {
-  if (w.request.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
-  if (w.request.verb == Verb::Filter) { g.promises.made(w.request.pod->scheduled, now_.mono); }
-  answer(w, std::move(w.answer));
+  if (w.request.verb == Verb::Predicate) { g.turns.hold(c_.now.mono); }
+  if (w.request.verb == Verb::Filter) { g.promises.made(w.request.pod->scheduled, c_.now.mono); }
+  c_.answer(w, std::move(w.answer));
 }
 
 /// The same request again, of the same scheduler or another one.
@@ -214,7 +206,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
 /// Its annotations are to go; the devices are free once they have.
 void Extender::remove(Grant& g, bool idly) {
   if (g.write.isRemoving()) { return; }
-  failAll(g.callers.takeForWrite(), "what was reserved for this pod has been given up; ask again");
+  c_.failAll(g.callers.takeForWrite(), "what was reserved for this pod has been given up; ask again");
   if (idly) {
     g.write.removeIdly();
   } else {
@@ -226,7 +218,7 @@ void Extender::remove(Grant& g, bool idly) {
 /// What was to be written is not: it has what its annotations say still, if we wrote them.
 void Extender::restore(Grant& g) {
   const model::Uid uid = g.uid;
-  const model::Pod* pod = engine_.cache().pod(uid);
+  const model::Pod* pod = c_.engine.cache().pod(uid);
   const bool had_some = !g.noted.node.empty() && pod != nullptr &&
                         model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.noted &&
                         asksFor(g, *pod);
@@ -247,10 +239,6 @@ void Extender::end(const model::Uid& uid) {
   if (const auto due = grant.mapped().due) { due_.erase({*due, uid}); }
 }
 
-void Extender::failAll(const std::vector<Caller>& waiting, const std::string& why) {
-  for (const auto& w : waiting) { answer(w, Kind::Failed, why); }
-}
-
 /// Requests that had to wait for a write of this pod.
 void Extender::askAgain(Grant& g) {
   for (auto& w : g.callers.takeForDecision()) { place(std::move(w)); }
@@ -259,28 +247,28 @@ void Extender::askAgain(Grant& g) {
 // ---- Reviews
 
 void Extender::review(const model::Uid& uid) {
-  const model::Pod* pod = engine_.cache().pod(uid);
+  const model::Pod* pod = c_.engine.cache().pod(uid);
   Grant* g = grantOf(uid);
   if (pod != nullptr && pod->bound()) { bound(g, *pod); }
   if (pod == nullptr || pod->bound() || pod->finished()) {
     taken_back_.erase(uid);
     troubles_.forget(uid);
     refusals_.forget(uid);
-    in_vain_.forget(uid);
-    log_.forget(uid);
+    chooser_.forget(uid);
+    c_.log.forget(uid);
   }
   if (g == nullptr) {
     if (pod != nullptr && claims(*pod)) { takeOff(*pod); }
     return;
   }
   if (pod != nullptr && !pod->bound() && !pod->finished()) { return reviewUnbound(*g, *pod); }
-  if (pod == nullptr && !engine_.cache().knownGone(uid)) { return; }  // its caller saw it before us
+  if (pod == nullptr && !c_.engine.cache().knownGone(uid)) { return; }  // its caller saw it before us
   auto waiting = g->callers.takeAll();
   const model::NodeName node = g->note.node;
   end(uid);  // what a bound pod holds, the engine knows
   for (auto& w : waiting) {
     if (pod == nullptr) {
-      answer(w, Kind::Failed, "the pod is gone");
+      c_.answer(w, Kind::Failed, "the pod is gone");
     } else {
       place(std::move(w));  // it is bound: answered at once
     }
@@ -293,8 +281,8 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
   const bool late =
       g != nullptr && !g->write.isOrphan() ? g->note.node != pod.node : taken_back_.contains(pod.uid);
   if (!late) { return; }
-  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
-  const sched::NodeState* node = engine_.ledger().find(pod.node);
+  c_.out.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
+  const sched::NodeState* node = c_.engine.ledger().find(pod.node);
   if (node != nullptr && fitsBesideOthers(*node, pod)) { return; }
   notes_.push_back({.object = pod.key,
                     .uid = pod.uid,
@@ -313,8 +301,8 @@ void Extender::changedByOthers(Grant& g) {
   if (g.contested) { return remove(g); }
   g.adopted = false;
   g.note.assigned = false;
-  if (g.write.changedByOthers(now_.mono) <= kManyRewrites) { return; }
-  out_.emplace_back(kapi::Log{
+  if (g.write.changedByOthers(c_.now.mono) <= kManyRewrites) { return; }
+  c_.out.emplace_back(kapi::Log{
       kapi::Level::Warn,
       fmt::format(
           "somebody else changes the annotations of pod {} again and again; does a second extender run?",
@@ -324,11 +312,11 @@ void Extender::changedByOthers(Grant& g) {
 
 /// Its scheduler said since its annotations were written that it is not scheduled.
 void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
-  if (!g.given_up && pod.scheduled.status == "False" && pod.scheduled != g.told) { g.given_up = now_.mono; }
+  if (!g.given_up && pod.scheduled.status == "False" && pod.scheduled != g.told) { g.given_up = c_.now.mono; }
 }
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
-  if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
+  if (c_.isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
   const bool is_left = g.write.isOrphan() && !g.write.isUnderWay() && !g.write.isUnsettled();
   if (is_left && !g.callers.awaitDecision() && !claims(pod)) {
     return end(g.uid);  // they went by themselves
@@ -369,41 +357,42 @@ std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
   due = std::min(due, binding_.nextDue());
   if (taking_) { due = std::min(due, refusals_.nextDue().value_or(Mono::max())); }
-  if (preemption_.next() != nullptr) { due = std::min(due, now_.mono); }
+  if (preemption_.next() != nullptr) { due = std::min(due, c_.now.mono); }
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
 void Extender::tick(Grant& g) {
   const model::Uid uid = g.uid;  // the grant may end
-  const model::Pod* pod = engine_.cache().pod(uid);
+  const model::Pod* pod = c_.engine.cache().pod(uid);
   if (pod != nullptr && pod->bound()) { return review(uid); }  // one that asks for no GPU had none
-  failAll(g.callers.takeLate(now_.mono),
-          fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
-  const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
-  const bool over = g.write.isWritten() && (given_up || (g.contested && now_.mono >= *g.contested));
-  const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
+  c_.failAll(g.callers.takeLate(c_.now.mono),
+             fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
+  const bool given_up = g.given_up && c_.now.mono >= *g.given_up + kGivenUpAfter;
+  const bool over = g.write.isWritten() && (given_up || (g.contested && c_.now.mono >= *g.contested));
+  const bool forgotten =
+      !g.write.isRemoving() && g.callers.empty() && c_.now.mono >= g.asked + kForgottenAfter;
   if (given_up && pod != nullptr) { noteIfInVain(g, *pod); }
   if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
   goOn(uid);
 }
 
 void Extender::tick() {
-  while (!due_.empty() && due_.begin()->first <= now_.mono) {
+  while (!due_.empty() && due_.begin()->first <= c_.now.mono) {
     const model::Uid uid = due_.extract(due_.begin()).value().second;
     Grant* g = grantOf(uid);
     if (g == nullptr) { continue; }  // it has ended since
     g->due.reset();
     tick(*g);
     plan(uid);
-    if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
+    if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= c_.now.mono) { break; }
   }
-  while (auto w = binding_.takeDue(now_.mono)) { readForBind(*std::move(w)); }
+  while (auto w = binding_.takeDue(c_.now.mono)) { readForBind(*std::move(w)); }
   preemptSome();
 }
 
 void Extender::settle(Now now) {
-  now_ = now;
-  const auto touched = engine_.takeTouchedShares();
+  c_.now = now;
+  const auto touched = c_.engine.takeTouchedShares();
   if (!leading_) { return; }
   for (const auto& uid : touched) {
     review(uid);

@@ -9,39 +9,22 @@ using Kind = Answer::Kind;
 
 }  // namespace
 
-Answer answerOf(engine::Preemption::Answer found, const NodeTablePtr& table) {
-  using How = engine::Preemption::Answer::Kind;
-  Answer a;
-  a.kind = found.kind == How::Found ? Kind::Kept : Kind::Unavailable;
-  if (found.kind == How::NodesChanged) {
-    a.kind = Kind::NewTable;
-    a.table = table;
-  } else if (found.kind == How::TooLate) {
-    a.text = "too many requests about preemption are being answered; ask again";
-  }
-  for (auto& kept : found.kept) {
-    a.kept.push_back(kept.position);
-    a.victims.push_back(std::move(kept.victims));
-  }
-  return a;
-}
-
 /// Who asks for no GPU may have every candidate.
 void Extender::preempt(Caller w) {
-  const model::PodPtr pod = newest(w.request.pod);
+  const model::PodPtr pod = c_.newest(w.request.pod);
   const Candidates& c = w.request.candidates;
   Answer a;
   a.kind = Kind::Kept;
   if (!sched::wantsVcuda(*pod)) {
     for (std::size_t i = 0; i < c.nodes.size(); ++i) { a.kept.push_back(i); }
-    return answer(w, std::move(a));
+    return c_.answer(w, std::move(a));
   }
-  if (engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
-    return answer(w, Kind::Unavailable, kQuotaAwaited);
+  if (c_.engine.quota().awaited()) {  // nobody is to die for a pod that will be refused
+    return c_.answer(w, Kind::Unavailable, kQuotaAwaited);
   }
-  auto door = readDoor(*pod);
+  auto door = chooser_.requestOf(*pod);
   auto* request = std::get_if<sched::PodRequest>(&door);
-  if (request == nullptr) { return answer(w, std::move(a)); }
+  if (request == nullptr) { return c_.answer(w, std::move(a)); }
   request->only_certain = false;  // whom gpu-manager has not taken yet it takes while the victims end
   engine::Preemption::Question q;
   q.id = w.request_id;
@@ -66,7 +49,7 @@ void Extender::preemptSome() {
   const model::Pod pod = *preemption_.next();
   {
     const Aside own = setOwnAside(pod);
-    preemption_.work(now_.mono);
+    preemption_.work(c_.now.mono);
   }
   tellPreemptions();
 }
@@ -74,7 +57,7 @@ void Extender::preemptSome() {
 void Extender::tellPreemptions() {
   for (auto& found : preemption_.takeAnswers()) {
     const auto w = preempting_.extract(found.id);
-    if (!w.empty()) { answer(w.mapped(), answerOf(std::move(found), table())); }
+    if (!w.empty()) { c_.answer(w.mapped(), answerOf(std::move(found), table())); }
   }
 }
 

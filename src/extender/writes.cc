@@ -33,12 +33,12 @@ void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::s
   if (c.leader_only) { c.ordering_key = (purpose == Purpose::Wake ? "wake/" : "pod/") + uid.text; }
   calls_[c.token] = {purpose, uid, std::move(slot)};
   if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->write.sent(c.token); }
-  out_.emplace_back(std::move(c));
+  c_.out.emplace_back(std::move(c));
 }
 
 /// The version that the next write is based on: the newest that is known.
 const model::Pod* Extender::versionOf(const Grant& g) const {
-  const model::Pod* known = engine_.cache().pod(g.uid);
+  const model::Pod* known = c_.engine.cache().pod(g.uid);
   const model::Pod* seen = g.seen.get();
   return known == nullptr || (seen != nullptr && seen->revision > known->revision) ? seen : known;
 }
@@ -57,13 +57,13 @@ kapi::Call Extender::nextCall(Grant& g, const model::Pod* pod, Purpose& purpose)
   purpose = Purpose::Remove;
   // With a PATCH that may still land something has to change, so that it cannot.
   model::Annotations fence;
-  if (g.write.isUnsettled()) { fence[model::kFenceKey] = rng_.uuid(); }
+  if (g.write.isUnsettled()) { fence[model::kFenceKey] = c_.rng.uuid(); }
   return kapi::annotatePod(*pod, fence, model::vcudaKeys(pod->annotations));
 }
 
 /// The next call, unless one is under way or it is too early.
 void Extender::advance(Grant& g) {
-  if (!g.write.mayLeave(now_.mono)) { return; }
+  if (!g.write.mayLeave(c_.now.mono)) { return; }
   const model::Pod* pod = versionOf(g);
   if (pod != nullptr && pod->bound() && !g.write.mustRead()) { return; }  // its review ends the grant
   // What nobody was told of is not kept for long: it goes with the first failure.
@@ -79,7 +79,7 @@ void Extender::advance(Grant& g) {
 
 bool Extender::handle(const kapi::Outcome& outcome, Now now) {
   if (kapi::tokenOwner(outcome.token) != kOwner) { return false; }
-  now_ = now;
+  c_.now = now;
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return true; }  // of an earlier term
   const Pending pending = it->second;
@@ -123,7 +123,7 @@ void Extender::tellTheNext() {
 }
 
 void Extender::tryLater(Grant& g, Duration at_least) {
-  g.write.failed(now_.mono, troubles_.rejectionsOf(g.uid), at_least);
+  g.write.failed(c_.now.mono, troubles_.rejectionsOf(g.uid), at_least);
 }
 
 std::string Extender::notWrittenText(const model::ObjectKey& pod) const {
@@ -148,8 +148,8 @@ bool Extender::isInVain(const Grant& g) {
 /// until that goes through the pod gets nothing.
 void Extender::letGo(Grant& g) {
   const model::Uid uid = g.uid;
-  if (engine_.cache().pod(uid) != nullptr && troubles_.rejectionOf(uid, now_.mono) == nullptr) {
-    (void)troubles_.refused(uid, notWrittenText(g.pod), now_.mono);
+  if (c_.engine.cache().pod(uid) != nullptr && troubles_.rejectionOf(uid, c_.now.mono) == nullptr) {
+    (void)troubles_.refused(uid, notWrittenText(g.pod), c_.now.mono);
   }
   auto waiting = g.callers.takeForDecision();
   g.holds.clear();
@@ -171,7 +171,7 @@ void Extender::moveBack(Grant& g, const model::Pod& pod) {
 void Extender::goOn(const model::Uid& uid) {
   Grant* g = grantOf(uid);
   if (g != nullptr && isInVain(*g)) {
-    const model::Pod* pod = engine_.cache().pod(uid);
+    const model::Pod* pod = c_.engine.cache().pod(uid);
     const bool moves = g->write.isWriting() && g->before.contains(g->noted.node);
     if (!wasTold(*g)) {
       letGo(*g);
@@ -186,8 +186,8 @@ void Extender::goOn(const model::Uid& uid) {
 /// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will
 /// ever tell more. Nobody was told that it has its node, since what was written is known.
 bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
-  return outcome.http == 403 && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter &&
-         engine_.cache().pod(g.uid) == nullptr;
+  return outcome.http == 403 && g.callers.empty() && c_.now.mono >= g.asked + kForgottenAfter &&
+         c_.engine.cache().pod(g.uid) == nullptr;
 }
 
 void Extender::noteWorked(const Grant& g) {
@@ -206,7 +206,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     end(g.uid);
     return true;
   }
-  if (engine_.cache().pod(g.uid) != nullptr) { troubles_.failed(g.uid, now_.mono); }
+  if (c_.engine.cache().pod(g.uid) != nullptr) { troubles_.failed(g.uid, c_.now.mono); }
   if (outcome.result == kapi::CallResult::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.write.readFirst();  // another version, another uid, or gone
@@ -227,10 +227,10 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
 /// The API server will not have it: who asks again is told so until it is time to try again. What was never
 /// written needs no removal.
 void Extender::refused(Grant& g, std::string why) {
-  failAll(g.callers.takeAll(), why);
-  out_.emplace_back(kapi::Log{kapi::Level::Error, why, {}});
-  if (engine_.cache().pod(g.uid) != nullptr) {
-    g.write.waitUntil(troubles_.refused(g.uid, std::move(why), now_.mono));
+  c_.failAll(g.callers.takeAll(), why);
+  c_.out.emplace_back(kapi::Log{kapi::Level::Error, why, {}});
+  if (c_.engine.cache().pod(g.uid) != nullptr) {
+    g.write.waitUntil(troubles_.refused(g.uid, std::move(why), c_.now.mono));
   }
   if (g.write.isWriting() && !g.write.isUnsettled()) { return restore(g); }
   tryLater(g, {});
@@ -239,7 +239,7 @@ void Extender::refused(Grant& g, std::string why) {
 void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto pod = outcome.object.as<model::Pod>();
-  engine_.learn(outcome.object, now_.mono);
+  c_.engine.learn(outcome.object, c_.now.mono);
   if (pod->uid != g.uid) { return isOfAnother(g); }
   if (g.write.isWriting() && !pod->bound()) {
     written(g, *pod);
@@ -257,16 +257,16 @@ void Extender::isOfAnother(Grant& g) {
 /// There is no such pod of that name. What a caller said of a pod that nobody else knew proves nothing.
 void Extender::nameIsGone(Grant& g) {
   const model::Uid uid = g.uid;
-  const model::Pod* known = engine_.cache().pod(uid);
+  const model::Pod* known = c_.engine.cache().pod(uid);
   if (known == nullptr) {
-    failAll(g.callers.takeAll(), "the pod is gone");
+    c_.failAll(g.callers.takeAll(), "the pod is gone");
     end(uid);
   } else if (known->key != g.pod) {
     g.pod = known->key;
     g.seen.reset();
     tryLater(g, {});
   } else {
-    engine_.podGone(uid, now_.mono);  // its review ends the grant
+    c_.engine.podGone(uid, c_.now.mono);  // its review ends the grant
   }
 }
 
@@ -278,7 +278,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
     g.write.readFailed();
     return tryLater(g, outcome.retry_after);
   }
-  engine_.learn(outcome.object, now_.mono);
+  c_.engine.learn(outcome.object, c_.now.mono);
   g.write.wasRead();
   g.seen.reset();  // its caller may have known a version that there never was
   if (pod->bound() || !asksFor(g, *pod)) {
@@ -297,7 +297,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
 void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto pod = outcome.object.as<model::Pod>();
-  engine_.learn(outcome.object, now_.mono);
+  c_.engine.learn(outcome.object, c_.now.mono);
   if (pod->uid != g.uid) { return isOfAnother(g); }
   if (pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
@@ -310,14 +310,14 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
 void Extender::wakeSomebody() {
   if (!taking_) { return; }
   const auto may_be = [this](const model::Uid& uid) {
-    return grantOf(uid) == nullptr && troubles_.isQuiet(uid, now_.mono);
+    return grantOf(uid) == nullptr && troubles_.isQuiet(uid, c_.now.mono);
   };
   const auto is_stuck = [this](const std::string& ns) { return troubles_.stuckIn(ns) != nullptr; };
-  const auto uid = refusals_.next(now_.mono, may_be, is_stuck);
-  const model::Pod* pod = uid ? engine_.cache().pod(*uid) : nullptr;
+  const auto uid = refusals_.next(c_.now.mono, may_be, is_stuck);
+  const model::Pod* pod = uid ? c_.engine.cache().pod(*uid) : nullptr;
   if (pod == nullptr) { return; }
-  call(kapi::wakePod(*pod, rng_.uuid()), Purpose::Wake, *uid);
-  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kWakes, {}, 1});
+  call(kapi::wakePod(*pod, c_.rng.uuid()), Purpose::Wake, *uid);
+  c_.out.emplace_back(kapi::Metric{kapi::MetricOp::Add, kWakes, {}, 1});
 }
 
 /// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on, and
@@ -326,16 +326,16 @@ void Extender::wakeAnswered(const model::Uid& uid, const kapi::Outcome& outcome)
   const auto pod = outcome.object.as<model::Pod>();
   if (outcome.result == kapi::CallResult::Applied && pod != nullptr && pod->uid == uid) {
     troubles_.worked(uid, pod->key.ns);
-    engine_.learn(outcome.object, now_.mono);
+    c_.engine.learn(outcome.object, c_.now.mono);
     return;
   }
-  refusals_.notWoken(uid, now_.mono);
-  if (const model::Pod* known = engine_.cache().pod(uid)) {
+  refusals_.notWoken(uid, c_.now.mono);
+  if (const model::Pod* known = c_.engine.cache().pod(uid)) {
     if (outcome.http != 409) { troubles_.failedIn(known->key.ns, outcome); }  // it changed, no more
     (void)troubles_.refused(uid,
                             fmt::format("cannot annotate pod {}: {} {}; ask again", known->key.text(),
                                         outcome.http, outcome.message),
-                            now_.mono);
+                            c_.now.mono);
   }
 }
 
