@@ -1,16 +1,26 @@
-// Preemption: nodes with room for a pod of shares once others have left, and who has to leave.
-#include "extender/extender.h"
+#include "extender/preempt_requests.h"
+
+#include <utility>
+
+#include "sched/doors/vcuda.h"
 
 namespace gs::extender {
-
 namespace {
 
 using Kind = Answer::Kind;
 
+bool fitsShares(const sched::NodeState& node, const sched::PodRequest& request, const model::Uid& self,
+                sched::Meter* /*meter*/) {
+  return sched::fitShares(node, request, self).has_value();
+}
+
 }  // namespace
 
+PreemptRequests::PreemptRequests(Context& context, Grants& grants, ShareChooser& chooser)
+    : c_{context}, grants_{grants}, chooser_{chooser}, preemption_{context.engine, fitsShares} {}
+
 /// Who asks for no GPU may have every candidate.
-void Extender::preempt(Caller w) {
+void PreemptRequests::ask(Caller w) {
   const model::PodPtr pod = c_.newest(w.request.pod);
   const Candidates& c = w.request.candidates;
   Answer a;
@@ -37,28 +47,29 @@ void Extender::preempt(Caller w) {
   }
   q.given = w.request.victims;
   q.until = w.until;
-  const bool at_once = preemption_.next() == nullptr;
+  const bool at_once = !hasWork();
   preemption_.ask(std::move(q));
-  preempting_.insert_or_assign(w.request_id, std::move(w));
-  if (at_once) { preemptSome(); }
+  callers_.insert_or_assign(w.request_id, std::move(w));
+  if (at_once) { work(); }
 }
 
-/// One turn. What the pod holds itself counts neither there nor for its quota.
-void Extender::preemptSome() {
-  if (preemption_.next() == nullptr) { return; }
+/// What the pod holds itself counts neither there nor for its quota.
+void PreemptRequests::work() {
+  if (!hasWork()) { return; }
   const model::Pod pod = *preemption_.next();
   {
-    const Aside own = setOwnAside(pod);
+    const Grants::Aside own = grants_.setAside(pod);
     preemption_.work(c_.now.mono);
   }
-  tellPreemptions();
+  for (auto& found : preemption_.takeAnswers()) {
+    const auto w = callers_.extract(found.id);
+    if (!w.empty()) { c_.answer(w.mapped(), answerOf(std::move(found), chooser_.table())); }
+  }
 }
 
-void Extender::tellPreemptions() {
-  for (auto& found : preemption_.takeAnswers()) {
-    const auto w = preempting_.extract(found.id);
-    if (!w.empty()) { c_.answer(w.mapped(), answerOf(std::move(found), table())); }
-  }
+void PreemptRequests::refuseAll(const std::string& why) {
+  (void)preemption_.drop();
+  for (const auto& [id, w] : std::exchange(callers_, {})) { c_.answer(w, Kind::Unavailable, why); }
 }
 
 }  // namespace gs::extender
