@@ -7,8 +7,6 @@ namespace {
 
 using Kind = Answer::Kind;
 
-constexpr const char* kStopping = "this replica is stopping";
-
 }  // namespace
 
 Extender::Extender(engine::Engine& engine, Config config, Rng rng) : c_{engine, std::move(config), rng} {
@@ -52,25 +50,10 @@ void Extender::standBy(std::string why) {
 
 // ---- Requests
 
-bool Extender::usesThisTable(const Caller& w) {
-  if (w.request.candidates.table == table()) { return true; }
-  Answer a;
-  a.kind = Kind::NewTable;
-  a.table = table();
-  c_.answer(w, std::move(a));
-  return false;
-}
-
-void Extender::ask(RequestId request_id, Request request, Now now) {
+void Extender::serve(Caller w, Now now) {
   c_.now = now;
-  const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
-  Caller w{request_id, std::move(request), asked + c_.config.answer_within};
-  if (!leading_ || !taking_) { return c_.answer(w, Kind::Unavailable, why_not_); }
   const Verb verb = w.request.verb;
-  // Its caller may have asked somebody else since, and a late decision would undo that one.
-  if (now.mono >= w.until) { return c_.answer(w, Kind::Unavailable, "this was asked too long ago"); }
   if (verb == Verb::Deallocate) { return deallocate(w); }
-  if (!usesThisTable(w)) { return; }
   if (auto lacking = chooser_.lackingObjects(w.request.candidates); !lacking.empty()) {
     Answer a;
     a.kind = Kind::SendObjects;
@@ -103,7 +86,8 @@ void Extender::deallocate(const Caller& w) {
 
 /// It waited, and its numbers may mean other nodes by now.
 void Extender::place(Caller w) {
-  if (usesThisTable(w)) { placer_.place(std::move(w)); }
+  if (auto other_table = otherTableAnswer(w, table())) { return c_.answer(w, *std::move(other_table)); }
+  placer_.place(std::move(w));
 }
 
 void Extender::endedUnwritten(const model::Uid& uid) {

@@ -1,6 +1,6 @@
 // Extender: answers other schedulers, kube-scheduler or Volcano, about pods that ask for shares of GPUs:
 // which node, and which shares of which of its devices (R53-R58). A machine without I/O over an engine that
-// somebody else feeds: requests (`Request`s), answers to its own API calls and the time go in; API calls and
+// somebody else feeds: requests, which come over a FrontDesk, answers to its own API calls and the time go in; API calls and
 // answers to requests come out.
 //
 // A pod that was given a node has a Grant until it is bound, gone, or given up. That is a reservation in the
@@ -41,6 +41,7 @@
 #include "extender/note_writer.h"
 #include "extender/placer.h"
 #include "extender/preempt_requests.h"
+#include "extender/protocol/front_desk.h"
 #include "extender/protocol/request.h"
 #include "extender/reviews.h"
 #include "extender/share_chooser.h"
@@ -49,7 +50,7 @@
 
 namespace gs::extender {
 
-class Extender : private Coordinator {
+class Extender : public Answerer, private Coordinator {
  public:
   static constexpr std::uint8_t kOwner = PodCalls::kOwner;
 
@@ -68,12 +69,16 @@ class Extender : private Coordinator {
   void giveUp();
   [[nodiscard]] bool leading() const { return leading_; }
   /// Why requests are refused now; "" they are not.
-  [[nodiscard]] std::string refusesBecause() const { return leading_ && taking_ ? "" : why_not_; }
+  [[nodiscard]] std::string refusesBecause() const override { return leading_ && taking_ ? "" : why_not_; }
   /// Some write has not come to its end.
   [[nodiscard]] bool underWay() const { return grants().writing > 0 || calls_.underWay(); }
   [[nodiscard]] const Config& config() const { return c_.config; }
 
-  void ask(RequestId request_id, Request request, Now now);
+  // By FrontDesk.
+  [[nodiscard]] bool readsNodes(Verb verb) const override { return verb != Verb::Deallocate; }
+  void serve(Caller caller, Now now) override;
+  void refuse(const Caller& caller, Answer answer) override { c_.answer(caller, std::move(answer)); }
+
   /// False: it is no answer to a call of ours.
   bool handle(const kapi::Outcome& outcome, Now now);
   /// After every event: pods that changed, what is due.
@@ -87,7 +92,7 @@ class Extender : private Coordinator {
   [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return reviews_.takeNotes(); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
   /// For reading names of nodes.
-  [[nodiscard]] const NodeTablePtr& table() { return chooser_.table(); }
+  [[nodiscard]] const NodeTablePtr& table() override { return chooser_.table(); }
 
   struct Sizes {
     std::size_t writing = 0;
@@ -105,7 +110,6 @@ class Extender : private Coordinator {
   void review(const model::Uid& uid) override { reviews_.review(uid); }
   void endedUnwritten(const model::Uid& uid) override;
 
-  bool usesThisTable(const Caller& w);
   void deallocate(const Caller& w);
   void tick();
 
