@@ -86,7 +86,7 @@ TEST_F(GangTest, ManyCostNoMoreThanOne) {
       requests.push_back(request(Verb::Look, pod, {"n7"}));
     }
     return cpuSecondsOf([&] {
-      for (const auto& q : requests) { extender.ask(++last, q, now); }
+      for (const auto& q : requests) { desk.ask(extender, ++last, q, now); }
       settle();
     });
   };

@@ -106,7 +106,7 @@ class ExtenderTest : public ::testing::Test {
     return q;
   }
   RequestId ask(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
-    extender.ask(++last, request(verb, pod, nodes), now);
+    desk.ask(extender, ++last, request(verb, pod, nodes), now);
     settle();
     return last;
   }
@@ -158,6 +158,7 @@ class ExtenderTest : public ::testing::Test {
 
   engine::Engine engine;
   Extender extender;
+  FrontDesk desk{extender.config().answer_within};
   PodServer server;
   Now now{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{1000}}};
   std::deque<kapi::Call> calls;

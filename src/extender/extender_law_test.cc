@@ -144,7 +144,7 @@ class LawPlay {
     q.candidates.nodes = {q.candidates.table->find(nodes_[first])};
     s.request_id = ++request_ids_;
     s.asked = now_.mono;
-    extender_.ask(s.request_id, std::move(q), now_);
+    desk_.ask(extender_, s.request_id, std::move(q), now_);
     settle();
   }
 
@@ -231,6 +231,7 @@ class LawPlay {
   std::array<Mood, 3> moods_{};  // of reads, Bindings and PATCHes in namespace bad
   engine::Engine engine_;
   Extender extender_{engine_, Config{}, Rng{7}};
+  FrontDesk desk_{Config{}.answer_within};
   PodServer server_;
   Now now_{Mono{1h}, Wall{1min}};
   std::array<Scheduler, 2> schedulers_{Scheduler{"bad"}, Scheduler{"good"}};

@@ -35,7 +35,7 @@ class PreemptTest : public ExtenderTest {
       for (const auto& name : given[i]) { victims[i].emplace_back("uid-" + name); }
     }
     q.victims = std::make_shared<const std::vector<Victims>>(std::move(victims));
-    extender.ask(++last, std::move(q), now);
+    desk.ask(extender, ++last, std::move(q), now);
     settle();
     EXPECT_EQ(answers[last].kind, AnswerKind::Kept) << answers[last].text;
     Named out;
@@ -118,7 +118,7 @@ TEST_F(PreemptTest, AThousandNodesAndANameThatComesAgainAreAnsweredOverSeveralTu
   lead();
   runs("low", {100, 0}, "n0000");
   Request q = request(Verb::Preempt, high({{900, 0}}), names);
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   EXPECT_TRUE(extender.takeAnswers().empty());
   EXPECT_EQ(extender.nextDue(), now.mono);
   for (int i = 0; i < 100 && !answers.contains(last); ++i) { settle(); }
@@ -133,7 +133,7 @@ TEST_F(PreemptTest, WhoLosesItsLeadRefusesThoseThatWait) {
     addNode(gpuNode(names.back(), 8, 40));
   }
   lead();
-  extender.ask(++last, request(Verb::Preempt, high({{900, 0}}), names), now);
+  desk.ask(extender, ++last, request(Verb::Preempt, high({{900, 0}}), names), now);
   extender.standBy("this replica does not lead");
   settle();
   EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);

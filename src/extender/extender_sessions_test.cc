@@ -185,7 +185,7 @@ TEST_F(SessionTest, WhatNobodyWaitsForAnyMoreMovesNothing) {
   early.asked = now.mono;
   pass(4s);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
-  extender.ask(++last, early, now);
+  desk.ask(extender, ++last, early, now);
   run();
   EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
   EXPECT_EQ(note("p", kNode), "b");
@@ -411,7 +411,7 @@ TEST_F(SessionTest, NobodyIsPreemptedBeforeQuotasAreRead) {
   engine.configureQuota(quota);
   lead();
   Request q = request(Verb::Preempt, create("p", {{50, 1}}), {"a"});
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
   EXPECT_TRUE(answers[last].kept.empty());
@@ -437,7 +437,7 @@ TEST_F(SessionTest, WhatAPodHasOfItsQuotaIsFreeForIt) {
   ASSERT_EQ(filter(pod, {"v"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(got(ask(Verb::Look, pod, {"w"}), {"w"}), "w");
   Request q = request(Verb::Preempt, pod, {"w"});
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
   EXPECT_EQ(freeMilli("v"), 0) << "it still has it";

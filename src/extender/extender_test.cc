@@ -341,7 +341,7 @@ TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
   lead();
   Request q = request(Verb::Filter, create("p", {{50, 1}}), {"a", "new"});
   q.candidates.revisions = {5, 1};
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0, 1}));
@@ -349,7 +349,7 @@ TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
   newer.revision = 5;
   q.candidates.objects = {{0, std::make_shared<const model::Node>(newer)},
                           {1, std::make_shared<const model::Node>(gpuNode("new", 0))}};
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   run();
   EXPECT_EQ(got(last, {"a", "new"}), "a");
 }
@@ -359,7 +359,7 @@ TEST_F(ExtenderTest, OnlyObjectsThatTheBodyHasAreAskedFor) {
   lead();
   Request q = request(Verb::Filter, create("p", {{50, 1}}), {"nobody", "a", "new"});
   q.candidates.revisions = {Candidates::kNoObject, Candidates::kNoObject, 1};
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
   EXPECT_EQ(answers[last].kept, std::vector<std::size_t>{2});
@@ -375,7 +375,7 @@ TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
   lead();
   Request q = request(Verb::Filter, create("p", {{50, 1}}), nodes);
   q.candidates.revisions.assign(nodes.size(), 5);
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
   EXPECT_EQ(answers[last].kept.size(), 1'000U);
@@ -384,7 +384,7 @@ TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
     newer.revision = 5;
     q.candidates.objects[i] = std::make_shared<const model::Node>(newer);
   }
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   run();
   EXPECT_EQ(got(last, nodes), "n1000") << "the first whose object it did not want";
 }
@@ -394,7 +394,7 @@ TEST_F(ExtenderTest, NamesOfAnOlderTableAreLookedUpAgain) {
   lead();
   const Request q = request(Verb::Filter, create("p", {{50, 1}}), {"a"});
   addNode(gpuNode("b", 1));
-  extender.ask(++last, q, now);
+  desk.ask(extender, ++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kind, AnswerKind::NewTable);
   EXPECT_EQ(answers[last].table->find("b"), 1U);

@@ -26,7 +26,8 @@ Standalone::Standalone(Config config, Rng rng)
       recorder_{kController, config.instance, Rng{rng_.next()}},
       events_{recorder_, parts_},
       cache_sync_{controller::kCacheSyncOwner.first, {kapi::kPod, kapi::kNode}},
-      extender_{engine_, std::move(config), Rng{rng_.next()}} {
+      extender_{engine_, std::move(config), Rng{rng_.next()}},
+      desk_{extender_.config().answer_within} {
   engine_.configureQuota(extender_.config().quota);
 }
 
@@ -63,7 +64,7 @@ kapi::Effects Standalone::handle(const kapi::MachineEvent& event, Now now) {
 
 kapi::Effects Standalone::ask(RequestId request_id, Request request, Now now) {
   now_ = now;
-  extender_.ask(request_id, std::move(request), now);
+  desk_.ask(extender_, request_id, std::move(request), now);
   settle();
   return takeEffects();
 }

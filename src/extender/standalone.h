@@ -56,6 +56,7 @@ class Standalone {
   controller::EventSender events_;
   engine::CacheSync cache_sync_;
   Extender extender_;
+  FrontDesk desk_;
   bool leads_ = false;  // we hold the leader lease
   bool taking_ = true;
   std::uint64_t term_ = 0;

@@ -31,8 +31,8 @@ inline constexpr Duration kGivenUpAfter =
     std::chrono::seconds{10};  // since its scheduler wrote PodScheduled=False
 inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};
 /// Annotations of unbound pods that nobody promised are taken off after so long: a scheduler that is told by
-/// another extender may be about to bind the pod. What two pods claim counts for both as long.
-inline constexpr Duration kClaimedFor = std::chrono::seconds{10};
+/// another extender may be about to bind the pod. What two pods say that they have counts for both as long.
+inline constexpr Duration kFoundNoteStays = std::chrono::seconds{10};
 /// Calls at a time that nobody waits for, and of one namespace.
 inline constexpr std::size_t kIdleCalls = 16;
 inline constexpr std::size_t kIdleCallsOfNamespace = 4;

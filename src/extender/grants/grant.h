@@ -36,7 +36,16 @@ struct Grant {
   model::ScheduledCondition told;   // PodScheduled when the annotations were written
   std::optional<Mono> given_up;     // its scheduler said since that it is not scheduled
   Callers callers;
-  std::optional<Mono> due;  // its place in the extender's due_
+  std::optional<Mono> due;  // its place among Grants' times
 };
+
+/// Its scheduler may know of it, and bind.
+[[nodiscard]] inline bool wasTold(const Grant& g) { return !g.noted.node.empty(); }
+/// The pod's limits are those for which it was given devices. Who asked in its name may have said others.
+[[nodiscard]] bool asksFor(const Grant& grant, const model::Pod& pod);
+/// As they are annotated, by container.
+[[nodiscard]] std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks);
+/// What its annotations say.
+[[nodiscard]] model::VcudaNote noteOn(const model::Pod& pod);
 
 }  // namespace gs::extender

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,11 @@ struct Answer {
   /// Chosen, Done: not to be told from then on, since another replica may lead.
   Mono good_until = Mono::max();
 };
+
+/// Where the caller asks about this node; nullopt: it does not.
+[[nodiscard]] std::optional<std::size_t> positionOf(const Candidates& c, const model::NodeName& node);
+/// Empty: nothing is known of it, and its object was not given.
+[[nodiscard]] model::NodeName nodeAt(const Candidates& c, std::size_t i);
 
 /// How candidate `i` stood; nullptr: nothing is known of it, or it was decided earlier.
 [[nodiscard]] const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i);

@@ -22,7 +22,7 @@ class RequestHandlerHand : public Backend {
   NodeTablePtr table() override { return table_ ? table_ : extender.table(); }
   Answer ask(Request request) override {
     ++requests;
-    extender.ask(++last_, std::move(request), now);
+    desk.ask(extender, ++last_, std::move(request), now);
     for (;;) {
       extender.settle(now);
       std::vector<kapi::Call> calls;
@@ -65,6 +65,7 @@ class RequestHandlerHand : public Backend {
 
   engine::Engine engine;
   Extender extender;
+  FrontDesk desk{extender.config().answer_within};
   PodServer server;
   RequestHandler handler{{"v1-test", {}}};
   json::Scanner scanner;

@@ -63,7 +63,7 @@ TEST_F(RequestLogTest, WhatIsKeptOfPodsIsBounded) {
 TEST_F(RequestLogTest, TheExtenderLogsARefusalOnceWhateverItsNumbersAre) {
   std::vector<std::string> lines;
   const auto run_and_collect = [&](const model::Pod& pod, const std::vector<std::string>& nodes) {
-    extender.ask(++last, request(Verb::Filter, pod, nodes), now);
+    desk.ask(extender, ++last, request(Verb::Filter, pod, nodes), now);
     extender.settle(now);
     for (const auto& effect : extender.takeEffects()) {
       const auto* line = std::get_if<kapi::Log>(&effect);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/mutant.h"
@@ -13,20 +12,6 @@
 
 namespace gs::serve {
 namespace {
-
-/// kube-scheduler places it, and the scheduler finds its GPUs.
-bool isOffered(const scheduler::Scheduler& scheduler, const model::Pod& pod) {
-  return scheduler.asksUs(pod) && sched::asksAtOwnDoor(pod, scheduler.engine().doors());
-}
-
-/// nullopt: there is none of that name.
-std::vector<std::optional<extender::NodeTable::Index>> knownOf(const extender::Candidates& candidates) {
-  std::vector<std::optional<extender::NodeTable::Index>> out(candidates.nodes.size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (candidates.nodes[i] != extender::NodeTable::kUnknown) { out[i] = candidates.nodes[i]; }
-  }
-  return out;
-}
 
 extender::Config besideScheduler(extender::Config config, const scheduler::Scheduler& scheduler) {
   config.own_scheduler = scheduler.name();
@@ -40,8 +25,8 @@ extender::Config besideScheduler(extender::Config config, const scheduler::Sched
 
 Combined::Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
-      answer_within_{config.answer_within},
       extender_{scheduler.engine(), besideScheduler(config, scheduler), rng.split()},
+      desk_{config.answer_within},
       recorder_{"gpu-admission", config.instance, rng.split()},
       events_{recorder_, parts_} {}
 
@@ -84,111 +69,29 @@ void Combined::decide(Now now, kapi::Effects& out) {
 
 kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request request, Now now) {
   kapi::Effects out;
-  if (isOffered(request)) {
-    askScheduler(request_id, request, now, out);
-  } else {
-    extender_.ask(request_id, std::move(request), now);
-  }
+  extender::Answerer& answerer =
+      offered_.isTheirs(request) ? static_cast<extender::Answerer&>(offered_) : extender_;
+  ask(answerer, request_id, std::move(request), now, out);
   settle(now, out);
   return out;
 }
 
-bool Combined::isOffered(const extender::Request& request) const {
-  if (request.pod == nullptr) { return false; }
-  // Who places it never changes. Of one to be bound that is not known here there is only the name: the
-  // extender reads it, and hands it back where it is not its own.
-  const model::Pod* known = scheduler_.engine().cache().pod(request.pod->uid);
-  return serve::isOffered(scheduler_, known != nullptr ? *known : *request.pod);
-}
-
-void Combined::askScheduler(extender::RequestId request_id, const extender::Request& request, Now now,
-                            kapi::Effects& out) {
-  using Kind = extender::Answer::Kind;
-  extender::Answer a;
-  const auto answer = [&](Kind kind, std::string text = {}) {
-    a.kind = kind;
-    a.text = std::move(text);
-    answers_.emplace_back(request_id, std::move(a));
-  };
-  if (!taking_) { return answer(Kind::Unavailable, "this replica is stopping"); }
-  if (std::string why = scheduler_.answersNobodyBecause(); !why.empty()) {
-    return answer(Kind::Unavailable, std::move(why));
-  }
-  const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
-  const Mono until = asked + answer_within_;
-  if (now.mono >= until) { return answer(Kind::Unavailable, "this was asked too long ago"); }
-  if (request.verb != extender::Verb::Bind && request.candidates.table != table()) {
-    a.table = table();  // nodes came or went: the caller looks their names up again
-    return answer(Kind::NewTable);
-  }
-  std::vector<model::NodeName> nodes;
-  for (const auto index : request.candidates.nodes) {
-    const bool known = index != extender::NodeTable::kUnknown;
-    nodes.emplace_back(known ? request.candidates.table->name(index) : std::string{});
-  }
-  scheduler::ExtenderPods& pods = scheduler_.extenderPods(now);
-  switch (request.verb) {
-    case extender::Verb::Filter:
-      pods.filter({request_id, request.pod, std::move(nodes)});
-      return decide(now, out);
-    case extender::Verb::Rank:
-      a.scores = pods.prioritize(*request.pod, nodes);
-      answer(Kind::Offered);
-      return decide(now, out);
-    case extender::Verb::Preempt:
-      scheduler_.extenderPreemption(now).ask(
-          {request_id, request.pod, knownOf(request.candidates), request.victims, until});
-      return decide(now, out);
-    case extender::Verb::Bind:
-      pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
-      return decide(now, out);
-    default:
-      return answer(Kind::Failed, "Volcano's pods are not placed this way; see docs/use/kube-scheduler.md");
-  }
+void Combined::ask(extender::Answerer& answerer, extender::RequestId request_id, extender::Request request,
+                   Now now, kapi::Effects& out) {
+  desk_.ask(answerer, request_id, std::move(request), now);
+  if (offered_.takeAsked()) { decide(now, out); }
 }
 
 std::vector<std::pair<extender::RequestId, extender::Answer>> Combined::takeAnswers() {
   auto out = extender_.takeAnswers();
-  std::move(answers_.begin(), answers_.end(), std::back_inserter(out));
-  answers_.clear();
-  for (auto& offered : scheduler_.takeFilterAnswers()) {
-    extender::Answer a;
-    a.kind = offered.decided ? extender::Answer::Kind::Offered : extender::Answer::Kind::Unavailable;
-    a.text = offered.decided ? "" : "this replica does not lead any more; ask again";
-    a.offers = std::move(offered.offers);
-    out.emplace_back(offered.id, std::move(a));
-  }
-  takePreemptions(out);
-  for (auto& bound : scheduler_.takeBindAnswers()) {
-    using Kind = scheduler::BindAnswer::Kind;
-    extender::Answer a;
-    a.kind = bound.kind == Kind::Bound    ? extender::Answer::Kind::Done
-             : bound.kind == Kind::Failed ? extender::Answer::Kind::Failed
-                                          : extender::Answer::Kind::Unavailable;
-    a.text = std::move(bound.text);
-    out.emplace_back(bound.id, std::move(a));
-  }
+  offered_.takeAnswers(out);
   return out;
-}
-
-void Combined::takePreemptions(std::vector<std::pair<extender::RequestId, extender::Answer>>& out) {
-  using Kind = extender::Answer::Kind;
-  scheduler::ExtenderPreemption& preemption = scheduler_.extenderPreemption();
-  for (auto& found : preemption.takeAnswers()) {
-    const extender::RequestId id = found.id;
-    out.emplace_back(id, extender::answerOf(std::move(found), table()));
-  }
-  for (const std::uint64_t id : preemption.takeDropped()) {
-    extender::Answer a;
-    a.kind = Kind::Unavailable;
-    a.text = "this replica does not lead any more; ask again";
-    out.emplace_back(id, std::move(a));
-  }
 }
 
 void Combined::stopTaking() {
   taking_ = false;
   scheduler_.stopTaking();
+  offered_.stopTaking();
   extender_.stopTaking();
 }
 
@@ -197,8 +100,8 @@ bool Combined::underWay() const { return scheduler_.underWay() || extender_.unde
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Combined::settle(Now now, kapi::Effects& out) {
   extender_.settle(now);
-  for (const auto& caller : extender_.takeHandedBack()) {
-    askScheduler(caller.request_id, caller.request, now, out);
+  for (auto& caller : extender_.takeHandedBack()) {
+    ask(offered_, caller.request_id, std::move(caller.request), now, out);
   }
   kapi::append(out, extender_.takeEffects());
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now, out); }

@@ -2,7 +2,7 @@
 // the other counts at once. Composed in the open, of what both show: the scheduler takes an event in, the
 // extender follows it into the lead or out of it, the scheduler decides, the extender settles; and where that
 // changed the ledger, the scheduler decides again. Requests about pods that a kube-scheduler places and that
-// ask for GPUs at a door of ours are the scheduler's (scheduler/extender_pods.h), all others the extender's.
+// ask for GPUs at a door of ours are the scheduler's (offered_pods.h), all others the extender's.
 // One thread; the scheduler must outlive it.
 #pragma once
 
@@ -14,8 +14,10 @@
 #include "base/readiness.h"
 #include "controller/event_sender.h"
 #include "extender/extender.h"
+#include "extender/protocol/front_desk.h"
 #include "kapi/call.h"
 #include "scheduler/scheduler.h"
+#include "serve/combined/offered_pods.h"
 
 namespace gs::serve {
 
@@ -43,21 +45,18 @@ class Combined {
   [[nodiscard]] const scheduler::Scheduler& scheduler() const { return scheduler_; }
 
  private:
-  /// It is the scheduler's to answer for.
-  [[nodiscard]] bool isOffered(const extender::Request& request) const;
-  void askScheduler(extender::RequestId request_id, const extender::Request& request, Now now,
-                    kapi::Effects& out);
-  void takePreemptions(std::vector<std::pair<extender::RequestId, extender::Answer>>& out);
+  void ask(extender::Answerer& answerer, extender::RequestId request_id, extender::Request request, Now now,
+           kapi::Effects& out);
   void follow(Now now);
   void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);
 
   scheduler::Scheduler& scheduler_;
-  const Duration answer_within_;
-  std::vector<std::pair<extender::RequestId, extender::Answer>> answers_;  // the scheduler's
   bool taking_ = true;
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;
+  OfferedPods offered_{scheduler_, extender_};
+  const extender::FrontDesk desk_;
   controller::EventRecorder recorder_;
   controller::Parts parts_{controller::kCombinedOwners};
   controller::EventSender events_;

@@ -13,9 +13,9 @@
 
 namespace gs::extender {
 
-class Slots {
+class WriteSlots {
  public:
-  Slots(std::size_t all, std::size_t each) : all_{all}, each_{each} {}
+  WriteSlots(std::size_t all, std::size_t each) : all_{all}, each_{each} {}
 
   /// False: there is none; the pod waits for its turn (again and again the same pod: once).
   bool take(const std::string& ns, const model::Uid& pod);

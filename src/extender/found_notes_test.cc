@@ -1,4 +1,4 @@
-// What an unbound pod says of itself is a claim: what a new leader believes of it,
+// What an unbound pod says of itself, and this process did not write: what a new leader believes of it,
 // and what becomes of the rest.
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
@@ -13,12 +13,12 @@ using namespace std::chrono_literals;
 
 constexpr const char* kTime = "tencent.com/predicate-time";
 
-class ClaimsTest : public ExtenderTest {
+class FoundNotesTest : public ExtenderTest {
  protected:
-  ClaimsTest() { addNode(gpuNode("a", 2)); }
+  FoundNotesTest() { addNode(gpuNode("a", 2)); }
 
   /// A pod whose annotations say that it has these devices of node a since `at`; the watch has brought it.
-  model::Pod& claim(const std::string& name, std::vector<model::VcudaLimits> limits, const std::string& ids,
+  model::Pod& found(const std::string& name, std::vector<model::VcudaLimits> limits, const std::string& ids,
                     Wall at) {
     model::Pod pod = vcudaPod(name, std::move(limits));
     pod.created = now.wall - 1h;
@@ -44,9 +44,9 @@ class ClaimsTest : public ExtenderTest {
 
 // ---- Who cannot be under way
 
-TEST_F(ClaimsTest, GatedPodsHoldNothing) {
+TEST_F(FoundNotesTest, GatedPodsHoldNothing) {
   for (int i = 0; i < 40; ++i) {
-    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall).scheduling_gates = {
+    found("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall).scheduling_gates = {
         "wait"};
     changed("forged" + std::to_string(i));
   }
@@ -55,28 +55,28 @@ TEST_F(ClaimsTest, GatedPodsHoldNothing) {
   EXPECT_EQ(filter(create("honest", {{200, 0}}), {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(ClaimsTest, WhatTurnsUpWhileWeLeadIsNobodysPromise) {
+TEST_F(FoundNotesTest, WhatTurnsUpWhileWeLeadIsNobodysPromise) {
   lead();
   for (int i = 0; i < 40; ++i) {
-    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall);
+    found("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall);
   }
   EXPECT_EQ(freeMilli("a"), 2000);
   EXPECT_EQ(filter(create("honest", {{200, 0}}), {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(ClaimsTest, NotWhoIsBeingDeletedNorSaysThatItHasItAlready) {
-  claim("leaves", {{50, 1}}, "0", now.wall).deleting = true;
+TEST_F(FoundNotesTest, NotWhoIsBeingDeletedNorSaysThatItHasItAlready) {
+  found("leaves", {{50, 1}}, "0", now.wall).deleting = true;
   changed("leaves");
-  claim("assigned", {{50, 1}}, "0", now.wall).annotations["tencent.com/gpu-assigned"] = "true";
+  found("assigned", {{50, 1}}, "0", now.wall).annotations["tencent.com/gpu-assigned"] = "true";
   changed("assigned");
   lead();
   EXPECT_EQ(freeMilli("a"), 2000);
 }
 
 /// A predecessor's clock may have been wrong, or this one's may be: what it promised was promised.
-TEST_F(ClaimsTest, WhateverTimeTheySay) {
-  claim("before-it-was-made", {{50, 1}}, "0", now.wall - 48h);
-  claim("in-the-future", {{50, 1}}, "1", now.wall + 48h);
+TEST_F(FoundNotesTest, WhateverTimeTheySay) {
+  found("before-it-was-made", {{50, 1}}, "0", now.wall - 48h);
+  found("in-the-future", {{50, 1}}, "1", now.wall + 48h);
   lead();
   EXPECT_EQ(freeMilli("a"), 1000);
   addNode(gpuNode("b", 1));
@@ -85,22 +85,22 @@ TEST_F(ClaimsTest, WhateverTimeTheySay) {
       << "kubelets serve pods in this order";
 }
 
-TEST_F(ClaimsTest, NotDevicesThatAreNotThereOrGivenByOthers) {
-  claim("too-high", {{50, 1}}, "2", now.wall);
-  claim("two-of-one", {{50, 1}}, "0,1", now.wall);
+TEST_F(FoundNotesTest, NotDevicesThatAreNotThereOrGivenByOthers) {
+  found("too-high", {{50, 1}}, "2", now.wall);
+  found("two-of-one", {{50, 1}}, "0,1", now.wall);
   model::Node hami = gpuNode("b", 2);
   hami.labels["gpu.scheduling/enforcer"] = "hami";
   addNode(hami);
-  claim("on-b", {{50, 1}}, "0", now.wall).annotations[kNode] = "b";
+  found("on-b", {{50, 1}}, "0", now.wall).annotations[kNode] = "b";
   changed("on-b");
-  claim("nowhere", {{50, 1}}, "0", now.wall).annotations[kNode] = "gone";
+  found("nowhere", {{50, 1}}, "0", now.wall).annotations[kNode] = "gone";
   changed("nowhere");
   lead();
   EXPECT_EQ(freeMilli("a"), 2000);
   EXPECT_EQ(freeMilli("b"), 2000);
 }
 
-TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
+TEST_F(FoundNotesTest, NotBeyondTheQuotaOfTheNamespace) {
   model::QuotaConfig quota;
   quota.map = {"kube-system", "gpuquota"};
   quota.labels = {"model", "pool"};
@@ -109,7 +109,7 @@ TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
   node.labels["model"] = "V100";
   node.revision = 2;
   addNode(node);
-  claim("p", {{100, 0}}, "0", now.wall);
+  found("p", {{100, 0}}, "0", now.wall);
   lead();
   EXPECT_EQ(freeMilli("a"), 1000) << "what a predecessor promised counts before the quotas are read";
   const model::Quotas quotas{{"default", {{{"V100", 0}}, {}}}};
@@ -125,13 +125,13 @@ TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
 }
 
 /// However long their annotations are: a leader that takes too long to begin leads no more.
-TEST_F(ClaimsTest, OnlyWhatIsSaidOfTheirContainersIsRead) {
+TEST_F(FoundNotesTest, OnlyWhatIsSaidOfTheirContainersIsRead) {
   addNode(gpuNode("a", 500));
   model::Annotations long_ones;
   for (int i = 100; i < 2'100; ++i) { long_ones["tencent.com/predicate-gpu-idx-" + std::to_string(i)] = "0"; }
   for (int i = 0; i < 100; ++i) {
     const std::string name = "p" + std::to_string(i);
-    claim(name, {{1, 1}}, std::to_string(i), now.wall - 1min * i)
+    found(name, {{1, 1}}, std::to_string(i), now.wall - 1min * i)
         .annotations.merge(model::Annotations{long_ones});
     changed(name);
   }
@@ -146,21 +146,21 @@ TEST_F(ClaimsTest, OnlyWhatIsSaidOfTheirContainersIsRead) {
 
 // ---- Who may be
 
-TEST_F(ClaimsTest, BoundPodsComeFirst) {
+TEST_F(FoundNotesTest, BoundPodsComeFirst) {
   create("runs", {{60, 1}});
   server.pods["runs"].annotations = {{kNode, "a"}, {kIds0, "0"}, {kTime, "5"}};
   bindTo("runs", "a");
-  claim("forged", {{60, 1}}, "0", now.wall - 30min);
+  found("forged", {{60, 1}}, "0", now.wall - 30min);
   lead();
   EXPECT_EQ(freeMilli("a"), 1400);
   EXPECT_EQ(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("forged", kIds0), "1") << "decided anew";
 }
 
-TEST_F(ClaimsTest, OfTwoThatCannotBothBeTrueBothCountForAMomentAndNeitherIsBelieved) {
+TEST_F(FoundNotesTest, OfTwoThatCannotBothBeTrueBothCountForAMomentAndNeitherIsBelieved) {
   addNode(gpuNode("a", 3));
-  claim("forged", {{100, 0}}, "0", now.wall - 30min);  // says that it was there first
-  claim("promised", {{100, 0}}, "0", now.wall - 1s);
+  found("forged", {{100, 0}}, "0", now.wall - 30min);  // says that it was there first
+  found("promised", {{100, 0}}, "0", now.wall - 1s);
   lead();
   EXPECT_EQ(filter(create("third", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("third", kIds0), "1");
@@ -172,10 +172,10 @@ TEST_F(ClaimsTest, OfTwoThatCannotBothBeTrueBothCountForAMomentAndNeitherIsBelie
   EXPECT_TRUE(extender.takeNotes().empty()) << "nobody was late";
 }
 
-TEST_F(ClaimsTest, WhoClaimsWhatAnotherClaimsIsNotToldThatItHasIt) {
+TEST_F(FoundNotesTest, WhoSaysThatItHasWhatAnotherSaysToHaveIsNotToldThatItHasIt) {
   addNode(gpuNode("a", 3));
-  claim("forged", {{100, 0}}, "0", now.wall - 30min);
-  claim("promised", {{100, 0}}, "0", now.wall - 1s);
+  found("forged", {{100, 0}}, "0", now.wall - 30min);
+  found("promised", {{100, 0}}, "0", now.wall - 1s);
   lead();
   EXPECT_EQ(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("forged", kIds0), "1") << "it was decided anew";
@@ -183,9 +183,9 @@ TEST_F(ClaimsTest, WhoClaimsWhatAnotherClaimsIsNotToldThatItHasIt) {
   EXPECT_EQ(freeMilli("a"), 1000);
 }
 
-TEST_F(ClaimsTest, HoweverManyClaimADeviceItIsFreeSoon) {
+TEST_F(FoundNotesTest, HoweverManyNameADeviceItIsFreeSoon) {
   for (int i = 0; i < 40; ++i) {
-    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall - 1min);
+    found("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall - 1min);
   }
   lead();
   EXPECT_EQ(filter(create("honest", {{100, 0}}), {"a"}).kind, AnswerKind::Nowhere);
@@ -194,9 +194,9 @@ TEST_F(ClaimsTest, HoweverManyClaimADeviceItIsFreeSoon) {
   EXPECT_EQ(filter(server.pods["honest"], {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(ClaimsTest, WhatAPredecessorPromisedStands) {
-  claim("p", {{60, 1}}, "1", now.wall - 1s);
-  claim("q", {{40, 1}}, "1", now.wall - 500ms);
+TEST_F(FoundNotesTest, WhatAPredecessorPromisedStands) {
+  found("p", {{60, 1}}, "1", now.wall - 1s);
+  found("q", {{40, 1}}, "1", now.wall - 500ms);
   lead();
   EXPECT_EQ(freeMilli("a"), 1000);
   EXPECT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
@@ -207,15 +207,15 @@ TEST_F(ClaimsTest, WhatAPredecessorPromisedStands) {
 }
 
 /// It gives whole GPUs as it likes: how many are left is what counts.
-TEST_F(ClaimsTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnother) {
+TEST_F(FoundNotesTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnother) {
   addNode(gpuNode("a", 3));
   create("runs", {{100, 0}});
   server.pods["runs"].annotations = {
       {kNode, "a"}, {kIds0, "0"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
   bindTo("runs", "a");
-  claim("overtaken", {{100, 0}}, "0", now.wall - 10s);
-  claim("named", {{100, 0}}, "1", now.wall - 1s);
-  claim("one-too-many", {{100, 0}}, "0", now.wall);
+  found("overtaken", {{100, 0}}, "0", now.wall - 10s);
+  found("named", {{100, 0}}, "1", now.wall - 1s);
+  found("one-too-many", {{100, 0}}, "0", now.wall);
   lead();
   EXPECT_EQ(freeMilli("a"), 0);
   EXPECT_EQ(filter(create("share", {{50, 1}}), {"a"}).kind, AnswerKind::Nowhere);
@@ -228,26 +228,26 @@ TEST_F(ClaimsTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnothe
 }
 
 /// Two promises, one GPU: which one is true nobody can say, whatever GPU they name.
-TEST_F(ClaimsTest, WholeGpusThatTooManyArePromisedAreConfirmedToNobody) {
+TEST_F(FoundNotesTest, WholeGpusThatTooManyArePromisedAreConfirmedToNobody) {
   addNode(gpuNode("a", 2));
   create("runs", {{100, 0}});
   server.pods["runs"].annotations = {
       {kNode, "a"}, {kIds0, "0"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
   bindTo("runs", "a");
-  claim("promised", {{100, 0}}, "0", now.wall - 10s);
-  claim("forged", {{100, 0}}, "1", now.wall);
+  found("promised", {{100, 0}}, "0", now.wall - 10s);
+  found("forged", {{100, 0}}, "1", now.wall);
   lead();
   EXPECT_NE(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(ClaimsTest, APromiseThatCannotMoveKeepsItsAnnotationsForAWhileTooWhateverItsPodIsTold) {
+TEST_F(FoundNotesTest, APromiseThatCannotMoveKeepsItsAnnotationsForAWhileTooWhateverItsPodIsTold) {
   addNode(gpuNode("a", 4));
   create("runs", {{200, 0}});
   server.pods["runs"].annotations = {
       {kNode, "a"}, {kIds0, "0,1"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
   bindTo("runs", "a");
-  claim("overtaken", {{200, 0}}, "0,1", now.wall - 10s);
-  claim("named", {{100, 0}}, "3", now.wall - 1s);
+  found("overtaken", {{200, 0}}, "0,1", now.wall - 10s);
+  found("named", {{100, 0}}, "3", now.wall - 1s);
   lead();
   server.pods["overtaken"].labels["touched"] = "yes";
   server.pods["overtaken"].revision = ++server.revision;
@@ -258,9 +258,9 @@ TEST_F(ClaimsTest, APromiseThatCannotMoveKeepsItsAnnotationsForAWhileTooWhatever
 
 // ---- What becomes of the others' annotations
 
-TEST_F(ClaimsTest, TheyAreTakenOffAfterAWhile) {
+TEST_F(FoundNotesTest, TheyAreTakenOffAfterAWhile) {
   lead();
-  claim("p", {{50, 1}}, "0", now.wall);
+  found("p", {{50, 1}}, "0", now.wall);
   pass(9s);
   EXPECT_TRUE(calls.empty()) << "a pod that somebody else is about to bind is left alone";
   runFor(2s);
@@ -269,9 +269,9 @@ TEST_F(ClaimsTest, TheyAreTakenOffAfterAWhile) {
   EXPECT_EQ(extender.grants().timers, 0U);
 }
 
-TEST_F(ClaimsTest, APodThatIsBoundWithThemIsNotCalledLate) {
+TEST_F(FoundNotesTest, APodThatIsBoundWithThemIsNotCalledLate) {
   lead();
-  claim("p", {{50, 1}}, "0", now.wall);
+  found("p", {{50, 1}}, "0", now.wall);
   bindTo("p", "a");
   runFor(15s);
   EXPECT_EQ(counted[kLateForeignBinds], 0);
@@ -279,25 +279,25 @@ TEST_F(ClaimsTest, APodThatIsBoundWithThemIsNotCalledLate) {
   EXPECT_TRUE(hasNotes("p"));
 }
 
-TEST_F(ClaimsTest, ARequestDoesNotWaitForTheirRemoval) {
+TEST_F(FoundNotesTest, ARequestDoesNotWaitForTheirRemoval) {
   lead();
-  claim("p", {{50, 1}}, "1", now.wall);
+  found("p", {{50, 1}}, "1", now.wall);
   EXPECT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("p", kIds0), "0");
 }
 
-TEST_F(ClaimsTest, WhereTheyCannotBeTakenOffOthersAreAnsweredAllTheSame) {
+TEST_F(FoundNotesTest, WhereTheyCannotBeTakenOffOthersAreAnsweredAllTheSame) {
   lead();
-  for (int i = 0; i < 300; ++i) { claim("forged" + std::to_string(i), {{50, 1}}, "0", now.wall); }
+  for (int i = 0; i < 300; ++i) { found("forged" + std::to_string(i), {{50, 1}}, "0", now.wall); }
   pass(10s);
   EXPECT_LE(calls.size(), 4U) << "of one namespace so many at a time, whatever becomes of them";
   calls.clear();  // they hang
   EXPECT_EQ(filter(create("honest", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(ClaimsTest, WhoWritesThemAgainAndAgainIsAnsweredSlowly) {
+TEST_F(FoundNotesTest, WhoWritesThemAgainAndAgainIsAnsweredSlowly) {
   lead();
-  claim("p", {{50, 1}}, "0", now.wall);
+  found("p", {{50, 1}}, "0", now.wall);
   const int before = server.writes;
   for (int i = 0; i < 600; ++i) {
     pass(500ms);

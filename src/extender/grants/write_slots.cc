@@ -1,8 +1,8 @@
-#include "extender/grants/slots.h"
+#include "extender/grants/write_slots.h"
 
 namespace gs::extender {
 
-bool Slots::take(const std::string& ns, const model::Uid& pod) {
+bool WriteSlots::take(const std::string& ns, const model::Uid& pod) {
   Room& room = rooms_[ns];
   if (taken_ >= all_ || room.taken >= each_) {
     if (room.place_of.try_emplace(pod, last_place_ + 1).second) { room.waiting[++last_place_] = pod; }
@@ -14,7 +14,7 @@ bool Slots::take(const std::string& ns, const model::Uid& pod) {
   return true;
 }
 
-void Slots::give(const std::string& ns) {
+void WriteSlots::give(const std::string& ns) {
   const auto it = rooms_.find(ns);
   if (it == rooms_.end() || it->second.taken == 0) { return; }
   --it->second.taken;
@@ -22,7 +22,7 @@ void Slots::give(const std::string& ns) {
   tidy(ns);
 }
 
-std::optional<model::Uid> Slots::next() {
+std::optional<model::Uid> WriteSlots::next() {
   if (taken_ >= all_) { return std::nullopt; }
   auto it = rooms_.upper_bound(last_);
   for (std::size_t i = 0; i < rooms_.size(); ++i, ++it) {
@@ -38,24 +38,24 @@ std::optional<model::Uid> Slots::next() {
   return std::nullopt;
 }
 
-void Slots::forget(const std::string& ns, const model::Uid& pod) {
+void WriteSlots::forget(const std::string& ns, const model::Uid& pod) {
   const auto it = rooms_.find(ns);
   if (it == rooms_.end()) { return; }
   leave(it->second, pod);
   tidy(ns);
 }
 
-void Slots::leave(Room& room, const model::Uid& pod) {
+void WriteSlots::leave(Room& room, const model::Uid& pod) {
   const auto place = room.place_of.extract(pod);
   if (!place.empty()) { room.waiting.erase(place.mapped()); }
 }
 
-void Slots::clear() {
+void WriteSlots::clear() {
   rooms_.clear();
   taken_ = 0;
 }
 
-void Slots::tidy(const std::string& ns) {
+void WriteSlots::tidy(const std::string& ns) {
   const auto it = rooms_.find(ns);
   if (it != rooms_.end() && it->second.taken == 0 && it->second.waiting.empty()) { rooms_.erase(it); }
 }

@@ -1,4 +1,4 @@
-#include "extender/grants/slots.h"
+#include "extender/grants/write_slots.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@ namespace {
 
 model::Uid uid(const char* text) { return model::Uid{text}; }
 
-TEST(Slots, OfOneNamespaceSoManyAtATime) {
-  Slots slots{4, 2};
+TEST(WriteSlots, OfOneNamespaceSoManyAtATime) {
+  WriteSlots slots{4, 2};
   EXPECT_TRUE(slots.take("a", uid("1")));
   EXPECT_TRUE(slots.take("a", uid("2")));
   EXPECT_FALSE(slots.take("a", uid("3")));
@@ -19,8 +19,8 @@ TEST(Slots, OfOneNamespaceSoManyAtATime) {
   EXPECT_FALSE(slots.next()) << "it waits no more";
 }
 
-TEST(Slots, NamespacesTakeTurns) {
-  Slots slots{1, 1};
+TEST(WriteSlots, NamespacesTakeTurns) {
+  WriteSlots slots{1, 1};
   EXPECT_TRUE(slots.take("a", uid("0")));
   for (const char* pod : {"1", "2"}) { EXPECT_FALSE(slots.take("a", uid(pod))); }
   EXPECT_FALSE(slots.take("b", uid("3")));
@@ -34,8 +34,8 @@ TEST(Slots, NamespacesTakeTurns) {
   EXPECT_EQ(slots.next(), uid("2"));
 }
 
-TEST(Slots, WhoEndsWaitsNoMore) {
-  Slots slots{1, 1};
+TEST(WriteSlots, WhoEndsWaitsNoMore) {
+  WriteSlots slots{1, 1};
   EXPECT_TRUE(slots.take("a", uid("0")));
   EXPECT_FALSE(slots.take("a", uid("1")));
   EXPECT_FALSE(slots.take("a", uid("1"))) << "twice the same";
