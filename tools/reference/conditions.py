@@ -38,13 +38,11 @@ class Reader:
     # ---- GpuNodeStatus
 
     def of_agent(self):
-        """setCondition(type, status, reason, message, now)."""
+        """conditions_.set(type, status, reason, message, now)."""
         rows = []
         file = self.text("src/agent/agent.cc")
-        for call in re.finditer(r"(?<!::)\bsetCondition\(", file.bare if file else ""):
+        for call in re.finditer(r"\bconditions_\.set\(", file.bare if file else ""):
             said = [file.said(span) for span in file.arguments(call.end() - 1)]
-            if said[0].startswith("const char*"):
-                continue
             kind = self.sources.constant(file, said[0])
             reasons = self.reasons(file, call.start(), said[2])
             if kind is None or not reasons:
@@ -54,6 +52,8 @@ class Reader:
                 self.report(kind.file.place(kind.at), f"nothing says what the condition {kind.value} means", "write a comment beside it")
             message = Texts(self.sources, self.report).render(file, call.start(), said[3], {})
             rows += [(kind.value, said[1] == "true", reason, message, kind.comment) for reason in reasons]
+        if file and not rows:
+            self.report("src/agent/agent.cc:1", "sets no condition that can be read", "mend tools/reference/conditions.py")
         rows.sort(key=lambda one: (one[0], not one[1]))
         before = [None, *(one[0] for one in rows)]
         return [(*one[:4], "" if kind == one[0] else one[4]) for one, kind in zip(rows, before)]
