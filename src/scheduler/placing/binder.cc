@@ -108,6 +108,11 @@ std::optional<model::NodeName> Binder::nodeOf(const model::Uid& uid) const {
   return grant == nullptr ? std::nullopt : std::optional{grant->node};
 }
 
+std::optional<Stage> Binder::stageOf(const model::Uid& uid) const {
+  const Grant* grant = find(uid);
+  return grant == nullptr ? std::nullopt : std::optional{grant->stage};
+}
+
 void Binder::askedFor(const model::Uid& uid) {
   if (Grant* grant = find(uid)) { grant->asked = true; }
 }

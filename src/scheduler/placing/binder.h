@@ -49,6 +49,8 @@ class Binder : public controller::Part {
   void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
              const sched::PodRequest& request);
   [[nodiscard]] bool has(const model::Uid& uid) const { return grants_.contains(uid); }
+  /// How far its grant is; nullopt: it has none. For tests of the way there.
+  [[nodiscard]] std::optional<Stage> stageOf(const model::Uid& uid) const;
   /// Where its grant takes the pod.
   [[nodiscard]] std::optional<model::NodeName> nodeOf(const model::Uid& uid) const;
   /// Somebody waits for what comes of the pod's grant.
