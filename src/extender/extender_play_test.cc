@@ -142,7 +142,7 @@ class ExtenderPlay {
     if (q.verb == Verb::Filter) { chosen_.erase(name); }
     asked_[++request_ids_] = {name, names};
     latest_[name] = request_ids_;
-    extender_->ask(request_ids_, std::move(q), now_);
+    FrontDesk{extender_->config().answer_within}.ask(*extender_, request_ids_, std::move(q), now_);
   }
 
   void carryOutOne() {

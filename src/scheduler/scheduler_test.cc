@@ -92,10 +92,12 @@ TEST_F(SchedulerTest, MetricsCountAGpuThatIsHeldAndNotListedAsGone) {
       {kapi::kNode, {"", "node-a"}, {}, std::make_shared<const model::Node>(testing::makeNode("node-a")), 1},
       now.mono);
   const auto lists = [&](int devices, model::Revision revision) {
+    model::GpuNodeStatus status = testing::makeStatus("node-a", devices);
+    status.revision = revision;
     engine.apply({kapi::kGpuNodeStatus,
                   {"", "node-a"},
                   {},
-                  std::make_shared<const model::GpuNodeStatus>(testing::makeStatus("node-a", devices)),
+                  std::make_shared<const model::GpuNodeStatus>(status),
                   revision},
                  now.mono);
   };
