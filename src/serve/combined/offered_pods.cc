@@ -6,12 +6,12 @@
 namespace gs::serve {
 namespace {
 
-using Kind = extender::Answer::Kind;
+using AnswerKind = extender::Answer::Kind;
 using Answers = std::vector<std::pair<extender::RequestId, extender::Answer>>;
 
 constexpr const char* kLeadsNoMore = "this replica does not lead any more; ask again";
 
-extender::Answer answerOfKind(Kind kind, std::string text = {}) {
+extender::Answer answerOfKind(AnswerKind kind, std::string text = {}) {
   extender::Answer a;
   a.kind = kind;
   a.text = std::move(text);
@@ -66,7 +66,7 @@ void OfferedPods::serve(extender::Caller caller, Now now) {
   switch (request.verb) {
     case extender::Verb::Filter: return pods.filter({id, request.pod, namesOf(request.candidates)});
     case extender::Verb::Rank: {
-      extender::Answer a = answerOfKind(Kind::Offered);
+      extender::Answer a = answerOfKind(AnswerKind::Offered);
       a.scores = pods.prioritize(*request.pod, namesOf(request.candidates));
       answers_.emplace_back(id, std::move(a));
       return;
@@ -79,7 +79,7 @@ void OfferedPods::serve(extender::Caller caller, Now now) {
     default:
       asked_ = false;
       answers_.emplace_back(
-          id, answerOfKind(Kind::Failed,
+          id, answerOfKind(AnswerKind::Failed,
                            "Volcano's pods are not placed this way; see docs/use/kube-scheduler.md"));
   }
 }
@@ -88,17 +88,17 @@ void OfferedPods::takeAnswers(Answers& out) {
   std::move(answers_.begin(), answers_.end(), std::back_inserter(out));
   answers_.clear();
   for (auto& offered : scheduler_.takeFilterAnswers()) {
-    extender::Answer a =
-        offered.decided ? answerOfKind(Kind::Offered) : answerOfKind(Kind::Unavailable, kLeadsNoMore);
+    extender::Answer a = offered.decided ? answerOfKind(AnswerKind::Offered)
+                                         : answerOfKind(AnswerKind::Unavailable, kLeadsNoMore);
     a.offers = std::move(offered.offers);
     out.emplace_back(offered.id, std::move(a));
   }
   takePreemptions(out);
   for (auto& bound : scheduler_.takeBindAnswers()) {
     using How = scheduler::BindAnswer::Kind;
-    const Kind kind = bound.kind == How::Bound    ? Kind::Done
-                      : bound.kind == How::Failed ? Kind::Failed
-                                                  : Kind::Unavailable;
+    const AnswerKind kind = bound.kind == How::Bound    ? AnswerKind::Done
+                            : bound.kind == How::Failed ? AnswerKind::Failed
+                                                        : AnswerKind::Unavailable;
     out.emplace_back(bound.id, answerOfKind(kind, std::move(bound.text)));
   }
 }
@@ -110,7 +110,7 @@ void OfferedPods::takePreemptions(Answers& out) {
     out.emplace_back(id, extender::answerOf(std::move(found), table()));
   }
   for (const std::uint64_t id : preemption.takeDropped()) {
-    out.emplace_back(id, answerOfKind(Kind::Unavailable, kLeadsNoMore));
+    out.emplace_back(id, answerOfKind(AnswerKind::Unavailable, kLeadsNoMore));
   }
 }
 
