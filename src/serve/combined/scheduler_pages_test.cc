@@ -272,7 +272,7 @@ TEST_F(SchedulerPagesTest, MetricsAreThoseCountedThenTheState) {
   const auto response = get("/metrics");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(*net::findHeader(response.headers, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_TRUE(response.body.starts_with("# counted\n# HELP scheduler_pending_pods"));
+  EXPECT_TRUE(response.body.starts_with("# counted\n# HELP gpu_scheduler_"));
   EXPECT_TRUE(has(response.body, "\ngpu_scheduler_leading 0\n"));
 }
 
@@ -284,8 +284,8 @@ TEST_F(SchedulerPagesTest, ALeadersWaitingPodsAreCountedByQueue) {
   EXPECT_TRUE(has(text,
                   "scheduler_pending_pods{queue=\"active\"} 0\n"
                   "scheduler_pending_pods{queue=\"backoff\"} 0\n"
-                  "scheduler_pending_pods{queue=\"unschedulable\"} 2\n"
-                  "scheduler_pending_pods{queue=\"gated\"} 0\n"))
+                  "scheduler_pending_pods{queue=\"gated\"} 0\n"
+                  "scheduler_pending_pods{queue=\"unschedulable\"} 2\n"))
       << text;
   EXPECT_TRUE(has(text, "\ngpu_scheduler_leading 1\n"));
 }
