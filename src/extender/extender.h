@@ -1,7 +1,7 @@
 // Extender: answers other schedulers, kube-scheduler or Volcano, about pods that ask for shares of GPUs:
 // which node, and which shares of which of its devices (R53-R58). A machine without I/O over an engine that
-// somebody else feeds: requests (over a FrontDesk), answers to its own API calls and the time go in; API calls
-// and answers to requests come out.
+// somebody else feeds. Requests (over a FrontDesk), answers to its API calls and the time go in; calls and
+// answers to requests come out.
 //
 // A pod that was given a node has a Grant until it is bound, gone, or given up. That is a reservation in the
 // ledger, and annotations on the pod. The annotations outlive this process: a new leader reads those of
