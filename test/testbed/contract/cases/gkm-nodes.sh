@@ -201,7 +201,7 @@ expect "its kernel" one "$(in_pod team-a kernels "cat /cache/$KERNEL/add_kernel.
 expect_refused "another namespace's, of a Secret that it does not have" 'Secret team-b/pull .spec.imagePullSecrets. is not there' \
   kubectl -n team-b create -f - <<<"$(team_cache theirs "$tagged" pull)"
 expect_refused "another namespace's, by the digest" 'image digest resolution failed' kubectl -n team-b create -f - <<<"$(team_cache theirs "${tagged%:v1}@$digest")"
-kubectl delete namespace team-a team-b --wait=false >/dev/null
+kubectl -n team-a delete gkmcache mine --wait=false >/dev/null
 kubectl -n team-a delete pods --all --force --grace-period=0 >/dev/null 2>&1
 eventually "caches of the team" "" kubectl get gkmcaches -n team-a -o name
 stop_registry team
