@@ -85,6 +85,17 @@ TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   }
 }
 
+TEST_F(SchedulerTest, MetricsCountAGpuOfANodeWithoutAStatusAsHeld) {
+  engine::Engine& engine = scheduler.engine();
+  engine.apply(
+      {kapi::kNode, {"", "node-a"}, {}, std::make_shared<const model::Node>(testing::makeNode("node-a")), 1},
+      now.mono);
+  const auto pod = testing::PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  engine.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now.mono);
+  const std::string metrics = stateMetrics(scheduler);
+  EXPECT_NE(metrics.find(R"({node="node-a",state="held"} 1)"), std::string::npos) << metrics;
+}
+
 // A lease holds it yet, and its node lists it no more.
 TEST_F(SchedulerTest, MetricsCountAGpuThatIsHeldAndNotListedAsGone) {
   engine::Engine& engine = scheduler.engine();

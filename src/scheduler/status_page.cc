@@ -15,11 +15,12 @@ constexpr std::size_t kGone = 2;  // said only where there are some
 constexpr std::size_t kHeld = 3;
 constexpr std::size_t kUnhealthy = 4;
 
-std::size_t stateOf(const sched::DeviceState& device) {
+/// Of a node without a GpuNodeStatus no device is listed: there each counts as what it is.
+std::size_t stateOf(const sched::DeviceState& device, const sched::NodeState& node) {
   if (device.twice || device.facts.health == model::Health::Unhealthy) { return kUnhealthy; }
   switch (device.use()) {
     case sched::DeviceUse::Free: return kFree;
-    case sched::DeviceUse::Held: return device.listed ? kHeld : kGone;
+    case sched::DeviceUse::Held: return device.listed || !node.has_status ? kHeld : kGone;
     case sched::DeviceUse::Draining: return kDraining;
   }
   return kFree;
@@ -48,7 +49,7 @@ void addContradictions(const Contradictions& contradictions, Metrics& m) {
 
 void addDevices(const sched::NodeState& node, Metrics& m) {
   std::array<int, kStates.size()> counts{};
-  for (const auto& device : node.devices) { ++counts.at(stateOf(device)); }
+  for (const auto& device : node.devices) { ++counts.at(stateOf(device, node)); }
   for (std::size_t state = 0; state < kStates.size(); ++state) {
     if (counts.at(state) == 0 && state == kGone) { continue; }
     m.gauge(kDevices, "GPUs by node and state.",

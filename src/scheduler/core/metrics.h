@@ -18,7 +18,7 @@ inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
 inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_total";
 /// `queue`: active, backoff, unschedulable, gated (they have scheduling gates).
 inline constexpr const char* kPendingPods = "scheduler_pending_pods";
-/// `node`: its name. `state`: free, held (also one that is no longer in the GpuNodeStatus), draining (its pod
+/// `node`: its name. `state`: free, held, gone (held, and no longer in the GpuNodeStatus), draining (its pod
 /// has ended, and the agent still sees a container on it), unhealthy (also one whose UUID stands twice).
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
 /// /readyz?verbose says why (lease-repairs).
