@@ -151,7 +151,7 @@ struct ProtocolRow {
   const char* later;  // within the longest wait
 };
 std::vector<ProtocolRow> protocol() {
-  using enum Phase;
+  using enum OwnObject::Phase;
   using enum ApiAnswer;
   // clang-format off
   return {
