@@ -188,7 +188,7 @@ void GangSide::ask(int number, Verb verb, const Member& member, const std::strin
   q.verb = verb;
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(storedPod(world_, member.pod)));
   const auto nodes = node.empty() ? std::vector<std::string>{} : std::vector{node};
-  world_.ask(drawExtender(world_, rng_, extenders_), last_, std::move(q), nodes);
+  world_.ask(drawExtender(world_, rng_, extenders_, calm_), last_, std::move(q), nodes);
   const Duration patience = !calm_ && rng_.chance(5) ? Duration{10ms} : kVolcanoTimeout;
   world_.after(patience, [this, asked] { unanswered(asked); });
   if (verb == Verb::Allocate) { gang.given.push_back({member, node}); }

@@ -50,11 +50,12 @@ void writeBinding(sandbox::World& world, const std::string& pod, const std::stri
 }
 
 /// A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
-sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders) {
+sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders, bool is_fair) {
   const int first = extenders > 0 ? kReplicas : 0;
   const int count = extenders > 0 ? extenders : kReplicas;
   const auto any = static_cast<sandbox::ReplicaId>(first + rng.below(static_cast<std::uint64_t>(count)));
-  return rng.chance(60) ? world.leadingExtender().value_or(any) : any;
+  const bool any_will_do = !rng.chance(60) && (!is_fair || world.alive(any));
+  return any_will_do ? any : world.leadingExtender().value_or(any);
 }
 
 }  // namespace gs::sim

@@ -23,6 +23,7 @@ void writeUnscheduled(sandbox::World& world, const std::string& pod, std::uint64
 void writeBinding(sandbox::World& world, const std::string& pod, const std::string& uid,
                   const std::string& node);
 /// Whom a scheduler asks: of so many that are extenders alone; 0: each scheduler has one beside it.
-[[nodiscard]] sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders);
+/// `is_fair`: no dead one, which a Service takes out of its endpoints.
+[[nodiscard]] sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders, bool is_fair);
 
 }  // namespace gs::sim

@@ -251,7 +251,7 @@ void ShareSide::send(Asked asked, extender::Request q) {
   mine.questions.push_back(asked);
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   q.verb = asked.verb;
-  const auto to = drawExtender(world_, rng_, extenders_);
+  const auto to = drawExtender(world_, rng_, extenders_, isHurried(asked.pod));
   const auto nodes = asked.nodes;
   asked_[request_ids_] = std::move(asked);
   world_.ask(to, request_ids_, std::move(q), nodes);
