@@ -18,8 +18,6 @@ namespace {
 using kapi::CallResult;
 using What = Calls::What;
 
-constexpr controller::OwnerRange kWatchOwner{controller::kAgentOwners.first, 1};
-constexpr std::uint8_t kCallsOwner = kWatchOwner.first + 1;
 /// So many times `calm` from one read of the Node to the next.
 constexpr int kNodeReads = 5;
 /// So many times `calm` without a write, and others cannot know how the node is.
@@ -54,12 +52,12 @@ const char* silenceOf(Code code) {
 
 Agent::Agent(Config config, Rng rng)
     : config_{std::move(config)},
-      watches_{kWatchOwner,
+      watches_{parts_,
                {podsOf(config_.node)},
                rng,
                [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }},
       rng_{rng.split()},
-      calls_{kCallsOwner, config_.node, rng_},
+      calls_{owners_.take(), config_.node, rng_},
       gpus_{config_.told_uuids},
       own_{config_.node, config_.boot_id, Pace{{config_.calm, config_.draining}, users_, rng_}, calls_} {}
 
@@ -87,10 +85,8 @@ void Agent::take(const controller::Reflector::Output& output) {
 kapi::Effects Agent::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   const auto* outcome = std::get_if<kapi::Outcome>(&event);
-  const bool is_taken = watches_.handle(event, now, out);
-  if (!is_taken && outcome != nullptr && kapi::tokenOwner(outcome->token) == kCallsOwner) {
-    answered(*outcome, now, out);
-  }
+  const bool is_taken = parts_.handle(event, now, out);
+  if (!is_taken && outcome != nullptr) { answered(*outcome, now, out); }
   if (std::holds_alternative<kapi::TimerDue>(event)) { watches_.tick(now, out); }
   go(now, out);
   return out;

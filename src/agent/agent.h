@@ -94,6 +94,8 @@ class Agent {
   void count(kapi::Effects& out);
 
   const Config config_;
+  controller::Owners owners_;  // alone in its process
+  controller::Parts parts_{owners_};
   controller::Watches watches_;  // of the pods of its node
   Rng rng_;
   Calls calls_;

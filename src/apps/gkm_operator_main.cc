@@ -5,6 +5,7 @@
 #include "k8s/kubeconfig.h"
 #include "net/http_server.h"
 #include "operator/operator.h"
+#include "operator/pull_secrets.h"
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
@@ -47,13 +48,12 @@ process::Endpoint metricsAt(const std::string& address, const process::Service& 
 }
 
 /// Where one is served.
-std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f, const Clock& clock,
-                                               serve::PullSecretReader& secrets, process::Service& service) {
+std::unique_ptr<serve::CacheWebhook> webhookOf(controller::Parts& parts, const serve::CacheWebhookFlags& f,
+                                               const Clock& clock, serve::PullSecretReader& secrets,
+                                               process::Service& service) {
   if (!f.isServed()) { return nullptr; }
-  cacherim::RegistryOptions registry;
-  registry.ca_file = f.ca_file;
-  registry.mirrors = f.mirrors;
   return std::make_unique<serve::CacheWebhook>(
+      parts,
       serve::CacheWebhook::Config{
           .flags = f,
           .ns = service.leaseNamespace(),
@@ -61,7 +61,7 @@ std::unique_ptr<serve::CacheWebhook> webhookOf(const serve::CacheWebhookFlags& f
           .resolver = {.images = {.own = secrets.forCaches(),
                                   .authfile = f.authfile,
                                   .environment = k8s::Surroundings::ofProcess().env,
-                                  .registry = std::move(registry)}}},
+                                  .registry = {.mirrors = f.mirrors, .ca_file = f.ca_file}}}},
       clock, service.rng(), service.metrics());
 }
 
@@ -80,18 +80,18 @@ int run(const process::Program& program, Flags& f) {
                                                .metrics = serve::operatorMetrics()});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
-  gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng()};
+  const controller::Owners owners;
+  controller::Parts parts{owners};  // what runs beside the operator
+  gkm::Operator machine{{.instance = program.name() + "-" + process::hostName()}, service.rng(), owners};
   const SystemClock clock;
-  gkm::PullSecrets reads;
+  gkm::PullSecrets reads{parts};
   const auto read_secret = [&](const auto& secret, const auto& done) {
     return service.host().act([&reads, secret, done](Now) { return reads.read(secret, done); });
   };
   serve::PullSecretReader secrets{service.leaseNamespace(), read_secret, clock};
-  const auto webhook = webhookOf(f.webhook, clock, secrets, service);
+  const auto webhook = webhookOf(parts, f.webhook, clock, secrets, service);
   std::optional<serve::OperatorWithWebhook::Webhook> beside;
-  if (webhook) {
-    beside.emplace(webhook->machine(), webhook->policy(), reads, [&] { return webhook->policyTrouble(); });
-  }
+  if (webhook) { beside.emplace(parts, *webhook); }
   serve::OperatorWithWebhook both{machine, beside ? &*beside : nullptr};
   process::Machine run = process::machineOf(both);
   run.state = [] { return std::string{}; };

@@ -47,7 +47,7 @@ class Election {
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
     Duration retry_period = std::chrono::milliseconds{500};
-    std::uint8_t owner = kElectionOwner.first;
+    std::uint8_t owner = kElectionOwner;
     std::string address;  // written on the lease: where others reach the leader, "" nothing
     /// Written on the lease: whose it is. One of another name is never taken, however long it was not
     /// renewed. "": anybody's.

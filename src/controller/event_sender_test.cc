@@ -51,7 +51,7 @@ class EventSenderTest : public ::testing::Test {
   }
 
   EventRecorder recorder{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   EventSender sender{recorder, parts};
   Effects out;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
@@ -61,7 +61,7 @@ TEST_F(EventSenderTest, AnEventIsOneCreateOfOurs) {
   const auto call = sent();
   EXPECT_EQ(call.verb, Verb::Create);
   EXPECT_TRUE(call.leader_only);
-  EXPECT_EQ(kapi::tokenOwner(call.token), controller::kSchedulerOwners.first);
+  EXPECT_EQ(kapi::tokenOwner(call.token), 1);
   EXPECT_EQ(call.body["note"].str(), "to node-a");
 }
 

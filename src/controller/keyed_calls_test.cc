@@ -91,7 +91,7 @@ kapi::Outcome answerTo(kapi::Token token) {
 }
 
 TEST(Parts, GiveEachItsOwnAnswersAndOneTimeToWakeAll) {
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   Backend one;
   Backend two;
   EXPECT_EQ(parts.add(one), 20);

@@ -1,19 +1,20 @@
-// Parts: what a machine is put together of. A part is an object that makes API calls of its own and has
-// things to do at certain times, such as whatever writes leases. The machine passes answers and the time on
-// to it.
+// Parts: what a machine is put together of. A part is an object that makes API calls of its own, or watches,
+// and has things to do at certain times, such as whatever writes leases. The machine passes on to it what is
+// for it.
 //
-// How an answer finds the part that asked: add() gives each part a number, and the token of each of its
-// calls carries that number (kapi::makeToken). A part that waits says until when (nextDue()); the machine
-// asks to be called at the earliest of these times.
-// Invariant: no two parts of one process have the same number. Each machine has a range of numbers to give
-// out (kOwnerRanges), and no two ranges meet.
+// How an answer finds the part that asked: add() gives each part a number, or several, and the token of each
+// of its calls and watches carries one of them (kapi::makeToken). A part that waits says until when
+// (nextDue()); the machine asks to be called at the earliest of these times.
+// Invariant: no two parts of one process have the same number. All Parts of a process take them from the same
+// Owners: whoever puts several machines together into one process gives each of them his own.
 // The parts must outlive it. One thread.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/check.h"
@@ -25,37 +26,31 @@
 
 namespace gs::controller {
 
-/// Numbers of owners of calls, from `first` on.
-struct OwnerRange {
-  std::uint8_t first = 0;
-  std::uint8_t count = 0;
+/// The number of the runner's own election (controller/election.h).
+inline constexpr std::uint8_t kElectionOwner = 255;
+
+/// Numbers of owners of calls, each given once. Copies give from the same ones; a new one begins anew.
+class Owners {
+ public:
+  /// The first of `count` that follow each other.
+  [[nodiscard]] std::uint8_t take(std::size_t count = 1) {
+    const std::size_t first = *next_;
+    GS_CHECK(first + count <= kElectionOwner, "{} owners of calls, and {} more", first, count);
+    *next_ += count;
+    return static_cast<std::uint8_t>(first);
+  }
+
+ private:
+  std::shared_ptr<std::size_t> next_ = std::make_shared<std::size_t>(1);
 };
-inline constexpr OwnerRange kInformerOwners{1, 9};
-inline constexpr OwnerRange kLeadershipOwners{10, 10};
-inline constexpr OwnerRange kSchedulerOwners{20, 19};
-inline constexpr OwnerRange kCacheSyncOwner{39, 1};
-inline constexpr OwnerRange kExtenderOwner{40, 1};
-inline constexpr OwnerRange kCombinedOwners{41, 9};
-inline constexpr OwnerRange kStandaloneOwners{50, 10};
-inline constexpr OwnerRange kWebhookOwners{60, 2};
-inline constexpr OwnerRange kAgentOwners{62, 2};
-inline constexpr OwnerRange kNodeAgentOwners{76, 8};
-inline constexpr OwnerRange kCacheWebhookOwners{84, 2};
-inline constexpr OwnerRange kNodeCacheOwners{86, 2};
-inline constexpr OwnerRange kPolicyWatchOwner{90, 1};
-inline constexpr OwnerRange kPullSecretsOwner{91, 1};
-inline constexpr OwnerRange kPodPathsOwner{92, 1};
-inline constexpr OwnerRange kElectionOwner{100, 1};
-inline constexpr OwnerRange kOperatorOwners{101, 16};
-/// All of them, ascending.
-inline constexpr std::array kOwnerRanges{
-    kInformerOwners,     kLeadershipOwners, kSchedulerOwners,  kCacheSyncOwner,   kExtenderOwner,
-    kCombinedOwners,     kStandaloneOwners, kWebhookOwners,    kAgentOwners,      kNodeAgentOwners,
-    kCacheWebhookOwners, kNodeCacheOwners,  kPolicyWatchOwner, kPullSecretsOwner, kPodPathsOwner,
-    kElectionOwner,      kOperatorOwners};
-static_assert(std::adjacent_find(kOwnerRanges.begin(), kOwnerRanges.end(), [](auto a, auto b) {
-                return a.first + a.count > b.first;
-              }) == kOwnerRanges.end());
+
+/// Whose call or watch it is of; nullopt: of none.
+[[nodiscard]] inline std::optional<std::uint8_t> ownerOf(const kapi::MachineEvent& event) {
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { return kapi::tokenOwner(outcome->token); }
+  if (const auto* came = std::get_if<kapi::WatchEvent>(&event)) { return kapi::tokenOwner(came->stream); }
+  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return kapi::tokenOwner(ended->stream); }
+  return std::nullopt;
+}
 
 class Part {
  public:
@@ -66,6 +61,8 @@ class Part {
 
   /// The answer to a call of its own; of an earlier term perhaps.
   virtual void handle(const kapi::Outcome& /*outcome*/, Now /*now*/, kapi::Effects& /*out*/) {}
+  /// What a watch of its own brings, or its end.
+  virtual void watched(const kapi::MachineEvent& /*event*/, Now /*now*/, kapi::Effects& /*out*/) {}
   virtual void tick(Now /*now*/, kapi::Effects& /*out*/) {}
   /// When tick() has something to do next, or whoever drives the part.
   [[nodiscard]] virtual std::optional<Mono> nextDue() const { return std::nullopt; }
@@ -84,47 +81,67 @@ class Part {
 
 class Parts {
  public:
-  explicit Parts(OwnerRange range) : range_{range} {}
+  explicit Parts(Owners owners = {}) : owners_{std::move(owners)} {}
 
-  /// Its number.
-  std::uint8_t add(Part& part) {
-    GS_CHECK(parts_.size() < range_.count, "more than {} parts", range_.count);
-    parts_.push_back(&part);
-    return static_cast<std::uint8_t>(range_.first + parts_.size() - 1);
+  /// Its number, or the first of so many that follow each other.
+  std::uint8_t add(Part& part, std::size_t count = 1) {
+    const std::uint8_t first = owners_.take(count);
+    parts_.push_back({first, count, &part});
+    return first;
   }
-  /// False: it is the answer to somebody else's call.
-  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-    const std::size_t at = std::size_t{kapi::tokenOwner(outcome.token)} - range_.first;
-    if (at >= parts_.size()) { return false; }
-    parts_[at]->handle(outcome, now, out);
+  /// An answer, or what a watch brings, goes to whose it is. False: it is somebody else's, or for everybody.
+  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
+    const auto owner = ownerOf(event);
+    Part* part = owner ? find(*owner) : nullptr;
+    if (part == nullptr) { return false; }
+    if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+      part->handle(*outcome, now, out);
+    } else {
+      part->watched(event, now, out);
+    }
     return true;
   }
   void tick(Now now, kapi::Effects& out) {
-    for (Part* part : parts_) { part->tick(now, out); }
+    for (const Member& member : parts_) { member.part->tick(now, out); }
   }
   [[nodiscard]] std::optional<Mono> nextDue() const {
     std::optional<Mono> due;
-    for (const Part* part : parts_) { due = sooner(due, part->nextDue()); }
+    for (const Member& member : parts_) { due = sooner(due, member.part->nextDue()); }
     return due;
   }
   void reset() {
-    for (Part* part : parts_) { part->reset(); }
+    for (const Member& member : parts_) { member.part->reset(); }
   }
   void podEnded(const model::Uid& uid) {
-    for (Part* part : parts_) { part->podEnded(uid); }
+    for (const Member& member : parts_) { member.part->podEnded(uid); }
   }
   void podBound(const model::Pod& pod) {
-    for (Part* part : parts_) { part->podBound(pod); }
+    for (const Member& member : parts_) { member.part->podBound(pod); }
   }
   [[nodiscard]] std::size_t size() const {
     std::size_t out = 0;
-    for (const Part* part : parts_) { out += part->size(); }
+    for (const Member& member : parts_) { out += member.part->size(); }
     return out;
   }
 
  private:
-  OwnerRange range_;
-  std::vector<Part*> parts_;
+  struct Member {
+    std::uint8_t first = 0;
+    std::size_t count = 0;
+    Part* part = nullptr;
+  };
+
+  [[nodiscard]] Part* find(std::uint8_t owner) const {
+    for (const Member& member : parts_) {
+      if (owner >= member.first && owner - member.first < static_cast<int>(member.count)) {
+        return member.part;
+      }
+    }
+    return nullptr;
+  }
+
+  Owners owners_;
+  std::vector<Member> parts_;
 };
 
 }  // namespace gs::controller

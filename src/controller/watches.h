@@ -1,5 +1,5 @@
 // Watches: the kinds that a machine lists and watches (controller/reflector.h), as one. Each has a number of
-// its own, from the range's first on in the given order, by which an answer and what a stream brings find it.
+// its own among the machine's parts, in the given order, by which an answer and what a stream brings find it.
 //
 // Whoever has them takes what comes with the function that he gave, one kind at a time, in the order in which
 // it came; the effects are in `out` by then. Once the history of any kind went back failure() says so, for
@@ -7,6 +7,7 @@
 // The function must live as long as they do. One thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,22 +21,20 @@
 
 namespace gs::controller {
 
-class Watches {
+class Watches final : public Part {
  public:
   /// What came of one event or of one tick; its effects are in `out`, to which more may be added.
   using Take =
       std::function<void(const Reflector& of, const Reflector::Output& came, Now now, kapi::Effects& out)>;
 
-  /// `kinds`: their owners are given here. At most as many as the range has.
-  Watches(OwnerRange owners, std::vector<Reflector::Config> kinds, Rng& rng, Take take);
-  Watches(const Watches&) = delete;  // what is taken goes to whoever has it
-  Watches& operator=(const Watches&) = delete;
+  /// It adds itself to `parts`, with a number for each of `kinds`; who has the parts passes on what is its.
+  Watches(Parts& parts, std::vector<Reflector::Config> kinds, Rng& rng, Take take);
 
   void start(Now now, kapi::Effects& out);
-  /// False: it is the answer to somebody else's call, or of somebody else's stream, or no such event at all.
-  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void watched(const kapi::MachineEvent& event, Now now, kapi::Effects& out) override;
   /// At every TimerDue.
-  void tick(Now now, kapi::Effects& out);
+  void tick(Now now, kapi::Effects& out) override;
 
   /// As Reflector. A kind that is not watched has nothing to catch up with.
   void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
@@ -51,17 +50,15 @@ class Watches {
 
  private:
   [[nodiscard]] Reflector* reflectorOf(kapi::Kind kind);
-  [[nodiscard]] Reflector* of(const kapi::MachineEvent& event);
+  [[nodiscard]] Reflector& of(std::uint8_t owner) { return all_.at(std::size_t{owner} - first_); }
   void took(const Reflector& reflector, Reflector::Output output, Now now, kapi::Effects& out);
 
-  const OwnerRange owners_;
+  const std::uint8_t first_;  // the number of the first kind
   std::vector<Reflector> all_;
   const Take take_;
   std::string failure_;
 };
 
-/// An answer to a call, or of a stream, that has one of these numbers.
-[[nodiscard]] bool isOf(OwnerRange owners, const kapi::MachineEvent& event);
 /// The kind is there and listed.
 [[nodiscard]] inline bool isListed(const Reflector& one) { return one.synced() && !one.absent(); }
 /// What /readyz says of a kind: "" is well. `absent`: of one that is not served, or may not be listed.

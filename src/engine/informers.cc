@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <utility>
 
 #include "controller/parts.h"
 #include "kapi/kinds.h"
@@ -40,12 +41,11 @@ Informers::Source Informers::quotaSource(const model::QuotaConfig& config) {
           .optional = true};
 }
 
-Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
+Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng, controller::Owners owners,
                      std::size_t listed_to_catch_up)
     : engine_{engine},
-      watches_{{controller::kInformerOwners.first, kMostSources},
-               kindsOf(sources, listed_to_catch_up),
-               rng,
+      parts_{std::move(owners)},
+      watches_{parts_, kindsOf(sources, listed_to_catch_up), rng,
                [this](const auto& reflector, const auto& output, Now now, kapi::Effects&) {
                  take(reflector, output, now);
                }} {}
@@ -123,7 +123,7 @@ void Informers::forgetUnlisted(const controller::Reflector& reflector, model::Re
 
 bool Informers::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { compare(*outcome); }
-  return watches_.handle(event, now, out);
+  return parts_.handle(event, now, out);
 }
 
 void Informers::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {

@@ -29,8 +29,6 @@ namespace gs::engine {
 
 class Informers {
  public:
-  static constexpr std::size_t kMostSources = 8;
-
   struct Source {
     kapi::Kind kind{};
     std::string ns{};  // "" all namespaces
@@ -40,8 +38,8 @@ class Informers {
   /// The ConfigMap of quotas, which we may do without.
   static Source quotaSource(const model::QuotaConfig& config);
 
-  /// At most kMostSources, each of another kind.
-  Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng,
+  /// Each of another kind.
+  Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng, controller::Owners owners = {},
             std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp);
 
   void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
@@ -76,6 +74,7 @@ class Informers {
   void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
+  controller::Parts parts_;
   controller::Watches watches_;
   std::vector<kapi::Kind> caught_up_;
   std::unordered_map<kapi::Token, std::pair<kapi::Kind, model::Revision>> floors_;  // of calls under way

@@ -9,7 +9,8 @@ using Kind = Answer::Kind;
 
 }  // namespace
 
-Extender::Extender(engine::Engine& engine, Config config, Rng rng) : c_{engine, std::move(config), rng} {
+Extender::Extender(engine::Engine& engine, Config config, Rng rng, controller::Owners owners)
+    : c_{engine, std::move(config), rng}, calls_{owners.take()} {
   c_.engine.noteShares();
 }
 
@@ -97,7 +98,7 @@ void Extender::endedUnwritten(const model::Uid& uid) {
 // ---- Answers, and time
 
 bool Extender::handle(const kapi::Outcome& outcome, Now now) {
-  if (kapi::tokenOwner(outcome.token) != kOwner) { return false; }
+  if (kapi::tokenOwner(outcome.token) != owner()) { return false; }
   c_.now = now;
   const auto call = calls_.answered(outcome.token);
   if (!call) { return true; }  // of an earlier term

@@ -52,9 +52,7 @@ namespace gs::extender {
 
 class Extender : public Answerer, private Coordinator {
  public:
-  static constexpr std::uint8_t kOwner = PodCalls::kOwner;
-
-  Extender(engine::Engine& engine, Config config, Rng rng);
+  Extender(engine::Engine& engine, Config config, Rng rng, controller::Owners owners = {});
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
 
@@ -68,6 +66,8 @@ class Extender : public Answerer, private Coordinator {
   /// After stopTaking(): whoever still waits is refused.
   void giveUp();
   [[nodiscard]] bool leading() const { return leading_; }
+  /// The number that its calls carry.
+  [[nodiscard]] std::uint8_t owner() const { return calls_.owner(); }
   /// Why requests are refused now; "" they are not.
   [[nodiscard]] std::string refusesBecause() const override { return leading_ && taking_ ? "" : why_not_; }
   /// Some write has not come to its end.

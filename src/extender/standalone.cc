@@ -22,11 +22,11 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
 
 Standalone::Standalone(Config config, Rng rng)
     : rng_{rng},
-      informers_{engine_, watched(config), rng_},
+      informers_{engine_, watched(config), rng_, owners_},
       recorder_{kController, config.instance, Rng{rng_.next()}},
       events_{recorder_, parts_},
-      cache_sync_{controller::kCacheSyncOwner.first, {kapi::kPod, kapi::kNode}},
-      extender_{engine_, std::move(config), Rng{rng_.next()}},
+      cache_sync_{owners_.take(), {kapi::kPod, kapi::kNode}},
+      extender_{engine_, std::move(config), Rng{rng_.next()}, owners_},
       desk_{extender_.config().answer_within} {
   engine_.configureQuota(extender_.config().quota);
 }

@@ -48,11 +48,12 @@ class Standalone {
   void log(kapi::Level level, std::string message);
   void report();
 
+  controller::Owners owners_;
   engine::Engine engine_;
   Rng rng_;
   engine::Informers informers_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_{controller::kStandaloneOwners};
+  controller::Parts parts_{owners_};
   controller::EventSender events_;
   engine::CacheSync cache_sync_;
   Extender extender_;

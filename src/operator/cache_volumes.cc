@@ -70,7 +70,8 @@ ClaimStanding troubleOf(const model::ObjectKey& place, const std::string& volume
 
 }  // namespace
 
-CacheVolumes::CacheVolumes(std::uint8_t owner) : desk_{owner, kMostVolumeWrites, kVolumeTerms} {}
+CacheVolumes::CacheVolumes(controller::Parts& parts)
+    : desk_{parts.add(*this), kMostVolumeWrites, kVolumeTerms} {}
 
 VolumeSlot CacheVolumes::shown(const model::ObjectKey& place, const Slot& slot) {
   VolumeSlot out{.ns = place.ns, .own = slot.own.get(), .wide = slot.wide.get(), .claim = slot.claim.get()};
@@ -186,7 +187,7 @@ void CacheVolumes::lead() {
   }
 }
 
-void CacheVolumes::standBy() {
+void CacheVolumes::reset() {
   is_leading_ = false;
   desk_.reset();
 }
@@ -218,23 +219,22 @@ void CacheVolumes::look(const model::ObjectKey& place, const Slot& slot, const S
   out.emplace_back(std::move(call));
 }
 
-bool CacheVolumes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+void CacheVolumes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = desk_.answered(outcome.token);
-  if (!answer) { return false; }
+  if (!answer) { return; }
   const auto& [place, act, is_stale] = *answer;
   const bool is_applied = outcome.result == CallResult::Applied;
   out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
                                 kWrites,
                                 {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
                                 1});
-  if (is_stale) { return true; }
+  if (is_stale) { return; }
   if (is_applied) {
     // The watch says what became of it: an answer may show what is gone by now.
     desk_.failed(place, now.mono, kGap);
   } else {
     failed(place, act, outcome, now, out);
   }
-  return true;
 }
 
 void CacheVolumes::failed(const model::ObjectKey& place, VolumeAct act, const kapi::Outcome& outcome, Now now,

@@ -14,20 +14,21 @@
 #include <string>
 #include <utility>
 
+#include "controller/parts.h"
 #include "model/object.h"
 #include "operator/desk.h"
 #include "operator/volume_plan.h"
 
 namespace gs::gkm {
 
-class CacheVolumes {
+class CacheVolumes final : public controller::Part {
  public:
   static constexpr Duration kLongestWait = std::chrono::seconds{30};
   static constexpr Duration kGap = std::chrono::seconds{1};
   /// Bytes of a cache's files, 0: nobody knows.
   using SizeOf = std::function<std::int64_t(const model::ObjectKey& cache)>;
 
-  explicit CacheVolumes(std::uint8_t owner);
+  explicit CacheVolumes(controller::Parts& parts);
 
   void changed(const model::Ptr<kcache::Cache>& cache);
   void gone(const model::ObjectKey& cache);
@@ -37,12 +38,11 @@ class CacheVolumes {
   void volumeGone(const std::string& name, const model::Uid& uid);
 
   void lead();
-  void standBy();
+  void reset() override;
 
-  /// False: it is no answer to a call of ours.
-  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void go(Now now, const SizeOf& size_of, kapi::Effects& out);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
 
   /// How the claims of that cache are.

@@ -71,7 +71,7 @@ controller::EventNote noteOn(const Cache& cache, std::string reason, std::string
 
 }  // namespace
 
-Caches::Caches(std::uint8_t owner) : desk_{owner, kMostWrites} {}
+Caches::Caches(controller::Parts& parts) : desk_{parts.add(*this), kMostWrites} {}
 
 model::ObjectKey Caches::placeOf(const model::ObjectKey& cache) {
   return {cache.ns, kcache::handleOf(cache.name)};
@@ -186,7 +186,7 @@ void Caches::lead() {
   }
 }
 
-void Caches::standBy() {
+void Caches::reset() {
   is_leading_ = false;
   desk_.reset();
   news_.reset();
@@ -281,18 +281,17 @@ void Caches::tell(const model::ObjectKey& place, Entry& entry, Now now) {
   entry.told = std::move(news);
 }
 
-bool Caches::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+void Caches::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = desk_.answered(outcome.token);
-  if (!answer) { return false; }
+  if (!answer) { return; }
   const auto& [place, act, is_stale] = *answer;
   const bool is_applied = outcome.result == CallResult::Applied;
   out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
                                 kWrites,
                                 {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
                                 1});
-  if (is_stale) { return true; }
+  if (is_stale) { return; }
   is_applied ? written(place, act, outcome, now) : failed(place, act, outcome, now, out);
-  return true;
 }
 
 void Caches::written(const model::ObjectKey& place, Act act, const kapi::Outcome& outcome, Now now) {

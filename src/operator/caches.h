@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "controller/event.h"
+#include "controller/parts.h"
 #include "kcache/kinds/kinds.h"
 #include "model/object.h"
 #include "operator/cache_volumes.h"
@@ -26,13 +27,13 @@
 
 namespace gs::gkm {
 
-class Caches {
+class Caches final : public controller::Part {
  public:
   static constexpr Duration kGap = std::chrono::seconds{1};
   static constexpr Duration kCauseGap = std::chrono::seconds{10};
   static constexpr Duration kTellGap = std::chrono::minutes{1};
 
-  explicit Caches(std::uint8_t owner);
+  explicit Caches(controller::Parts& parts);
 
   void changed(const model::Ptr<kcache::Cache>& cache);
   void gone(const model::ObjectKey& key, const model::Uid& uid);
@@ -46,15 +47,14 @@ class Caches {
   /// We lead, and everything is known: what was left is done from here on.
   void lead();
   /// Nothing is written any more.
-  void standBy();
+  void reset() override;
 
-  /// False: it is no answer to a call of ours.
-  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   /// Of the claims of that cache something is new.
   void claimsChanged(const model::ObjectKey& cache);
   /// Does what is due. `volumes`: how the claims of caches are.
   void go(Now now, const CacheVolumes& volumes, kapi::Effects& out);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
   /// Bytes of that cache's files, as a node that has its present image says; 0: none does.
   [[nodiscard]] std::int64_t sizeOf(const model::ObjectKey& cache) const;

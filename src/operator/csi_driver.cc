@@ -72,7 +72,7 @@ void CsiDriver::lead(Now now) {
   next_look_ = now.mono;
 }
 
-void CsiDriver::standBy() {
+void CsiDriver::reset() {
   is_leading_ = false;
   to_write_.reset();
   trouble_.clear();
@@ -104,17 +104,17 @@ void CsiDriver::say(std::string trouble, kapi::Effects& out) {
   trouble_ = std::move(trouble);
 }
 
-bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+void CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = calls_.answered(outcome.token);
-  if (!answer) { return false; }
+  if (!answer) { return; }
   const bool is_applied = outcome.result == CallResult::Applied;
   const bool is_absent = answer->what == Doing::Read && outcome.notFound();
   if (!is_applied && !is_absent) {
     (void)calls_.failed(kOnly, now.mono, outcome.retry_after);
     next_look_ = now.mono;
-    if (outcome.http == 409) { return true; }  // somebody was faster
+    if (outcome.http == 409) { return; }  // somebody was faster
     say(fmt::format("CSIDriver {}: {} {}", kcache::kDriver, outcome.http, outcome.message), out);
-    return true;
+    return;
   }
   calls_.worked(kOnly);
   if (answer->what == Doing::Read) {
@@ -125,7 +125,6 @@ bool CsiDriver::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out
     next_look_ = is_gone ? now.mono : now.mono + kLook;
     if (is_gone) { to_write_ = Step{Doing::Create, creation()}; }  // nothing is mounted meanwhile
   }
-  return true;
 }
 
 void CsiDriver::read(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {

@@ -13,21 +13,22 @@
 #include <string>
 
 #include "controller/keyed_calls.h"
+#include "controller/parts.h"
 #include "kapi/call.h"
 
 namespace gs::gkm {
 
-class CsiDriver {
+class CsiDriver final : public controller::Part {
  public:
   static constexpr Duration kLook = std::chrono::minutes{1};
 
-  explicit CsiDriver(std::uint8_t owner) : calls_{owner} {}
+  explicit CsiDriver(controller::Parts& parts) : calls_{parts.add(*this)} {}
 
   void lead(Now now);
-  void standBy();
-  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void reset() override;
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void go(Now now, kapi::Effects& out);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   [[nodiscard]] bool underWay() const { return calls_.underWay() > 0; }
   /// Why it is not as it should be; "" it is, or nobody has looked yet.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }

@@ -25,7 +25,7 @@ std::vector<std::string> foreignFinalizers(const CacheNode& object) {
 
 }  // namespace
 
-LostNodes::LostNodes(std::uint8_t owner) : desk_{owner, kMostCalls, kTerms} {}
+LostNodes::LostNodes(controller::Parts& parts) : desk_{parts.add(*this), kMostCalls, kTerms} {}
 
 // ---- what is known
 
@@ -88,7 +88,7 @@ void LostNodes::lead() {
   for (const auto& key : suspects_) { desk_.touch(key); }
 }
 
-void LostNodes::standBy() {
+void LostNodes::reset() {
   is_leading_ = false;
   desk_.reset();
   for (auto& [key, object] : objects_) { object.proven_at.reset(); }
@@ -125,17 +125,16 @@ void LostNodes::look(const model::ObjectKey& key, Object& object, Now now, kapi:
   if (!value.is_deleting) { send(key, Doing::Delete, kcache::deleteNode(value), out); }
 }
 
-bool LostNodes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+void LostNodes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = desk_.answered(outcome.token);
-  if (!answer) { return false; }
+  if (!answer) { return; }
   const auto it = objects_.find(answer->key);
-  if (answer->stale || it == objects_.end()) { return true; }
+  if (answer->stale || it == objects_.end()) { return; }
   if (answer->what == Doing::Prove) {
     proven(it->second, answer->key, outcome, now);
   } else {
     written(it->second, answer->key, answer->what, outcome, now, out);
   }
-  return true;
 }
 
 void LostNodes::proven(Object& object, const model::ObjectKey& key, const kapi::Outcome& outcome, Now now) {

@@ -13,17 +13,18 @@
 #include <set>
 #include <string>
 
+#include "controller/parts.h"
 #include "kcache/kinds/kinds.h"
 #include "model/object.h"
 #include "operator/desk.h"
 
 namespace gs::gkm {
 
-class LostNodes {
+class LostNodes final : public controller::Part {
  public:
   static constexpr Duration kProof = std::chrono::seconds{5};
 
-  explicit LostNodes(std::uint8_t owner);
+  explicit LostNodes(controller::Parts& parts);
 
   void changed(const model::Ptr<kcache::CacheNode>& object);
   void gone(const model::ObjectKey& key);
@@ -31,11 +32,11 @@ class LostNodes {
   void nodeLost(const std::string& node);
 
   void lead();
-  void standBy();
+  void reset() override;
 
-  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void go(Now now, kapi::Effects& out);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   [[nodiscard]] bool underWay() const { return desk_.underWay() > 0; }
   /// Objects whose Node the watch does not know.
   [[nodiscard]] std::size_t suspects() const { return suspects_.size(); }

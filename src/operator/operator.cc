@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
-#include "base/due.h"
 #include "kcache/kinds/kinds.h"
 #include "operator/kinds.h"
 #include "operator/metrics.h"
@@ -13,15 +12,6 @@
 
 namespace gs::gkm {
 namespace {
-
-constexpr std::uint8_t kFirst = controller::kOperatorOwners.first;
-constexpr controller::OwnerRange kWatchOwners{kFirst, 7};
-constexpr std::uint8_t kCachesOwner = kFirst + kWatchOwners.count;
-constexpr std::uint8_t kLostNodesOwner = kFirst + 8;
-constexpr std::uint8_t kCsiDriverOwner = kFirst + 9;
-constexpr std::uint8_t kVolumesOwner = kFirst + 10;
-constexpr controller::OwnerRange kPartsOwners{kFirst + 11, 4};
-static_assert(kPartsOwners.first + kPartsOwners.count <= kFirst + controller::kOperatorOwners.count);
 
 bool isNodeObject(kapi::Kind kind) { return kind == kcache::kCacheNode || kind == kcache::kClusterCacheNode; }
 
@@ -40,19 +30,19 @@ std::vector<controller::Reflector::Config> kinds() {
 
 }  // namespace
 
-Operator::Operator(const Config& config, Rng rng)
+Operator::Operator(const Config& config, Rng rng, controller::Owners owners)
     : rng_{rng},
-      watches_{kWatchOwners, kinds(), rng_,
+      parts_{std::move(owners)},
+      watches_{parts_, kinds(), rng_,
                [this](const auto& reflector, const auto& output, Now, kapi::Effects&) {
                  take(reflector, output);
                }},
       recorder_{"gkm-operator", config.instance, rng_.split()},
-      parts_{kPartsOwners},
       events_{recorder_, parts_},
-      caches_{kCachesOwner},
-      volumes_{kVolumesOwner},
-      lost_nodes_{kLostNodesOwner},
-      csi_driver_{kCsiDriverOwner} {}
+      caches_{parts_},
+      volumes_{parts_},
+      lost_nodes_{parts_},
+      csi_driver_{parts_} {}
 
 kapi::Effects Operator::start(Now now) {
   kapi::Effects out;
@@ -63,23 +53,15 @@ kapi::Effects Operator::start(Now now) {
 
 kapi::Effects Operator::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (!watches_.handle(event, now, out)) { answered(*outcome, now, out); }
-  } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
+  if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
     led(*leadership, out);
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
     watches_.tick(now, out);
   } else {
-    watches_.handle(event, now, out);
+    parts_.handle(event, now, out);
   }
   go(now, out);
   return out;
-}
-
-void Operator::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-  if (caches_.handle(outcome, now, out) || lost_nodes_.handle(outcome, now, out)) { return; }
-  if (volumes_.handle(outcome, now, out)) { return; }
-  if (!csi_driver_.handle(outcome, now, out)) { parts_.handle(outcome, now, out); }
 }
 
 void Operator::take(const controller::Reflector& reflector, const controller::Reflector::Output& output) {
@@ -132,11 +114,7 @@ void Operator::led(const kapi::Leadership& leadership, kapi::Effects& out) {
 
 void Operator::standBy() {
   is_leader_ = is_working_ = has_volumes_ = false;
-  caches_.standBy();
-  volumes_.standBy();
-  lost_nodes_.standBy();
-  csi_driver_.standBy();
-  events_.reset();
+  parts_.reset();
 }
 
 bool Operator::isComplete() const {
@@ -172,9 +150,7 @@ void Operator::go(Now now, kapi::Effects& out) {
     csi_driver_.go(now, out);
     for (const auto& note : caches_.takeNotes()) { events_.send(note, now, out); }
     events_.tick(now, out);
-    const auto due = soonest({caches_.nextDue(), volumes_.nextDue(), lost_nodes_.nextDue(),
-                              csi_driver_.nextDue(), events_.nextDue()});
-    if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
+    if (const auto due = parts_.nextDue()) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
   }
   gauge(out);
 }

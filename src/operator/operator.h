@@ -39,7 +39,7 @@ class Operator {
   struct Config {
     std::string instance = "gkm-operator";  // of events: reportingInstance
   };
-  Operator(const Config& config, Rng rng);
+  Operator(const Config& config, Rng rng, controller::Owners owners = {});
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
@@ -59,7 +59,6 @@ class Operator {
   void apply(const controller::Change& change);
   void applyNodeObject(const controller::Change& change);
   void led(const kapi::Leadership& leadership, kapi::Effects& out);
-  void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void standBy();
   [[nodiscard]] bool isComplete() const;
   [[nodiscard]] bool knowsVolumes() const;
@@ -69,9 +68,9 @@ class Operator {
   void gauge(kapi::Effects& out);
 
   Rng rng_;
+  controller::Parts parts_;
   controller::Watches watches_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_;
   controller::EventSender events_;
   Caches caches_;
   CacheVolumes volumes_;

@@ -14,7 +14,6 @@
 namespace gs::gkm {
 namespace {
 
-constexpr std::uint8_t kOwner = controller::kPullSecretsOwner.first;
 constexpr Duration kTimeout = std::chrono::seconds{5};
 
 PullSecret decodePullSecret(const json::View& v) {
@@ -44,7 +43,7 @@ constinit const kapi::Kind kPullSecret{kPullSecretInfo};
 
 kapi::Effects PullSecrets::read(const model::ObjectKey& secret, Done done) {
   kapi::Call call = kapi::getObject(kPullSecret, secret);
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   call.timeout = kTimeout;
   asked_.emplace(call.token, Asked{secret, std::move(done)});
   kapi::Effects out;
@@ -52,24 +51,16 @@ kapi::Effects PullSecrets::read(const model::ObjectKey& secret, Done done) {
   return out;
 }
 
-kapi::Effects PullSecrets::handle(const kapi::MachineEvent& event) {
-  const auto* outcome = std::get_if<kapi::Outcome>(&event);
-  if (outcome == nullptr) { return {}; }
-  const auto asked = asked_.extract(outcome->token);
-  if (asked.empty()) { return {}; }
-  const auto secret = outcome->object.as<PullSecret>();
-  const bool is_there = outcome->result == kapi::CallResult::Applied && secret != nullptr;
+void PullSecrets::handle(const kapi::Outcome& outcome, Now /*now*/, kapi::Effects& /*out*/) {
+  const auto asked = asked_.extract(outcome.token);
+  if (asked.empty()) { return; }
+  const auto secret = outcome.object.as<PullSecret>();
+  const bool is_there = outcome.result == kapi::CallResult::Applied && secret != nullptr;
   if (is_there) {
     asked.mapped().done(secret->text);
   } else {
-    asked.mapped().done(whyNot(asked.mapped().secret, *outcome));
+    asked.mapped().done(whyNot(asked.mapped().secret, outcome));
   }
-  return {};
-}
-
-bool PullSecrets::isForIt(const kapi::MachineEvent& event) {
-  const auto* outcome = std::get_if<kapi::Outcome>(&event);
-  return outcome != nullptr && kapi::tokenOwner(outcome->token) == kOwner;
 }
 
 }  // namespace gs::gkm

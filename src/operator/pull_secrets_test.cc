@@ -12,18 +12,20 @@ namespace {
 
 /// What a read of team-a/s comes to when the API server answers so.
 std::string answered(int code, const char* body) {
-  PullSecrets machine;
+  controller::Parts parts;
+  PullSecrets secrets{parts};
   std::optional<Result<std::string>> said;
   const kapi::Effects effects =
-      machine.read({"team-a", "s"}, [&](Result<std::string> text) { said = std::move(text); });
+      secrets.read({"team-a", "s"}, [&](Result<std::string> text) { said = std::move(text); });
   const auto& call = std::get<kapi::Call>(effects.at(0));
   EXPECT_EQ(kapi::target(call), "/api/v1/namespaces/team-a/secrets/s");
   const kapi::MachineEvent event = kapi::decodeAnswerValue(call, code, json::parse(body).value());
-  EXPECT_TRUE(PullSecrets::isForIt(event));
-  EXPECT_TRUE(machine.handle(event).empty());
+  kapi::Effects out;
+  EXPECT_TRUE(parts.handle(event, {}, out));
   EXPECT_TRUE(said.has_value());
   if (!said) { return ""; }
-  EXPECT_TRUE(machine.handle(event).empty());  // once
+  EXPECT_TRUE(parts.handle(event, {}, out)) << "once";
+  EXPECT_TRUE(out.empty());
   return *said ? **said : "error: " + said->error().message;
 }
 
@@ -41,13 +43,6 @@ TEST(PullSecrets, SaysHowToMendOneThatCannotBeRead) {
             "error: Secret team-a/s (spec.imagePullSecrets) may not be read: bind the ClusterRole "
             "gkm-pull-secrets to gkm-agent and gkm-operator in namespace team-a (pullSecrets.namespaces of "
             "charts/gkm)");
-}
-
-TEST(PullSecrets, WhatIsAnothersIsNotItsOwn) {
-  EXPECT_FALSE(PullSecrets::isForIt(kapi::TimerDue{}));
-  kapi::Outcome other;
-  other.token = kapi::makeToken(1, 1);
-  EXPECT_FALSE(PullSecrets::isForIt(other));
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
 
 Scheduler::Scheduler(Config config, Rng rng)
     : c_{std::move(config), rng},
-      informers_{c_.engine, watched(c_.config), c_.rng, c_.config.listed_to_catch_up},
-      node_caches_{c_.config.cache_weight, c_.rng},
-      leadership_{c_.config},
+      informers_{c_.engine, watched(c_.config), c_.rng, c_.owners, c_.config.listed_to_catch_up},
+      node_caches_{c_.config.cache_weight, c_.rng, c_.owners},
+      leadership_{c_.config, c_.owners},
       slots_{c_.config.max_open_grants},
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},

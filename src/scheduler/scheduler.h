@@ -95,6 +95,8 @@ class Scheduler {
   }
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
+  /// Of which whoever runs beside it in this process takes his.
+  [[nodiscard]] const controller::Owners& owners() const { return c_.owners; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
   /// For another component on the same engine; after it changed anything, decide()
   /// lets waiting pods see that.

@@ -4,16 +4,12 @@
 
 #include <utility>
 
-#include "controller/parts.h"
 #include "kapi/effects.h"
 #include "kapi/kinds.h"
 #include "model/claim.h"
 
 namespace gs::webhook {
 namespace {
-
-constexpr controller::OwnerRange kWatchOwner{controller::kWebhookOwners.first, 1};
-constexpr std::uint8_t kCertificatesOwner = kWatchOwner.first + 1;
 
 std::vector<controller::Reflector::Config> kindsOf(bool injects_limits) {
   std::vector<controller::Reflector::Config> out(injects_limits ? 1 : 0);
@@ -30,10 +26,10 @@ std::optional<std::int64_t> limitOf(const model::GpuClaim& claim) {
 
 Webhook::Webhook(Config config, admission::Maker& maker, Rng rng)
     : config_{std::move(config)},
-      watches_{kWatchOwner, kindsOf(config_.injects_limits), rng,
+      watches_{parts_, kindsOf(config_.injects_limits), rng,
                [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }} {
   if (config_.certificates) {
-    config_.certificates->owner = kCertificatesOwner;
+    config_.certificates->owner = owners_.take();
     certificates_.emplace(*config_.certificates, maker);
   }
 }
@@ -61,9 +57,8 @@ kapi::Effects Webhook::start(Now now) {
 kapi::Effects Webhook::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   const auto* outcome = std::get_if<kapi::Outcome>(&event);
-  const bool is_taken = watches_.handle(event, now, out);
-  if (!is_taken && outcome != nullptr && certificates_ &&
-      kapi::tokenOwner(outcome->token) == kCertificatesOwner) {
+  const bool is_taken = parts_.handle(event, now, out);
+  if (!is_taken && outcome != nullptr && certificates_) {
     kapi::append(out, certificates_->handle(*outcome, now));
   }
   if (std::holds_alternative<kapi::TimerDue>(event)) {

@@ -47,6 +47,8 @@ class Webhook {
   void told();
 
   Config config_;
+  controller::Owners owners_;  // alone in its process
+  controller::Parts parts_{owners_};
   controller::Watches watches_;  // of claims, or of nothing
   std::optional<admission::Certificates> certificates_;
   admission::PairPtr told_;

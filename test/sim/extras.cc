@@ -7,6 +7,7 @@
 #include "kapi/kinds.h"
 #include "test/sim/cluster.h"
 #include "test/sim/kube_side.h"
+#include "test/sim/share_side.h"
 #include "test/world/combined_replica.h"
 #include "test/world/objects.h"
 
@@ -112,7 +113,13 @@ bool Extras::sticks(const kapi::Call& call) const {
   }
 }
 
-std::optional<CallFault> Extras::resultOf(const kapi::Call& call) {
+bool Extras::isOfExtender(sandbox::ReplicaId from, const kapi::Call& call) const {
+  const auto* extender =
+      ShareSide::isExtender(from) ? &world_.extender(from).extender() : world_.extenderOfCompanion(from);
+  return extender != nullptr && kapi::tokenOwner(call.token) == extender->owner();
+}
+
+std::optional<CallFault> Extras::resultOf(sandbox::ReplicaId from, const kapi::Call& call) {
   const Mono now = world_.now().mono;
   if (now < stuck_.until && isWrite(call) && sticks(call)) {
     switch (stuck_.how) {
@@ -121,8 +128,7 @@ std::optional<CallFault> Extras::resultOf(const kapi::Call& call) {
       default: return CallFault{How::LostBefore, 0, {}, false, false};
     }
   }
-  const bool of_extender =
-      kapi::tokenOwner(call.token) == extender::Extender::kOwner && isWrite(call) && call.kind == kapi::kPod;
+  const bool of_extender = isWrite(call) && call.kind == kapi::kPod && isOfExtender(from, call);
   if (now < late_until_ && of_extender && call.subresource == "status" && rng_.chance(60)) {
     return CallFault{How::Late, 0, late_by_, false, false};
   }

@@ -28,7 +28,7 @@ class Extras {
   [[nodiscard]] Duration linger() const;
   void carryOut(const Step& step);
   /// What becomes of a call that fails all the time, or is late.
-  [[nodiscard]] std::optional<sandbox::CallFault> resultOf(const kapi::Call& call);
+  [[nodiscard]] std::optional<sandbox::CallFault> resultOf(sandbox::ReplicaId from, const kapi::Call& call);
   /// A replica of another installation.
   [[nodiscard]] bool isAnother(sandbox::ReplicaId id) const { return another_ == id; }
   /// To be called whenever something changed.
@@ -47,6 +47,7 @@ class Extras {
   void dropLease(int which);
 
  private:
+  [[nodiscard]] bool isOfExtender(sandbox::ReplicaId from, const kapi::Call& call) const;
   [[nodiscard]] std::optional<std::string> leaseOfRunning(int which);
   void renumber(const Step& s);
   void comesBound(const Step& s);

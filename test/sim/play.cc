@@ -238,7 +238,7 @@ class Play {
       if (call.kind == kapi::kPod || call.kind == kapi::kLease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
-    if (const auto stuck = extras_.resultOf(call)) { return *stuck; }
+    if (const auto stuck = extras_.resultOf(id, call)) { return *stuck; }
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {

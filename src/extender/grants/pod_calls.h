@@ -21,8 +21,14 @@ namespace gs::extender {
 
 class PodCalls {
  public:
-  static constexpr std::uint8_t kOwner = controller::kExtenderOwner.first;
   enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind, Wake };
+
+  explicit PodCalls(std::uint8_t owner) : owner_{owner} {}
+  PodCalls(const PodCalls&) = delete;
+  PodCalls& operator=(const PodCalls&) = delete;
+
+  /// The number that its calls carry.
+  [[nodiscard]] std::uint8_t owner() const { return owner_; }
 
   struct Answered {
     model::Uid uid;
@@ -58,7 +64,8 @@ class PodCalls {
     Purpose purpose{};
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  controller::KeyedCalls<Key, std::string> calls_{kOwner};
+  const std::uint8_t owner_;
+  controller::KeyedCalls<Key, std::string> calls_{owner_};
 };
 
 }  // namespace gs::extender

@@ -3,58 +3,43 @@
 #include <fmt/format.h>
 
 #include <utility>
-#include <variant>
 
-#include "controller/parts.h"
 #include "kapi/effects.h"
 
 namespace gs::gkm {
-namespace {
 
-constexpr std::uint8_t kCertificatesOwner = controller::kCacheWebhookOwners.first;
-constexpr std::uint8_t kKeyOwner = kCertificatesOwner + 1;
-
-}  // namespace
-
-Webhook::Webhook(Config config, admission::Maker& maker) : config_{std::move(config)} {
+Webhook::Webhook(controller::Parts& parts, Config config, admission::Maker& maker)
+    : config_{std::move(config)} {
+  const std::uint8_t first = parts.add(*this, 2);
   if (config_.certificates) {
-    config_.certificates->owner = kCertificatesOwner;
+    config_.certificates->owner = first;
     certificates_.emplace(*config_.certificates, maker);
   }
   if (config_.key) {
-    config_.key->owner = kKeyOwner;
+    config_.key->owner = first + 1;
     key_.emplace(*config_.key);
   }
 }
 
-bool Webhook::isForIt(const kapi::MachineEvent& event) {
-  const auto* outcome = std::get_if<kapi::Outcome>(&event);
-  if (outcome == nullptr) { return false; }
-  const std::uint8_t owner = kapi::tokenOwner(outcome->token);
-  return owner == kCertificatesOwner || owner == kKeyOwner;
-}
-
-kapi::Effects Webhook::start(Now now) {
-  kapi::Effects out;
+void Webhook::start(Now now, kapi::Effects& out) {
   if (certificates_) { kapi::append(out, certificates_->start(now)); }
   if (key_) { kapi::append(out, key_->start(now)); }
-  return out;
 }
 
-kapi::Effects Webhook::handle(const kapi::MachineEvent& event, Now now) {
-  kapi::Effects out;
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    const auto owner = kapi::tokenOwner(outcome->token);
-    if (certificates_ && owner == kCertificatesOwner) {
-      kapi::append(out, certificates_->handle(*outcome, now));
-    }
-    if (key_ && owner == kKeyOwner) { kapi::append(out, key_->handle(*outcome, now)); }
-  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
-    if (certificates_) { kapi::append(out, certificates_->tick(now)); }
-    if (key_) { kapi::append(out, key_->tick(now)); }
+void Webhook::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const std::uint8_t owner = kapi::tokenOwner(outcome.token);
+  if (certificates_ && owner == config_.certificates->owner) {
+    kapi::append(out, certificates_->handle(outcome, now));
+  } else if (key_ && owner == config_.key->owner) {
+    kapi::append(out, key_->handle(outcome, now));
   }
   told();
-  return out;
+}
+
+void Webhook::tick(Now now, kapi::Effects& out) {
+  if (certificates_) { kapi::append(out, certificates_->tick(now)); }
+  if (key_) { kapi::append(out, key_->tick(now)); }
+  told();
 }
 
 void Webhook::told() {

@@ -10,11 +10,12 @@
 
 #include "admission/certificates.h"
 #include "base/readiness.h"
+#include "controller/parts.h"
 #include "operator/admission/signing_key.h"
 
 namespace gs::gkm {
 
-class Webhook {
+class Webhook final : public controller::Part {
  public:
   struct Config {
     /// nullopt: the certificate comes from files. Its owner is set here.
@@ -26,13 +27,11 @@ class Webhook {
     std::function<void(const std::string&)> on_key{};
   };
   /// `maker` must outlive it; it is not used without certificates.
-  Webhook(Config config, admission::Maker& maker);
+  Webhook(controller::Parts& parts, Config config, admission::Maker& maker);
 
-  [[nodiscard]] kapi::Effects start(Now now);
-  /// What is not its own does nothing.
-  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
-  /// An answer to a call of its own.
-  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
+  void start(Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void tick(Now now, kapi::Effects& out) override;
   /// Whether reviews can be answered.
   [[nodiscard]] Readiness readiness() const;
 

@@ -18,10 +18,6 @@ using kcache::Cache;
 using kcache::CacheNode;
 using kcache::HasImage;
 
-constexpr std::uint8_t kFirst = controller::kNodeAgentOwners.first;
-constexpr controller::OwnerRange kWatchOwners{kFirst, 4};
-constexpr std::uint8_t kDeskOwner = kFirst + kWatchOwners.count;
-constexpr controller::OwnerRange kPartsOwners{kFirst + 5, 3};
 constexpr int kMostWrites = 8;
 
 /// What it asks of a node is what it asked before.
@@ -49,15 +45,15 @@ constexpr const char* kWrittenNames[] = {"object", "label", "status", "finalizer
 
 }  // namespace
 
-NodeAgent::NodeAgent(const Config& config, Rng rng)
+NodeAgent::NodeAgent(const Config& config, Rng rng, controller::Owners owners)
     : config_{config},
       rng_{rng},
-      watches_{kWatchOwners, kindsOn(config.node), rng_,
+      parts_{owners},
+      watches_{parts_, kindsOn(config.node), rng_,
                [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }},
       recorder_{"gkm-agent", config.instance, rng_.split()},
-      parts_{kPartsOwners},
       events_{recorder_, parts_},
-      desk_{kDeskOwner, kMostWrites},
+      desk_{owners.take(), kMostWrites},
       facts_{config.node, {}} {}
 
 kapi::Effects NodeAgent::start(Now now) {
@@ -69,12 +65,11 @@ kapi::Effects NodeAgent::start(Now now) {
 
 kapi::Effects NodeAgent::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (!watches_.handle(event, now, out)) { answered(*outcome, now, out); }
-  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
+  const auto* outcome = std::get_if<kapi::Outcome>(&event);
+  if (std::holds_alternative<kapi::TimerDue>(event)) {
     watches_.tick(now, out);
-  } else {
-    watches_.handle(event, now, out);
+  } else if (!parts_.handle(event, now, out) && outcome != nullptr) {
+    answered(*outcome, now, out);
   }
   go(now, out);
   return out;
@@ -369,11 +364,7 @@ void NodeAgent::send(const model::ObjectKey& key, Doing doing, kapi::Call call, 
 
 void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto answer = desk_.answered(outcome.token);
-  if (!answer) {
-    parts_.handle(outcome, now, out);
-    return;
-  }
-  if (answer->stale) { return; }
+  if (!answer || answer->stale) { return; }
   const bool is_applied = outcome.result == kapi::CallResult::Applied;
   out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
                                 kNodeWrites,

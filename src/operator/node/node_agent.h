@@ -47,7 +47,7 @@ class NodeAgent {
     model::NodeName node;
     std::string instance = "gkm-agent";  // of events: reportingInstance
   };
-  NodeAgent(const Config& config, Rng rng);
+  NodeAgent(const Config& config, Rng rng, controller::Owners owners = {});
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
@@ -118,9 +118,9 @@ class NodeAgent {
 
   Config config_;
   Rng rng_;
+  controller::Parts parts_;
   controller::Watches watches_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_;
   controller::EventSender events_;
   Desk<Doing> desk_;
   std::map<std::string, Scope> scopes_;  // by namespace

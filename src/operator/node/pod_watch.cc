@@ -150,32 +150,11 @@ controller::Reflector::Config podsOf(const model::NodeName& node) {
 
 }  // namespace
 
-PodWatch::PodWatch(const model::NodeName& node, Told told, Rng rng)
+PodWatch::PodWatch(controller::Parts& parts, const model::NodeName& node, Told told, Rng rng)
     : told_{std::move(told)},
-      watches_{controller::kPodPathsOwner,
-               {podsOf(node)},
-               rng,
-               [this](const auto&, const auto& output, Now, kapi::Effects& out) { take(output, out); }} {}
-
-bool PodWatch::isForIt(const kapi::MachineEvent& event) {
-  return controller::isOf(controller::kPodPathsOwner, event);
-}
-
-kapi::Effects PodWatch::start(Now now) {
-  kapi::Effects out;
-  watches_.start(now, out);
-  return out;
-}
-
-kapi::Effects PodWatch::handle(const kapi::MachineEvent& event, Now now) {
-  kapi::Effects out;
-  if (std::holds_alternative<kapi::TimerDue>(event)) {
-    watches_.tick(now, out);
-  } else {
-    watches_.handle(event, now, out);
-  }
-  return out;
-}
+      watches_{parts, {podsOf(node)}, rng, [this](const auto&, const auto& output, Now, kapi::Effects& out) {
+                 take(output, out);
+               }} {}
 
 void PodWatch::take(const controller::Reflector::Output& output, kapi::Effects& out) {
   bool has_changed = output.synced_now;

@@ -1,8 +1,8 @@
 // PodWatch: where the pods of this node mount their caches (kcache/node/mount_paths.h), for the CSI driver.
 //
-// A machine, to be run beside another one: give it every event. Kept of a pod is where it mounts volumes of
-// our driver and PersistentVolumeClaims, and nothing of pods that have neither, or have ended. That pods may
-// not be listed (403) takes nothing away from what is known. One thread.
+// It runs beside a machine, and gets what is for it and the time by `parts`. Kept of a pod is where it mounts
+// volumes of our driver and PersistentVolumeClaims, and nothing of pods that have neither, or have ended.
+// That pods may not be listed (403) takes nothing away from what is known. One thread.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,11 @@ class PodWatch {
  public:
   /// All of them, each time that they changed; first when a list was complete. On the machine's thread.
   using Told = std::function<void(kcache::MountPathsPtr)>;
-  PodWatch(const model::NodeName& node, Told told, Rng rng);
+  PodWatch(controller::Parts& parts, const model::NodeName& node, Told told, Rng rng);
 
-  [[nodiscard]] kapi::Effects start(Now now);
-  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
   /// For /readyz.
   [[nodiscard]] Readiness::Check check() const;
-  /// The event is an answer to a call of its own, and nobody else's.
-  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 
  private:
   void take(const controller::Reflector::Output& output, kapi::Effects& out);

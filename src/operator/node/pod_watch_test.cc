@@ -20,12 +20,14 @@ class PodWatchTest : public ::testing::Test {
 
   void start() {
     watch_.emplace(
-        model::NodeName{"n1"}, [this](const kcache::MountPathsPtr& paths) { told.push_back(*paths); },
+        parts_, model::NodeName{"n1"}, [this](const kcache::MountPathsPtr& paths) { told.push_back(*paths); },
         Rng{1});
-    carry(watch_->start(clock_.now()));
+    kapi::Effects out;
+    watch_->start(clock_.now(), out);
+    carry(std::move(out));
   }
   void settle() {
-    for (auto& event : server.takeNews()) { carry(watch_->handle(event, clock_.now())); }
+    for (auto& event : server.takeNews()) { give(event); }
   }
   void put(const std::string& name, json::Value spec) {
     server.put(kind_,
@@ -53,10 +55,16 @@ class PodWatchTest : public ::testing::Test {
   }
   static constexpr kapi::KindInfo kPods{"", "v1", "pods", "Pod", true, nullptr};
   kapi::Kind kind_{kPods};
+  controller::Parts parts_;
   std::optional<PodWatch> watch_;
   std::string asked_;  // the query of the last list
 
  private:
+  void give(const kapi::MachineEvent& event) {
+    kapi::Effects out;
+    EXPECT_TRUE(parts_.handle(event, clock_.now(), out));
+    carry(std::move(out));
+  }
   void carry(kapi::Effects effects) {
     for (auto& effect : effects) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) {
@@ -64,8 +72,7 @@ class PodWatchTest : public ::testing::Test {
         asked_ = call->query;
         kapi::Outcome answer = server.carryOut(*call);
         answer.token = call->token;
-        EXPECT_TRUE(PodWatch::isForIt(answer));
-        carry(watch_->handle(answer, clock_.now()));
+        give(answer);
       } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
         server.open(*open);
       } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {

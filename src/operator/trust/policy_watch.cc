@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
-#include <variant>
 
-#include "controller/parts.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 
@@ -48,33 +46,14 @@ controller::Reflector::Config watchOf(const std::string& ns, const std::string& 
 
 }  // namespace
 
-PolicyWatch::PolicyWatch(const std::string& ns, std::string name, Told told, Rng rng)
+PolicyWatch::PolicyWatch(controller::Parts& parts, const std::string& ns, std::string name, Told told,
+                         Rng rng)
     : name_{std::move(name)},
       told_{std::move(told)},
-      watches_{controller::kPolicyWatchOwner,
-               {watchOf(ns, name_)},
-               rng,
-               [this](const auto&, const auto& output, Now, kapi::Effects&) { take(output); }} {}
-
-bool PolicyWatch::isForIt(const kapi::MachineEvent& event) {
-  return controller::isOf(controller::kPolicyWatchOwner, event);
-}
-
-kapi::Effects PolicyWatch::start(Now now) {
-  kapi::Effects out;
-  watches_.start(now, out);
-  return out;
-}
-
-kapi::Effects PolicyWatch::handle(const kapi::MachineEvent& event, Now now) {
-  kapi::Effects out;
-  if (std::holds_alternative<kapi::TimerDue>(event)) {
-    watches_.tick(now, out);
-  } else {
-    watches_.handle(event, now, out);
-  }
-  return out;
-}
+      watches_{
+          parts, {watchOf(ns, name_)}, rng, [this](const auto&, const auto& output, Now, kapi::Effects&) {
+            take(output);
+          }} {}
 
 void PolicyWatch::take(const controller::Reflector::Output& output) {
   bool is_told = false;

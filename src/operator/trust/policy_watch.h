@@ -1,9 +1,9 @@
 // PolicyWatch: the ConfigMap with the policy of signatures (kcache/trust/policy.h), as its texts, for whoever
 // decides by them. Another one than ours is not looked at.
 //
-// A machine, to be run beside another one: give it every event. Until a list was complete it has said
-// nothing, and nobody may decide as if there were no policy. One that cannot be read any more (403, no
-// answer) stays as it was. One thread.
+// It runs beside a machine, and gets what is for it and the time by `parts`. Until a list was complete it
+// has said nothing, and nobody may decide as if there were no policy. One that cannot be read any more (403,
+// no answer) stays as it was. One thread.
 #pragma once
 
 #include <functional>
@@ -26,16 +26,13 @@ class PolicyWatch {
   /// There is one, or (nullptr) there is none. On the machine's thread.
   using Told = std::function<void(std::shared_ptr<const PolicyTexts>)>;
   /// `ns`: our own namespace.
-  PolicyWatch(const std::string& ns, std::string name, Told told, Rng rng);
+  PolicyWatch(controller::Parts& parts, const std::string& ns, std::string name, Told told, Rng rng);
 
-  [[nodiscard]] kapi::Effects start(Now now);
-  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
   /// It has said how it is.
   [[nodiscard]] bool isKnown() const { return is_known_; }
   /// For /readyz.
   [[nodiscard]] Readiness::Check check() const;
-  /// The event is an answer to a call of its own, and nobody else's.
-  [[nodiscard]] static bool isForIt(const kapi::MachineEvent& event);
 
  private:
   void take(const controller::Reflector::Output& output);

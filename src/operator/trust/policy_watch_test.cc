@@ -19,15 +19,19 @@ class PolicyWatchTest : public ::testing::Test {
 
   void start() {
     watch_.emplace(
-        "gkm-system", kName, [this](auto texts) { told = std::move(texts); }, Rng{1});
-    carry(watch_->start(clock_.now()));
+        parts_, "gkm-system", kName, [this](auto texts) { told = std::move(texts); }, Rng{1});
+    kapi::Effects out;
+    watch_->start(clock_.now(), out);
+    carry(std::move(out));
   }
   void settle() {
-    for (auto& event : server.takeNews()) { carry(watch_->handle(event, clock_.now())); }
+    for (auto& event : server.takeNews()) { give(event); }
   }
   void pass(Duration time) {
     clock_.advance(time);
-    carry(watch_->handle(kapi::TimerDue{}, clock_.now()));
+    kapi::Effects out;
+    parts_.tick(clock_.now(), out);
+    carry(std::move(out));
     settle();
   }
   void put(const std::string& name, const std::string& policy) {
@@ -38,6 +42,11 @@ class PolicyWatchTest : public ::testing::Test {
   [[nodiscard]] PolicyWatch& watch() { return *watch_; }
 
  private:
+  void give(const kapi::MachineEvent& event) {
+    kapi::Effects out;
+    EXPECT_TRUE(parts_.handle(event, clock_.now(), out));
+    carry(std::move(out));
+  }
   void carry(kapi::Effects effects) {
     for (auto& effect : effects) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) {
@@ -45,8 +54,7 @@ class PolicyWatchTest : public ::testing::Test {
         kapi::Outcome answer;
         if (is_listable) { answer = server.carryOut(*call); }
         answer.token = call->token;
-        EXPECT_TRUE(PolicyWatch::isForIt(answer));
-        carry(watch_->handle(answer, clock_.now()));
+        give(answer);
       } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
         server.open(*open);
       }
@@ -55,6 +63,7 @@ class PolicyWatchTest : public ::testing::Test {
 
   static constexpr kapi::KindInfo kConfigMaps{"", "v1", "configmaps", "ConfigMap", true, nullptr};
   kapi::Kind kind_{kConfigMaps};
+  controller::Parts parts_;
   std::optional<PolicyWatch> watch_;
   ManualClock clock_;
 };

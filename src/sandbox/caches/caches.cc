@@ -100,19 +100,25 @@ void Caches::startOperator(Member& p) {
 }
 
 void Caches::startAgent(Member& p) {
-  p.agent.emplace(gkm::NodeAgent::Config{.node = model::NodeName{p.node}}, rng_.split());
+  const controller::Owners owners;
+  p.agent.emplace(gkm::NodeAgent::Config{.node = model::NodeName{p.node}}, rng_.split(), owners);
+  p.beside.emplace(owners);
   const Address who = p.process.address();
   if (options_.watches_pods) {
     const auto told = [this, &p](kcache::MountPathsPtr paths) {
       p.rim->mountPaths(std::move(paths));
       p.process.at(now().mono, [this, &p] { turn(p); });
     };
-    p.pods.emplace(model::NodeName{p.node}, told, rng_.split());
+    p.pods.emplace(*p.beside, model::NodeName{p.node}, told, rng_.split());
   }
   p.rim->begin(now());
   if (p.rim->hasDied()) { return crash(p); }
   p.process.carry(p.agent->start(now()));
-  if (p.isAlive(who) && p.pods) { p.process.carry(p.pods->start(now())); }
+  if (p.isAlive(who) && p.pods) {
+    kapi::Effects out;
+    p.pods->start(now(), out);
+    p.process.carry(std::move(out));
+  }
   if (p.isAlive(who)) { p.process.carry(p.agent->gpus({}, now())); }
   if (p.isAlive(who)) { lookIn(p); }
 }
@@ -123,6 +129,7 @@ void Caches::end(Member& p) {
   p.leads.reset();
   p.agent.reset();
   p.pods.reset();
+  p.beside.reset();
   if (p.rim != nullptr) { p.rim->end(); }
 }
 
@@ -201,11 +208,9 @@ void Caches::turn(Member& p) {
 // ---- what they want
 
 kapi::Effects Caches::agentsPart(Member& p, const kapi::MachineEvent& event) {
-  const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
-  const bool is_pods = gkm::PodWatch::isForIt(event);
   kapi::Effects out;
-  if (p.pods && (is_time || is_pods)) { out = p.pods->handle(event, now()); }
-  if (is_pods) { return out; }
+  if (std::holds_alternative<kapi::TimerDue>(event)) { p.beside->tick(now(), out); }
+  if (p.beside->handle(event, now(), out)) { return out; }
   kapi::Effects more = p.agent->handle(event, now());
   std::move(more.begin(), more.end(), std::back_inserter(out));
   return out;

@@ -85,6 +85,7 @@ class Caches final : public Transport::Clients {
     std::string node{};
     std::unique_ptr<CacheRim> rim{};
     std::optional<gkm::NodeAgent> agent{};
+    std::optional<controller::Parts> beside{};  // the agent, as serve/node/ has it
     std::optional<gkm::PodWatch> pods{};
     [[nodiscard]] bool isAgent() const { return !node.empty(); }
     [[nodiscard]] bool isAlive(Address who) const { return process.isAlive(who); }

@@ -56,7 +56,7 @@ struct Tampering {
 };
 
 /// Owner of the tokens of an election's calls, which writes() leaves out.
-inline constexpr std::uint8_t kElectionOwner = controller::kElectionOwner.first;
+using controller::kElectionOwner;
 
 /// A call that was not carried out as far as its sender knows.
 [[nodiscard]] kapi::Outcome failed(const kapi::Call& call, kapi::CallResult result, std::string why);

@@ -25,10 +25,10 @@ std::vector<controller::Reflector::Config> kindsOf(bool is_on) {
 
 }  // namespace
 
-NodeCaches::NodeCaches(std::int32_t weight, Rng& rng)
+NodeCaches::NodeCaches(std::int32_t weight, Rng& rng, controller::Owners owners)
     : weight_{weight},
-      watches_{controller::kNodeCacheOwners, kindsOf(on()), rng,
-               [this](const auto&, const auto& output, Now, kapi::Effects&) {
+      parts_{std::move(owners)},
+      watches_{parts_, kindsOf(on()), rng, [this](const auto&, const auto& output, Now, kapi::Effects&) {
                  for (const auto& change : output.changes) { apply(change); }
                }} {}
 

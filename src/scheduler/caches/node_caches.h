@@ -33,13 +33,13 @@ class NodeCaches {
   using Keys = std::vector<model::ObjectKey>;  // of caches
 
   /// `weight`: 0 off.
-  NodeCaches(std::int32_t weight, Rng& rng);
+  NodeCaches(std::int32_t weight, Rng& rng, controller::Owners owners = {});
 
   [[nodiscard]] bool on() const { return weight_ > 0; }
   void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
   /// False: it is no event of its watches.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
-    return watches_.handle(event, now, out);
+    return parts_.handle(event, now, out);
   }
   void tick(Now now, kapi::Effects& out) { watches_.tick(now, out); }
   /// Node objects (namespace, node) of which bonus() and saidOf() say something else since this was last
@@ -64,6 +64,7 @@ class NodeCaches {
   [[nodiscard]] std::size_t extractedThere(const Keys& caches, const model::NodeName& node) const;
 
   const std::int32_t weight_;
+  controller::Parts parts_;
   controller::Watches watches_;
   CacheIndex index_;
   std::vector<model::ObjectKey> changed_;

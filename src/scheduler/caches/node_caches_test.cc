@@ -144,7 +144,7 @@ TEST_F(NodeCachesTest, KindsThatAreNotServedOrMayNotBeReadAreAskedForQuietlyFrom
 TEST_F(NodeCachesTest, EventsOfOthersAreNotTaken) {
   caches.start(now, out);
   kapi::Outcome others;
-  others.token = kapi::makeToken(controller::kSchedulerOwners.first, 1);
+  others.token = kapi::makeToken(controller::kElectionOwner, 1);
   EXPECT_FALSE(caches.handle(others, now, out));
   EXPECT_FALSE(caches.handle(kapi::TimerDue{}, now, out));
 }

@@ -7,9 +7,10 @@
 
 namespace gs::scheduler {
 
-Context::Context(Config settings, Rng random)
+Context::Context(Config settings, Rng random, controller::Owners calls)
     : config{std::move(settings)},
       rng{random},
+      owners{std::move(calls)},
       recorder{config.scheduler_name, config.instance, Rng{rng.next()}},
       events{recorder, parts} {
   engine.configureQuota(config.quota);

@@ -41,12 +41,13 @@ class Context {
  public:
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  Context(Config settings, Rng random);
+  Context(Config settings, Rng random, controller::Owners calls = {});
 
   const Config config;
   Rng rng;
   engine::Engine engine;
-  controller::Parts parts{controller::kSchedulerOwners};
+  const controller::Owners owners;  // of calls of this process
+  controller::Parts parts{owners};  // what works while it leads
   ReconcileQueue reconciles;
   OncePerPod warnings;  // events
   controller::EventRecorder recorder;

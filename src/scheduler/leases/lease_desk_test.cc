@@ -90,7 +90,7 @@ class LeaseDeskTest : public ::testing::Test {
   }
 
   engine::Engine engine;
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   kapi::Effects ignored;
   LeaseDesk desk{engine, model::kMaxSharers, parts};
   const model::ObjectKey key{"default", "gpu-node-a-0"};
@@ -546,7 +546,7 @@ TEST_F(LeaseDeskTest, OfTwoThatJoinWithRoomForOneOneIsWritten) {
 /// Whatever is answered, calls of one lease come slower and slower.
 TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
   for (const int http : {200, 201, 400, 401, 404, 409, 429, 500, 0}) {
-    controller::Parts others{controller::kSchedulerOwners};
+    controller::Parts others;
     LeaseDesk other{engine, model::kMaxSharers, others};
     int calls = 0;
     for (const Mono end = now + 1min; now < end; now += 1ms) {

@@ -73,7 +73,7 @@ class ClaimStatusTest : public ::testing::Test {
   std::map<std::string, std::string> why;  // what a pod is told
   int computed = 0;                        // how often somebody wanted to know that
   std::set<std::string> reserved;          // pods whose Binding is long unresolved
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   ClaimStatusWriter writer{cache,
                            {[this](const model::Uid& u) { return ++computed, why[u.text]; },
                             [this](const model::Uid& u) { return reserved.contains(u.text); }},
@@ -176,7 +176,7 @@ TEST_F(ClaimStatusTest, AWriteIsAnApplyWithUidAndTheNewestRevision) {
   EXPECT_EQ(first.verb, kapi::Verb::Apply);
   EXPECT_EQ(first.key, key("c"));
   EXPECT_TRUE(first.leader_only);
-  EXPECT_EQ(kapi::tokenOwner(first.token), controller::kSchedulerOwners.first);
+  EXPECT_EQ(kapi::tokenOwner(first.token), 1);
   EXPECT_EQ(first.body["metadata"]["uid"].str(), "claim-c");
   EXPECT_EQ(first.body["metadata"]["resourceVersion"].str(), "1");
   answer(first, CallResult::Applied, 200, claim("c", 4, "claim-c"));  // the watch is late

@@ -75,7 +75,7 @@ class ReporterTest : public ::testing::Test {
   static constexpr int kMost = 8;  // one namespace alone has half of it
   engine::Cache cache;
   controller::EventRecorder events{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   Reporter reporter{cache, events, kMost, parts};
   std::set<model::Uid> open;     // pods with a Binding or fence under way
   std::vector<kapi::Call> last;  // what said() saw written
@@ -97,7 +97,7 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   EXPECT_EQ(calls[1].body["regarding"]["uid"].str(), "uid-p");
   for (const auto& call : calls) {
     EXPECT_TRUE(call.leader_only);
-    EXPECT_EQ(kapi::tokenOwner(call.token), controller::kSchedulerOwners.first);
+    EXPECT_EQ(kapi::tokenOwner(call.token), 1);
   }
 }
 

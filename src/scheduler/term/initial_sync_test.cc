@@ -76,7 +76,7 @@ class InitialSyncTest : public ::testing::Test {
   }
 
   inline static const Kind kOthers[] = {kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus};
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   InitialSync initial_sync{parts};
   kapi::Effects out;
   Mono now{1h};
@@ -99,7 +99,7 @@ TEST_F(InitialSyncTest, AsksForTheLeasesOfAllNamespacesAndOneObjectOfEachOtherKi
   for (const auto& [kind, call] : calls) {
     EXPECT_EQ(call.verb, kapi::Verb::List);
     EXPECT_EQ(call.key, model::ObjectKey{});
-    EXPECT_EQ(kapi::tokenOwner(call.token), controller::kSchedulerOwners.first);
+    EXPECT_EQ(kapi::tokenOwner(call.token), 1);
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "controller/parts.h"
 #include "scheduler/core/config.h"
@@ -33,8 +34,10 @@ class Leadership {
     Synced,     // Adopting from now on
   };
 
-  explicit Leadership(const Config& config)
-      : record_{config.lease_namespace, config.scheduler_name, parts_}, initial_sync_{parts_} {}
+  explicit Leadership(const Config& config, controller::Owners owners = {})
+      : parts_{std::move(owners)},
+        record_{config.lease_namespace, config.scheduler_name, parts_},
+        initial_sync_{parts_} {}
 
   [[nodiscard]] Phase phase() const { return phase_; }
   /// It may write.
@@ -82,7 +85,7 @@ class Leadership {
  private:
   Phase phase_ = Phase::Standby;
   std::uint64_t term_ = 0;
-  controller::Parts parts_{controller::kLeadershipOwners};
+  controller::Parts parts_;
   LeaseRecord record_;
   InitialSync initial_sync_;
   Mono next_census_{};

@@ -49,7 +49,7 @@ class LeaseRecordTest : public ::testing::Test {
     answer(sent(), 200, std::move(object));
   }
 
-  controller::Parts parts{controller::kSchedulerOwners};
+  controller::Parts parts;
   LeaseRecord record{"gpu-system", "me", parts};
   kapi::Effects out;
   Mono now{1h};

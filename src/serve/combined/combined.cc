@@ -25,9 +25,10 @@ extender::Config besideScheduler(extender::Config config, const scheduler::Sched
 
 Combined::Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
-      extender_{scheduler.engine(), besideScheduler(config, scheduler), rng.split()},
+      extender_{scheduler.engine(), besideScheduler(config, scheduler), rng.split(), scheduler.owners()},
       desk_{config.answer_within},
       recorder_{"gpu-admission", config.instance, rng.split()},
+      parts_{scheduler.owners()},
       events_{recorder_, parts_} {}
 
 kapi::Effects Combined::start(Now now) {

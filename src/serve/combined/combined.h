@@ -58,7 +58,7 @@ class Combined {
   OfferedPods offered_{scheduler_, extender_};
   const extender::FrontDesk desk_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_{controller::kCombinedOwners};
+  controller::Parts parts_;
   controller::EventSender events_;
 };
 

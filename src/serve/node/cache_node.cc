@@ -19,6 +19,7 @@ RegistryImages::Options withSecrets(RegistryImages::Options options, PullSecretR
 
 CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, Rng rng)
     : host_{host},
+      secret_reads_{beside_},
       secrets_{config.ns,
                [this](const model::ObjectKey& secret, PullSecretReader::Done done) {
                  return host_.act([this, secret, done = std::move(done)](Now) {
@@ -26,10 +27,11 @@ CacheNodeRim::CacheNodeRim(Config config, k8s::Host& host, const Clock& clock, R
                  });
                },
                clock},
-      agent_{config.agent, rng.split()},
-      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
-              rng.split()},
-      pods_{config.agent.node, [this](auto paths) { keeper_.mountPaths(std::move(paths)); }, rng.split()},
+      agent_{config.agent, rng.split(), owners_},
+      policy_{beside_, config.ns, kcache::trust::kPolicyConfigMap,
+              [this](auto texts) { gate_.policyIs(texts); }, rng.split()},
+      pods_{beside_, config.agent.node, [this](auto paths) { keeper_.mountPaths(std::move(paths)); },
+            rng.split()},
       images_{withSecrets(std::move(config.images), secrets_), gate_, clock, rng.split()},
       counts_{config.keeper.quota},
       pause_{clock},
@@ -101,21 +103,16 @@ void CacheNodeRim::gpusSeen(const agent::LookPtr& look) {
 
 kapi::Effects CacheNodeRim::start(Now now) {
   kapi::Effects out = agent_.start(now);
-  kapi::append(out, policy_.start(now));
-  kapi::append(out, pods_.start(now));
+  policy_.start(now, out);
+  pods_.start(now, out);
   passOn();
   return out;
 }
 
 kapi::Effects CacheNodeRim::handle(const kapi::MachineEvent& event, Now now) {
-  if (gkm::PullSecrets::isForIt(event)) { return secret_reads_.handle(event); }
   kapi::Effects out;
-  const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
-  const bool is_policys = gkm::PolicyWatch::isForIt(event);
-  const bool is_pods = gkm::PodWatch::isForIt(event);
-  if (is_time || is_policys) { out = policy_.handle(event, now); }
-  if (is_time || is_pods) { kapi::append(out, pods_.handle(event, now)); }
-  if (!is_policys && !is_pods) { kapi::append(out, agent_.handle(event, now)); }
+  if (std::holds_alternative<kapi::TimerDue>(event)) { beside_.tick(now, out); }
+  if (!beside_.handle(event, now, out)) { kapi::append(out, agent_.handle(event, now)); }
   passOn();
   return out;
 }

@@ -61,6 +61,8 @@ class CacheNodeRim {
 
   k8s::Host& host_;
   TrustGate gate_;
+  controller::Owners owners_;
+  controller::Parts beside_{owners_};  // what runs beside the agent
   gkm::PullSecrets secret_reads_;
   PullSecretReader secrets_;
   gkm::NodeAgent agent_;

@@ -16,12 +16,13 @@ static_assert(kWorkers > std::size_t{Turns::Limits{}.all + Turns::Limits{}.waiti
 
 }  // namespace
 
-CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics)
+CacheWebhook::CacheWebhook(controller::Parts& parts, Config config, const Clock& clock, Rng rng,
+                           Metrics& metrics)
     : flags_{std::move(config.flags)},
       key_{flags_.signing_key},
       images_{config.resolver.images, gate_, clock, rng.split()},
-      policy_{config.ns, kcache::trust::kPolicyConfigMap, [this](auto texts) { gate_.policyIs(texts); },
-              rng.split()},
+      policy_{parts, config.ns, kcache::trust::kPolicyConfigMap,
+              [this](auto texts) { gate_.policyIs(texts); }, rng.split()},
       resolver_{std::move(config.resolver),
                 config.verify
                     ? std::move(config.verify)
@@ -30,7 +31,8 @@ CacheWebhook::CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& 
                           const std::vector<std::string>& secrets,
                           Mono until) { return byPolicy(cache, image, secrets, until - clock.now().mono); },
                 clock, rng, metrics},
-      machine_{{.certificates = flags_.certificates(config.ns),
+      machine_{parts,
+               {.certificates = flags_.certificates(config.ns),
                 .key = flags_.key(config.ns),
                 .on_pair = [this](const admission::PairPtr& shown) { pair_.set(shown); },
                 .on_key = [this](const std::string& key) { keyIs(key); }},

@@ -31,12 +31,12 @@ class CacheWebhook {
     ImageResolver::Options resolver;
     ImageResolver::Verify verify{};  // empty: by the policy of signatures
   };
-  CacheWebhook(Config config, const Clock& clock, Rng rng, Metrics& metrics);
+  /// `parts`: what runs beside the operator.
+  CacheWebhook(controller::Parts& parts, Config config, const Clock& clock, Rng rng, Metrics& metrics);
   CacheWebhook(const CacheWebhook&) = delete;
   CacheWebhook& operator=(const CacheWebhook&) = delete;
 
   [[nodiscard]] gkm::Webhook& machine() { return machine_; }
-  /// To be run beside it.
   [[nodiscard]] gkm::PolicyWatch& policy() { return policy_; }
   /// Why the policy refuses everything; "" it does not.
   [[nodiscard]] std::string policyTrouble() const { return gate_.trouble(); }

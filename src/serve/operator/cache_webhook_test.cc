@@ -40,6 +40,7 @@ class CacheWebhookTest : public ::testing::Test {
   }
   void serve(ImageResolver::Verify verify) {
     webhook_ = std::make_unique<CacheWebhook>(
+        parts_,
         CacheWebhook::Config{
             .flags = flags_,
             .ns = "gkm-system",
@@ -49,7 +50,7 @@ class CacheWebhookTest : public ::testing::Test {
                          .limits = limits_},
             .verify = std::move(verify)},
         clock_, Rng{1}, metrics_);
-    asked_ = webhook_->machine().start(clock_.now());
+    webhook_->machine().start(clock_.now(), asked_);
     thereIsNoPolicy();
     const Wall now = clock_.now().wall;
     const auto pair = *OpensslMaker{}.make({"gkm-webhook-service.gkm-system.svc"}, {now - 1min, now + 1h});
@@ -61,13 +62,15 @@ class CacheWebhookTest : public ::testing::Test {
   }
   void thereIsNoPolicy() {
     kapi::Outcome outcome;
-    for (const auto& effect : webhook_->policy().start(clock_.now())) {
+    kapi::Effects out;
+    webhook_->policy().start(clock_.now(), out);
+    for (const auto& effect : out) {
       if (const auto* call = std::get_if<kapi::Call>(&effect)) { outcome.token = call->token; }
     }
     outcome.result = kapi::CallResult::Applied;
     outcome.http = 200;
     outcome.list_revision = 5;
-    (void)webhook_->policy().handle(outcome, clock_.now());
+    EXPECT_TRUE(parts_.handle(outcome, clock_.now(), out));
   }
   /// The API server answers the read of a Secret.
   void secretIs(const std::string& name, const std::map<std::string, std::string>& data) {
@@ -81,7 +84,8 @@ class CacheWebhookTest : public ::testing::Test {
     outcome.result = kapi::CallResult::Applied;
     outcome.http = 200;
     outcome.object = std::make_shared<const admission::Secret>(std::move(secret));
-    (void)webhook_->machine().handle(outcome, clock_.now());
+    kapi::Effects out;
+    EXPECT_TRUE(parts_.handle(outcome, clock_.now(), out));
   }
   [[nodiscard]] net::Answer post(const std::string& path, const std::string& body) const {
     net::HttpClient client{{.tls = {.ca_pem = ca_, .server_name = "gkm-webhook-service.gkm-system.svc"}}};
@@ -112,6 +116,7 @@ class CacheWebhookTest : public ::testing::Test {
   const std::string pinned_ = registry_.image().name() + "@" + kDigest;
   CacheWebhookFlags flags_;
   Turns::Limits limits_;
+  controller::Parts parts_;
   std::unique_ptr<CacheWebhook> webhook_;
   std::string ca_;
   kapi::Effects asked_;
@@ -165,11 +170,10 @@ TEST_F(CacheWebhookTest, FiveAtOnceOfOneNamespaceAreAllAnswered) {
 
 TEST_F(CacheWebhookTest, APolicyThatRefusesAllIsShown) {
   OpensslMaker maker;
-  gkm::Webhook machine{{.certificates = {}, .key = {}, .on_pair = {}, .on_key = {}}, maker};
+  gkm::Webhook machine{parts_, {.certificates = {}, .key = {}, .on_pair = {}, .on_key = {}}, maker};
   serve({});
   std::string trouble;
-  gkm::PullSecrets secrets;
-  const OperatorWithWebhook::Webhook beside{machine, webhook_->policy(), secrets, [&] { return trouble; }};
+  const OperatorWithWebhook::Webhook beside{parts_, machine, webhook_->policy(), [&] { return trouble; }};
   EXPECT_TRUE(beside.readiness().ready);
   EXPECT_EQ(beside.readiness().text(), "trust-policy: ok\n");
   trouble = "it cannot be read";

@@ -1,20 +1,19 @@
 // The operator, its webhook, the watch of the policy of signatures and what reads pull secrets as one
-// machine, for one Host: each gets the answers to its own calls; what else the watches and the election
-// bring is the operator's. All must outlive it. One thread.
+// machine, for one Host: each gets what is its own; what else comes is the operator's. All must outlive it,
+// and have numbers of the same controller::Owners. One thread.
 #pragma once
 
 #include <functional>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "base/readiness.h"
-#include "kapi/effects.h"
+#include "controller/parts.h"
 #include "operator/admission/webhook.h"
 #include "operator/operator.h"
-#include "operator/pull_secrets.h"
 #include "operator/trust/policy_watch.h"
+#include "serve/operator/cache_webhook.h"
 
 namespace gs::serve {
 
@@ -22,16 +21,19 @@ class OperatorWithWebhook {
  public:
   class Webhook {
    public:
-    Webhook(gkm::Webhook& of, gkm::PolicyWatch& watch, gkm::PullSecrets& reads,
+    /// `all`: of which they are.
+    Webhook(controller::Parts& all, gkm::Webhook& of, gkm::PolicyWatch& watch,
             std::function<std::string()> why_not)
-        : machine{of}, policy{watch}, secrets{reads}, trouble_{std::move(why_not)} {}
+        : parts{all}, webhook{of}, policy{watch}, trouble_{std::move(why_not)} {}
+    Webhook(controller::Parts& all, CacheWebhook& of)
+        : Webhook{all, of.machine(), of.policy(), [&of] { return of.policyTrouble(); }} {}
 
-    gkm::Webhook& machine;
+    controller::Parts& parts;
+    gkm::Webhook& webhook;
     gkm::PolicyWatch& policy;
-    gkm::PullSecrets& secrets;
 
     [[nodiscard]] Readiness readiness() const {
-      Readiness out = machine.readiness();
+      Readiness out = webhook.readiness();
       Readiness::Check known = policy.check();
       if (const std::string trouble = trouble_(); !trouble.empty()) { known.state = trouble; }
       out.need(known.what, policy.isKnown(), known.state);
@@ -47,19 +49,16 @@ class OperatorWithWebhook {
   [[nodiscard]] kapi::Effects start(Now now) {
     kapi::Effects out = operator_.start(now);
     if (webhook_ == nullptr) { return out; }
-    kapi::append(out, webhook_->machine.start(now));
-    kapi::append(out, webhook_->policy.start(now));
+    webhook_->webhook.start(now, out);
+    webhook_->policy.start(now, out);
     return out;
   }
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
-    if (webhook_ == nullptr) { return operator_.handle(event, now); }
-    if (gkm::Webhook::isForIt(event)) { return webhook_->machine.handle(event, now); }
-    if (gkm::PullSecrets::isForIt(event)) { return webhook_->secrets.handle(event); }
-    if (gkm::PolicyWatch::isForIt(event)) { return webhook_->policy.handle(event, now); }
-    kapi::Effects out = operator_.handle(event, now);
-    if (!std::holds_alternative<kapi::TimerDue>(event)) { return out; }
-    kapi::append(out, webhook_->machine.handle(event, now));
-    kapi::append(out, webhook_->policy.handle(event, now));
+    kapi::Effects out;
+    if (webhook_ != nullptr && webhook_->parts.handle(event, now, out)) { return out; }
+    out = operator_.handle(event, now);
+    const bool is_time = std::holds_alternative<kapi::TimerDue>(event);
+    if (is_time && webhook_ != nullptr) { webhook_->parts.tick(now, out); }
     return out;
   }
   void stopTaking() { operator_.stopTaking(); }
