@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include "cacherim/keeper/keeping_fixture_test.h"
+#include "cacherim/keeper/reconciler_fixture_test.h"
 
 namespace gs::cacherim {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using kcache::HasImage;
 
-class VerifierTest : public KeepingTest {
+class VerifierTest : public ReconcilerTest {
  protected:
   [[nodiscard]] std::string pathOf(const kcache::Reference& image, const std::string& path) const {
     return fmt::format("{}/trees/{}/root/{}", root(), image.digest->hex(), path);
