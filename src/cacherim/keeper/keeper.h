@@ -180,7 +180,7 @@ class Keeper {
 };
 
 /// Whether an image comes slower than at `least` bytes per second, `time` after it was begun: kGrace is given
-/// to each, and the time in which others fetched its layers is not the registry's.
+/// to each, and FetchProgress::waited is not the registry's.
 [[nodiscard]] bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least);
 
 }  // namespace gs::cacherim
