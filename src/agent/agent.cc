@@ -149,7 +149,7 @@ void Agent::go(Now now, kapi::Effects& out) {
   advance(now, out);
   const auto* written = own_.written();
   out_of_date_ = written != nullptr && now.mono - written->at > kMostMissed * config_.calm;
-  count(out);
+  gauge(out);
   wake(now, out);
 }
 
@@ -272,25 +272,13 @@ void Agent::goOnFrom(const OwnStatus& own) {
 
 // ---- what is told of it
 
-void Agent::count(kapi::Effects& out) {
-  std::map<std::string, double> now = gpus_.byHealth();
-  const LookPtr& look = gpus_.lastLook();
-  now["driver"] = look != nullptr && look->has_value() ? 1 : 0;
-  now["containers"] = conditions_.find(kContainersCondition)->holds ? 1 : 0;
-  for (const auto& [what, value] : now) {
-    const auto known = counted_.find(what);
-    if (known != counted_.end() && known->second == value) { continue; }
-    kapi::Metric metric{kapi::MetricOp::Set, kDevices, {}, value};
-    if (what == "driver") {
-      metric.name = kDriverAnswers;
-    } else if (what == "containers") {
-      metric.name = kContainersSeen;
-    } else {
-      metric.labels = {{"health", what}};
-    }
-    out.emplace_back(std::move(metric));
+void Agent::gauge(kapi::Effects& out) {
+  for (const auto& [health, devices] : gpus_.byHealth()) {
+    gauges_.tell(kDevices, {{"health", health}}, devices, out);
   }
-  counted_ = std::move(now);
+  const LookPtr& look = gpus_.lastLook();
+  gauges_.tell(kDriverAnswers, look != nullptr && look->has_value() ? 1 : 0, out);
+  gauges_.tell(kContainersSeen, conditions_.find(kContainersCondition)->holds ? 1 : 0, out);
 }
 
 Readiness Agent::readiness() const {

@@ -25,7 +25,6 @@
 // One thread; time is an argument.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +37,7 @@
 #include "agent/users.h"
 #include "base/random.h"
 #include "base/readiness.h"
+#include "controller/gauges.h"
 #include "controller/watches.h"
 #include "kapi/call.h"
 
@@ -91,7 +91,7 @@ class Agent {
   [[nodiscard]] bool isQuietAbove(const Device* vanished) const;
   void wake(Now now, kapi::Effects& out) const;
   [[nodiscard]] NodeView wanted() const;
-  void count(kapi::Effects& out);
+  void gauge(kapi::Effects& out);
 
   const Config config_;
   controller::Owners owners_;  // alone in its process
@@ -103,10 +103,10 @@ class Agent {
   KnownGpus gpus_;
   Conditions conditions_;
   OwnObject own_;
-  std::optional<Mono> read_node_at_;       // again; nullopt: not read yet
-  std::optional<Mono> quiet_since_;        // nobody has a number of one that vanished, or above
-  bool out_of_date_ = false;               // the last write is too old
-  std::map<std::string, double> counted_;  // gauges as they were told
+  std::optional<Mono> read_node_at_;  // again; nullopt: not read yet
+  std::optional<Mono> quiet_since_;   // nobody has a number of one that vanished, or above
+  bool out_of_date_ = false;          // the last write is too old
+  controller::Gauges gauges_;
 };
 
 }  // namespace gs::agent

@@ -37,7 +37,7 @@ class Calls {
   /// Mono{}: at once.
   [[nodiscard]] Mono notBefore(What what) const { return calls_.notBefore(what); }
   void send(What what, kapi::Call call, kapi::Effects& out);
-  /// Which one it answers; nullopt: none of these. Then one of the next three is told of it.
+  /// Which one it answers; nullopt: none of these. Then one of the next four is told of it.
   [[nodiscard]] std::optional<What> answered(const kapi::Outcome& outcome);
 
   void worked(What what);

@@ -70,7 +70,6 @@ class OwnObject {
   OwnObject(model::NodeName node, std::string boot_id, Pace pace, Calls& calls);
 
   [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] bool isKnown() const { return phase_ != Phase::Unread; }
   [[nodiscard]] Boot boot() const;
   /// The last status that was written; nullptr: none by this process.
   [[nodiscard]] const Written* written() const { return written_ ? &*written_ : nullptr; }

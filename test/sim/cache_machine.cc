@@ -88,7 +88,7 @@ void CacheMachine::begin(Now now) {
 void CacheMachine::end() {
   agent_.is_dead = true;
   verifier_.reset();
-  keeping_.reset();
+  reconciler_.reset();
   store_.reset();
   queue_.reset();
   jobs_.clear();
@@ -104,22 +104,22 @@ void CacheMachine::open(Now /*now*/) {
   auto usage = cacherim::Usage::open(folder_ + "/usage", diskOf(agent_));
   if (!usage) { return; }
   store_ = std::make_unique<cacherim::SharedStore>(*std::move(store));
-  keeping_ = std::make_unique<cacherim::Keeping>(
-      cacherim::Keeping::Options{
+  reconciler_ = std::make_unique<cacherim::Reconciler>(
+      cacherim::Reconciler::Options{
           .root = folder_ + "/store",
           .usage_folder = folder_ + "/usage",
           .sweep = {.most_age = std::chrono::seconds{3}, .layer_grace = std::chrono::seconds{3}},
           .sweep_every = std::chrono::seconds{4},
           .lock_limit = Duration::zero()},
       *store_, claims_, shares_, *std::move(usage), diskOf(agent_));
-  if (!keeping_->begin()) {
-    keeping_.reset();
+  if (!reconciler_->begin()) {
+    reconciler_.reset();
     store_.reset();
     return;
   }
   queue_.emplace(kTerms);
   verifier_.emplace(*store_);
-  keeping_->want(wanted_);
+  reconciler_->want(wanted_);
 }
 
 void CacheMachine::mountPaths(kcache::MountPathsPtr paths) {
@@ -128,20 +128,20 @@ void CacheMachine::mountPaths(kcache::MountPathsPtr paths) {
 
 void CacheMachine::want(kcache::WantedPtr wanted) {
   wanted_ = std::move(wanted);
-  if (keeping_ == nullptr) { return; }
-  keeping_->want(wanted_);
-  const auto is_wanted = [&](const cacherim::KeeperJob& job) { return keeping_->wants(job); };
-  for (const auto& job : queue_->dropUnless(is_wanted)) { keeping_->withdrawn(job); }
+  if (reconciler_ == nullptr) { return; }
+  reconciler_->want(wanted_);
+  const auto is_wanted = [&](const cacherim::KeeperJob& job) { return reconciler_->wants(job); };
+  for (const auto& job : queue_->dropUnless(is_wanted)) { reconciler_->withdrawn(job); }
   std::erase_if(jobs_, [&](const auto& one) {
     if (is_wanted(one.second.job)) { return false; }
     queue_->ended(one.second.job);
-    keeping_->finished(one.second.job, fail(Code::Conflict, "not wanted any more"));
+    reconciler_->finished(one.second.job, fail(Code::Conflict, "not wanted any more"));
     return true;
   });
 }
 
 void CacheMachine::takeJobs(Now now) {
-  for (auto& job : keeping_->takeJobs()) { queue_->push(std::move(job)); }
+  for (auto& job : reconciler_->takeJobs()) { queue_->push(std::move(job)); }
   if (wanted_ != nullptr) { queue_->bringForward(wanted_->first); }
   takeTurns(now);
   giveTurns(now);
@@ -167,7 +167,7 @@ void CacheMachine::giveTurns(Now now) {
     } else {
       const auto job = jobs_.extract(std::get<cacherim::JobQueue::GiveUp>(*next).cache).mapped().job;
       queue_->ended(job);
-      keeping_->finished(job, fail(Code::Unavailable, "it gave its place up"));
+      reconciler_->finished(job, fail(Code::Unavailable, "it gave its place up"));
     }
   }
 }
@@ -179,15 +179,15 @@ void CacheMachine::carryOut(const cacherim::KeeperJob& job) {
   const Status done = cacherim::fetchImage(how, *source, job.image.image, *job.progress);
   if (agent_.is_dead) { return; }
   queue_->ended(job);
-  keeping_->finished(job, done);
+  reconciler_->finished(job, done);
 }
 
 kcache::NodeHasPtr CacheMachine::turn(Now now) {
-  if (keeping_ == nullptr) { open(now); }
+  if (reconciler_ == nullptr) { open(now); }
   if (!agent_.is_dead) { teller_->turn(now.mono); }
   if (agent_.is_dead) { return nullptr; }
   kcache::NodeHas has;
-  if (keeping_ != nullptr) {
+  if (reconciler_ != nullptr) {
     takeJobs(now);
     for (auto it = jobs_.begin(); it != jobs_.end() && !agent_.is_dead;) {
       const bool is_due = it->second.since && *it->second.since + it->second.left <= now.mono;
@@ -201,7 +201,7 @@ kcache::NodeHasPtr CacheMachine::turn(Now now) {
     }
     if (!agent_.is_dead) { giveTurns(now); }
     if (!agent_.is_dead && damaged_at_) { static_cast<void>(verifier_->step(kVerifiedAtOnce)); }
-    if (!agent_.is_dead) { has = keeping_->turn(now); }
+    if (!agent_.is_dead) { has = reconciler_->turn(now); }
   } else {
     has.is_known = false;
     has.trouble = "the store cannot be opened";

@@ -23,8 +23,8 @@
 
 #include "base/clock.h"
 #include "cacherim/keeper/job_queue.h"
-#include "cacherim/keeper/keeping.h"
 #include "cacherim/keeper/paths_teller.h"
+#include "cacherim/keeper/reconciler.h"
 #include "cacherim/keeper/verifier.h"
 #include "csi/fake_mounts_test.h"
 #include "csi/node_service.h"
@@ -181,7 +181,7 @@ class CacheMachine final : public sandbox::CacheRim {
   cacherim::LayerClaims claims_;
   cacherim::Shares shares_{0};
   std::unique_ptr<cacherim::SharedStore> store_;
-  std::unique_ptr<cacherim::Keeping> keeping_;  // of store_; nullptr: not open
+  std::unique_ptr<cacherim::Reconciler> reconciler_;  // of store_; nullptr: not open
   kcache::WantedPtr wanted_;
   std::optional<cacherim::PathsTeller> teller_;
   kcache::NodeHasPtr told_;

@@ -51,7 +51,6 @@ KEYS = {
     "gkm.io/resolvedDigest": (CACHE, "annotation of a cache", "gkm-operator's webhook", "gkm-operator, gkm-agent", "`sha256:...`"),
     "gkm.io/mutationSig": (CACHE, "annotation of a cache", "gkm-operator's webhook", "gkm-operator's webhook", "a keyed hash"),
     "gkm.io/lastMutatedBy": (CACHE, "annotation of a cache", "gkm-operator's webhook", "you", "a user's name"),
-    "gkm.io/signature-format": (CACHE, "label of a GKMCache", "you, for Kyverno", "policies of Kyverno; none of our programs", "`cosign-v2`, `cosign-v3`"),
     "kyverno.io/verify-images": (CACHE, "annotation of a GKMCache", "Kyverno", "gkm-operator's webhook, with `--kyverno`", "JSON"),
     "gkm.io.gkmcachenode/finalizer": (CACHE, "finalizer of a GKMCache", "gkm-operator", "gkm-operator", ""),
     "gkm.io.clustergkmcachenode/finalizer": (CACHE, "finalizer of a ClusterGKMCache", "gkm-operator", "gkm-operator", "",

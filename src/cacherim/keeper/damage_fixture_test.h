@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cacherim/keeper/keeping_fixture_test.h"
+#include "cacherim/keeper/reconciler_fixture_test.h"
 
 namespace gs::cacherim {
 
-class DamageTest : public KeepingTest {
+class DamageTest : public ReconcilerTest {
  protected:
   using Path = std::filesystem::path;
   struct Kind {

@@ -67,8 +67,10 @@ class Fetch {
 
   Status bring(const Image& image, const std::vector<Digest>& layers) {
     if (Status came = takeLayers(image); !came) { return came; }
+    const Mono began = how_.clock.now().mono;
     Status out = publish(image, layers);
     if (out || !isWithout(layers)) { return out; }
+    progress_.waited = progress_.waited.load() + (how_.clock.now().mono - began);
     // What was found to be damaged meanwhile comes at once: a try of its own would wait, ever longer.
     if (Status came = takeLayers(image); !came) { return came; }
     return publish(image, layers);

@@ -33,7 +33,8 @@ struct FetchProgress {
   std::atomic<std::int64_t> total = 0;  // 0: not known yet
   /// Of bytes, those that the registry gave: of a layer that is here nobody checks the size that is said.
   std::atomic<std::int64_t> came = 0;
-  /// How long others were waited for who fetched the same layers: the registry's slowness it is not.
+  /// How long it was not the registry that was waited for, but a turn, others who fetched the same layers, or
+  /// the disk before some of them came once more.
   std::atomic<Duration> waited{};
 };
 

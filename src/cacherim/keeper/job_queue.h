@@ -26,7 +26,7 @@
 #include <variant>
 #include <vector>
 
-#include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/reconciler.h"
 
 namespace gs::cacherim {
 

@@ -36,7 +36,7 @@ Keeper::Keeper(Options options, Outside outside, Disk disk, const Clock& clock, 
       pause_{pause},
       rate_{options_.bytes_per_second, clock},
       shares_{options_.quota},
-      teller_{options_.keeping.usage_folder, disk_} {}
+      teller_{options_.reconciler.usage_folder, disk_} {}
 
 void Keeper::start() {
   threads_.push_back(std::make_unique<Worker>("keeper", [this](const std::stop_token&) { run(); }));
@@ -64,47 +64,48 @@ void Keeper::want(kcache::WantedPtr wanted) { news_.push(std::move(wanted)); }
 
 // ---- the thread that keeps
 
-std::unique_ptr<Keeping> Keeper::open() {
+std::unique_ptr<Reconciler> Keeper::open() {
   const auto failed = [this](const Error& error) {
     kcache::NodeHas has;
     store_.reset();  // and its lock
     has.trouble = error.message;
     has.is_known = false;
     tell(std::move(has));
-    return std::unique_ptr<Keeping>{};
+    return std::unique_ptr<Reconciler>{};
   };
-  auto store = Store::open(options_.keeping.root, disk_);
+  auto store = Store::open(options_.reconciler.root, disk_);
   if (!store) { return failed(store.error()); }
-  auto usage = Usage::open(options_.keeping.usage_folder, disk_);
+  auto usage = Usage::open(options_.reconciler.usage_folder, disk_);
   if (!usage) { return failed(usage.error()); }
   store_ = std::make_unique<SharedStore>(*std::move(store));
-  auto out = std::make_unique<Keeping>(options_.keeping, *store_, claims_, shares_, *std::move(usage), disk_);
+  auto out =
+      std::make_unique<Reconciler>(options_.reconciler, *store_, claims_, shares_, *std::move(usage), disk_);
   if (const Status begun = out->begin(); !begun) { return failed(begun.error()); }
   return out;
 }
 
 void Keeper::run() {
-  std::unique_ptr<Keeping> keeping = open();
-  for (; keeping == nullptr; keeping = open()) {
+  std::unique_ptr<Reconciler> reconciler = open();
+  for (; reconciler == nullptr; reconciler = open()) {
     if (auto news = news_.pop(clock_.now().mono + kAgain)) {
       if (auto* wanted = std::get_if<kcache::WantedPtr>(&*news)) { wanted_ = std::move(*wanted); }
     }
     if (news_.drained()) { return; }
   }
-  keeping->want(wanted_);
+  reconciler->want(wanted_);
   const Worker verifying{"verify",
                          [this](const std::stop_token& stop) { verify(stop); }};  // ends with the pause
   JobQueue queue{
       {.workers = options_.workers, .most_begun = std::max(options_.workers, options_.most_begun)}};
   while (true) {
-    for (auto& job : keeping->takeJobs()) { queue.push(std::move(job)); }
+    for (auto& job : reconciler->takeJobs()) { queue.push(std::move(job)); }
     if (wanted_ != nullptr) { queue.bringForward(wanted_->first); }
     takeTurns(queue);
     giveTurns(queue);
-    tell(keeping->turn(clock_.now()));
+    tell(reconciler->turn(clock_.now()));
     count(queue.waiting() + to_do_.size());
     const Mono next = clock_.now().mono + options_.look;
-    if (auto news = news_.pop(next)) { hear(*keeping, queue, *std::move(news)); }
+    if (auto news = news_.pop(next)) { hear(*reconciler, queue, *std::move(news)); }
     if (news_.drained()) { return; }
   }
 }
@@ -124,16 +125,16 @@ void Keeper::verify(const std::stop_token& stop) {
   } while (!stop.stop_requested() && pause_.wait(std::chrono::seconds{1}));
 }
 
-void Keeper::hear(Keeping& keeping, JobQueue& queue, News news) {
+void Keeper::hear(Reconciler& reconciler, JobQueue& queue, News news) {
   if (auto* wanted = std::get_if<kcache::WantedPtr>(&news)) {
     wanted_ = std::move(*wanted);
-    keeping.want(wanted_);
-    const auto is_wanted = [&](const KeeperJob& job) { return keeping.wants(job); };
-    for (const KeeperJob& job : queue.dropUnless(is_wanted)) { keeping.withdrawn(job); }
+    reconciler.want(wanted_);
+    const auto is_wanted = [&](const KeeperJob& job) { return reconciler.wants(job); };
+    for (const KeeperJob& job : queue.dropUnless(is_wanted)) { reconciler.withdrawn(job); }
     cancelUnless(is_wanted);
   } else if (const auto* ended = std::get_if<FetchEnd>(&news)) {
     queue.ended(ended->job);
-    keeping.finished(ended->job, ended->how);
+    reconciler.finished(ended->job, ended->how);
     const MutexLock lock{mutex_};
     under_way_.erase(ended->job.cache);
   }

@@ -1,7 +1,7 @@
-// Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through
-// Keeping (keeping.h) step by step, one that reads the store again (verifier.h), one that tells where pods
-// mount caches (paths_teller.h; from the start, with the store or without), and some that fetch images, of
-// which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a
+// Keeper: the store of a node, kept as the agent wants it, by threads of its own: one that goes through a
+// Reconciler (reconciler.h) step by step, one that reads the store again (verifier.h), one that tells where
+// pods mount caches (paths_teller.h; from the start, with the store or without), and some that fetch images,
+// of which `workers` have a turn at a time (job_queue.h). Who has none waits with its connection open; a
 // registry that closes it meanwhile is asked for the rest.
 //
 // The store is opened by that thread, and again every kAgain while it cannot be (another agent has it, the
@@ -24,8 +24,8 @@
 #include "base/worker.h"
 #include "cacherim/image/image_source.h"
 #include "cacherim/keeper/job_queue.h"
-#include "cacherim/keeper/keeping.h"
 #include "cacherim/keeper/paths_teller.h"
+#include "cacherim/keeper/reconciler.h"
 #include "cacherim/registry/pause.h"
 
 namespace gs::cacherim {
@@ -74,7 +74,7 @@ class Keeper {
   static constexpr Duration kGrace = std::chrono::minutes{5};
 
   struct Options {
-    Keeping::Options keeping;
+    Reconciler::Options reconciler;
     int workers = 2;                     // that have a turn
     int most_begun = 16;                 // job_queue.h; no fewer than workers
     std::uint64_t bytes_per_second = 0;  // of all workers; 0: no limit
@@ -130,8 +130,8 @@ class Keeper {
 
   void run();
   /// nullptr: not now; why is told.
-  [[nodiscard]] std::unique_ptr<Keeping> open();
-  void hear(Keeping& keeping, JobQueue& queue, News news);
+  [[nodiscard]] std::unique_ptr<Reconciler> open();
+  void hear(Reconciler& reconciler, JobQueue& queue, News news);
   void work();
   void verify(const std::stop_token& stop);
   [[nodiscard]] FetchEnd carryOut(KeeperJob job);
@@ -180,7 +180,7 @@ class Keeper {
 };
 
 /// Whether an image comes slower than at `least` bytes per second, `time` after it was begun: kGrace is given
-/// to each, and the time in which others fetched its layers is not the registry's.
+/// to each, and FetchProgress::waited is not the registry's.
 [[nodiscard]] bool isTooSlow(const FetchProgress& progress, Duration time, std::uint64_t least);
 
 }  // namespace gs::cacherim

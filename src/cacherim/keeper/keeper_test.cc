@@ -54,8 +54,8 @@ class KeeperTest : public ::testing::Test {
   std::unique_ptr<Keeper> make(Keeper::Options options,
                                std::function<std::unique_ptr<ImageSource>()> source) {
     EXPECT_TRUE(Usage::open(folder_.path("usage"), Disk{{}, false})->sayComplete());
-    options.keeping.root = folder_.path("store");
-    options.keeping.usage_folder = folder_.path("usage");
+    options.reconciler.root = folder_.path("store");
+    options.reconciler.usage_folder = folder_.path("usage");
     options.look = std::chrono::milliseconds{10};
     return std::make_unique<Keeper>(
         options,
@@ -215,8 +215,8 @@ TEST_F(KeeperTest, WhileTheStoreIsSweptWhereNewPodsMountIsTold) {
     return 0;
   };
   Keeper::Options options;
-  options.keeping.sweep.most_age = std::chrono::nanoseconds{1};
-  options.keeping.sweep_every = Duration::zero();
+  options.reconciler.sweep.most_age = std::chrono::nanoseconds{1};
+  options.reconciler.sweep_every = Duration::zero();
   const auto keeper = make(options, [this] { return images_.source(); });
   keeper->start();
   keeper->want(wanting(image));
@@ -298,7 +298,7 @@ TEST_F(KeeperTest, StopEndsWhatIsUnderWay) {
       changed.notifyAll();
     }
   };
-  Keeper keeper{{.keeping = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")},
+  Keeper keeper{{.reconciler = {.root = folder_.path("store"), .usage_folder = folder_.path("usage")},
                  .look = std::chrono::milliseconds{10}},
                 {.sources = [&](const model::ObjectKey&,
                                 const kcache::WantedImage&) -> Result<std::unique_ptr<ImageSource>> {

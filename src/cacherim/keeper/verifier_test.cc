@@ -6,7 +6,8 @@
 #include <fstream>
 #include <utility>
 
-#include "cacherim/keeper/keeping_fixture_test.h"
+#include "cacherim/keeper/keeper.h"
+#include "cacherim/keeper/reconciler_fixture_test.h"
 
 namespace gs::cacherim {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using kcache::HasImage;
 
-class VerifierTest : public KeepingTest {
+class VerifierTest : public ReconcilerTest {
  protected:
   [[nodiscard]] std::string pathOf(const kcache::Reference& image, const std::string& path) const {
     return fmt::format("{}/trees/{}/root/{}", root(), image.digest->hex(), path);
@@ -259,6 +260,46 @@ TEST_F(VerifierTest, WhatIsBeingMendedIsNotTakenAway) {
   EXPECT_TRUE(is_swept);
   ASSERT_TRUE(fs::is_regular_file(at));
   EXPECT_EQ(mountedText(image_, "K/a.json"), "{}");
+  EXPECT_EQ(damagedTrees(), 0U);
+}
+
+/// One layer is known to be damaged. Of the other that is seen when its files are read, which takes long.
+TEST_F(VerifierTest, WhileTheStoreIsReadTheRegistryIsNotSlow) {
+  want({{kOne, image_}});
+  settle();
+  damage(image_, "K/a.cubin");
+  verify();
+  fs::path content;
+  for (const auto& one : fs::recursive_directory_iterator{root() + "/files"}) {
+    if (fs::equivalent(one.path(), pathOf(image_, "K/b.cubin"))) { content = one.path(); }
+  }
+  ASSERT_TRUE(fs::remove(content));
+  const auto slow = Disk::look(AT_FDCWD, pathOf(image_, "K/a.json"));
+  ASSERT_TRUE(slow);
+  read_fault_ = [&](std::string_view /*call*/, std::uint64_t inode) {
+    if (inode == slow->inode) { clock_.advance(2 * Keeper::kGrace); }
+    return 0;
+  };
+  ++attempt_;
+  want({{kOne, image_}});
+  const auto jobs = reconciler_->takeJobs();
+  ASSERT_EQ(jobs.size(), 1U);
+  const KeeperJob& job = jobs.front();
+  const Mono began = clock_.now().mono;
+  int layers = 0;
+  bool is_too_slow = false;
+  Fetching how{.store = *shared_, .claims = claims_, .clock = clock_, .coming = job.coming.get()};
+  how.pace = [&](std::size_t /*bytes*/) {
+    ++layers;
+    is_too_slow = is_too_slow || isTooSlow(*job.progress, clock_.now().mono - began, Keeper::kLeastRate);
+    return true;
+  };
+  const auto source = images_.source();
+  const Status done = fetchImage(how, *source, job.image.image, *job.progress);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(layers, 2) << "one of them once it was seen that it is damaged";
+  EXPECT_GT(clock_.now().mono - began, Keeper::kGrace);
+  EXPECT_FALSE(is_too_slow);
   EXPECT_EQ(damagedTrees(), 0U);
 }
 

@@ -127,9 +127,9 @@ class Draft {
   /// Puts the files of a tree that was built into the damaged one, where they are others. One that is not
   /// there at all is not made: the new one takes its place (Store::finishTree()).
   [[nodiscard]] Status mend(NewTree& tree) const;
-  /// Keys of those that the store should have and the disk does not, or not as a file of that size, or with
-  /// other bytes. What cannot be read now is not lost.
   enum class Looks { AtSizes, AtBytes };
+  /// Keys of those that the store should have and the disk does not, or not as a file of that size, or
+  /// (AtBytes) with others. What cannot be read now is not lost.
   [[nodiscard]] std::set<std::string> lost(const StoredFiles& files, Looks looks) const;
 
  private:

@@ -186,15 +186,6 @@ Status keepAll(const Draft& draft, const StoredFiles& files, StoredFiles::const_
   return out;
 }
 
-bool isDamaged(const kcache::Digest& image, const StoreTurn& turn) {
-  bool out = false;
-  static_cast<void>(turn([&](Store& store) {
-    out = store.damagedTrees().contains(image);
-    return Status{};
-  }));
-  return out;
-}
-
 void noteLost(const std::set<std::string>& keys, const StoreTurn& turn) {
   static_cast<void>(turn([&](Store& store) {
     store.noteLost(keys);
@@ -202,19 +193,28 @@ void noteLost(const std::set<std::string>& keys, const StoreTurn& turn) {
   }));
 }
 
-/// What the image needs and is lost, once it is known that something is: where one file is damaged others may
-/// be. So all are read, and come again together. Each would be found by a try of its own else.
+/// Of an image's tree. What is known to be lost by now is noted first.
+bool isDamaged(const kcache::Digest& image, const StoreTurn& turn, const std::set<std::string>& lost = {}) {
+  bool out = false;
+  static_cast<void>(turn([&](Store& store) {
+    store.noteLost(lost);
+    out = store.damagedTrees().contains(image);
+    return Status{};
+  }));
+  return out;
+}
+
+/// What layers have and is lost, once it is known that something is: where one file is damaged others may be.
+/// So all are read, and come again together. Each would be found by a try of its own else.
 std::set<std::string> lostOf(const NewTree& tree, const StoredFiles& of_layers, const Draft& draft) {
   std::set<std::string> out = tree.lost;
   out.merge(draft.lost(of_layers, Draft::Looks::AtSizes));
-  out.merge(draft.lost(tree.record.extras, Draft::Looks::AtSizes));
   if (!out.empty()) { out.merge(draft.lost(of_layers, Draft::Looks::AtBytes)); }
   return out;
 }
 
 /// Of a tree that is damaged, before it is made again of the same files.
-Status readAll(const NewTree& tree, const StoredFiles& of_layers, const Draft& draft, const StoreTurn& turn) {
-  noteLost(draft.lost(tree.record.extras, Draft::Looks::AtBytes), turn);  // new ones take their place
+Status readAll(const StoredFiles& of_layers, const Draft& draft, const StoreTurn& turn) {
   const auto lost = draft.lost(of_layers, Draft::Looks::AtBytes);
   noteLost(lost, turn);
   if (lost.empty()) { return {}; }
@@ -253,8 +253,10 @@ Status publishTree(const TreePlan& plan, const TreeExtras& extras, Wall now, con
   const StoredFiles of_layers = tree->files;
   StoredFiles::const_iterator kept;
   Status out = beside->putExtras(*tree, extras);
-  const bool was_read = out && isDamaged(plan.image, turn);
-  if (was_read) { out = readAll(*tree, of_layers, *draft, turn); }
+  // The store may have some already, of another tree. New ones take the place of those that are damaged.
+  const auto old = out ? draft->lost(tree->record.extras, Draft::Looks::AtBytes) : std::set<std::string>{};
+  const bool was_read = out && isDamaged(plan.image, turn, old);
+  if (was_read) { out = readAll(of_layers, *draft, turn); }
   if (out) {
     out = keepAll(*beside, tree->record.extras, kept, turn);
   } else {

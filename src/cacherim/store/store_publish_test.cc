@@ -152,6 +152,25 @@ TEST_F(StorePublish, WhatATreeThatCannotBeLinkedHasPutIsGone) {
   EXPECT_EQ(bytesOnDisk(), before);
 }
 
+/// The store has them already, of another image's tree, and nobody has noticed what became of them.
+TEST_F(StorePublish, WhatATreePutsTakesThePlaceOfWhatIsDamaged) {
+  Store& store = opened();
+  ASSERT_TRUE(putLayer(store, "one", kOne, now_));
+  ASSERT_TRUE(publishImage(store));
+  const std::string key = store.tree(digest("image"))->extras.at("k/a.json").key();
+  const std::string at = root() + "/files/" + key.substr(0, 2) + '/' + key;
+  for (const auto& bytes : {std::string{}, std::string{"evil"}}) {  // gone, or others
+    ASSERT_TRUE(std::filesystem::remove(at));
+    if (!bytes.empty()) { std::ofstream{at} << bytes; }
+    const auto image = digest("image, then '" + bytes + "'");
+    const Status made = publishTree({image, {digest("one")}}, putMine, now_, turn(store));
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_TRUE(store.verify(image)) << bytes;
+    EXPECT_EQ(*readFile(at), "mine");
+    EXPECT_EQ(store.bytes(), bytesOnDisk());
+  }
+}
+
 TEST_F(StorePublish, WhatLiesAmongTheFilesAndIsNoneIsLeftAlone) {
   ASSERT_TRUE(putLayer(open(), "one", kOne, now_));
   const std::string text = kcache::Digest::of("x").text().substr(7);

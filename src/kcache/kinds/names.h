@@ -26,8 +26,6 @@ inline constexpr const char* kLastMutatedByKey = "gkm.io/lastMutatedBy";
 inline constexpr const char* kHostLabel = "kubernetes.io/hostname";
 /// Whose claim one is, in `status.pvcStatus`: GKM's word for those that no agent makes.
 inline constexpr const char* kClaimOwner = "Operator";
-/// On a GKMCache, for Kyverno: cosign-v2 or cosign-v3.
-inline constexpr const char* kSignatureFormatLabel = "gkm.io/signature-format";
 
 /// What keeps a cache until no node has it any more. The operator's.
 inline constexpr const char* kCacheFinalizer = "gkm.io.gkmcachenode/finalizer";

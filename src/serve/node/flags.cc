@@ -117,9 +117,9 @@ Result<cacherim::Keeper::Options> CacheNodeFlags::keeper() const {
     }
   }
   return cacherim::Keeper::Options{
-      .keeping = {.root = store,
-                  .usage_folder = usage,
-                  .sweep = {.quota = most->bytes, .inode_quota = most->inodes, .most_age = age}},
+      .reconciler = {.root = store,
+                     .usage_folder = usage,
+                     .sweep = {.quota = most->bytes, .inode_quota = most->inodes, .most_age = age}},
       .workers = concurrency,
       .bytes_per_second = *rate,
       .quota = *most,

@@ -35,7 +35,7 @@ TEST(CacheNodeFlags, SizesAndPathsThatAreNoneAreSaid) {
   ASSERT_TRUE(f.keeper());
   f.quota = "200Gi";
   f.bandwidth = "100Mi";
-  EXPECT_EQ(f.keeper()->keeping.sweep.quota, std::uint64_t{200} << 30);
+  EXPECT_EQ(f.keeper()->reconciler.sweep.quota, std::uint64_t{200} << 30);
   EXPECT_EQ(f.keeper()->bytes_per_second, std::uint64_t{100} << 20);
   f.quota = "200GB";
   EXPECT_NE(f.keeper().error().message.find("--cache-quota=200GB"), std::string::npos);
@@ -67,8 +67,8 @@ TEST(CacheNodeFlags, AQuotaMayBeAPartOfTheStoresFileSystem) {
   EXPECT_EQ(f.keeper()->quota, (cacherim::Room{all / 100 * 25, about.f_files / 100 * 25}));
   f.quota = "100%";
   f.inodes = "50%";
-  EXPECT_EQ(f.keeper()->keeping.sweep.quota, all / 100 * 100);
-  EXPECT_EQ(f.keeper()->keeping.sweep.inode_quota, about.f_files / 100 * 50);
+  EXPECT_EQ(f.keeper()->reconciler.sweep.quota, all / 100 * 100);
+  EXPECT_EQ(f.keeper()->reconciler.sweep.inode_quota, about.f_files / 100 * 50);
 }
 
 TEST(CacheNodeFlags, NoGpuIsLookedForWhereItSaysSo) {

@@ -12,7 +12,7 @@ std::vector<k8s::MetricSpec> operatorMetrics() {
           {gkm::kLostNodeObjects, Kind::Gauge, "Those whose Node is not known to be there.", {}},
           {gkm::kWrites,
            Kind::Counter,
-           "Writes by what was written (status, finalizer, release, deletion) and result.",
+           "Writes by what was written (status, finalizer, claim, volume, release, deletion) and result.",
            {}}};
 }
 

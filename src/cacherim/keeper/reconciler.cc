@@ -1,4 +1,4 @@
-#include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/reconciler.h"
 
 #include <fmt/format.h>
 
@@ -30,8 +30,8 @@ void say(std::string& trouble, const Error& error) {
 
 }  // namespace
 
-Keeping::Keeping(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage,
-                 Disk disk)
+Reconciler::Reconciler(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage,
+                       Disk disk)
     : options_{std::move(options)},
       store_{store},
       claims_{claims},
@@ -39,7 +39,7 @@ Keeping::Keeping(Options options, SharedStore& store, LayerClaims& claims, Share
       usage_{std::move(usage)},
       disk_{std::move(disk)} {}
 
-Status Keeping::begin() {
+Status Reconciler::begin() {
   const MutexLock lock{store_.mutex};
   const auto placed = store_.store.placed();
   if (!placed) { return because(placed.error()); }
@@ -55,7 +55,7 @@ Status Keeping::begin() {
 }
 
 /// What new pods are told, of all caches; what is not behind a place of ours is not told any more.
-Status Keeping::readPresents() {
+Status Reconciler::readPresents() {
   namespace fs = std::filesystem;
   std::error_code error;
   for (const auto& scope : fs::directory_iterator{options_.root + "/caches", error}) {
@@ -79,12 +79,12 @@ Status Keeping::readPresents() {
   return {};
 }
 
-bool Keeping::isWanted(const Key& key) const {
+bool Reconciler::isWanted(const Key& key) const {
   const auto it = wanted_->images.find(key.first);
   return it != wanted_->images.end() && *it->second.image.digest == key.second;
 }
 
-bool Keeping::isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const {
+bool Reconciler::isGiven(const model::ObjectKey& cache, const kcache::WantedImage& image) const {
   const auto place = places_.find({cache, *image.image.digest});
   return place != places_.end() && place->second.given_by == image.image.name() &&
          !damaged_.contains(*image.image.digest);
@@ -94,7 +94,7 @@ bool Keeping::isGiven(const model::ObjectKey& cache, const kcache::WantedImage& 
 
 /// What is placed counts as what is there, and what failed no more. (What still comes is counted where it
 /// does.)
-void Keeping::share() {
+void Reconciler::share() {
   Shares::Here here;
   for (const auto& [cache, image] : wanted_->images) { here[cache.ns]; }
   for (const auto& [key, place] : places_) {  // with those that pods have mounted
@@ -110,12 +110,12 @@ void Keeping::share() {
   }
 }
 
-bool Keeping::isHere(const Digest& image) const {
+bool Reconciler::isHere(const Digest& image) const {
   const MutexLock lock{store_.mutex};
   return store_.store.hasTree(image) && !damaged_.contains(image);
 }
 
-std::vector<KeeperJob> Keeping::takeJobs() {
+std::vector<KeeperJob> Reconciler::takeJobs() {
   std::vector<KeeperJob> out;
   if (wanted_ == nullptr) { return out; }
   std::erase_if(jobs_, [&](const auto& one) {
@@ -142,7 +142,7 @@ std::vector<KeeperJob> Keeping::takeJobs() {
   return out;
 }
 
-void Keeping::finished(const KeeperJob& job, const Status& how) {
+void Reconciler::finished(const KeeperJob& job, const Status& how) {
   Job& mine = jobs_.at(job.cache);
   mine.is_over = true;
   mine.how = how;
@@ -155,7 +155,7 @@ void Keeping::finished(const KeeperJob& job, const Status& how) {
 
 // ---- what is in use
 
-Result<Keeping::Uses> Keeping::readUses() const {
+Result<Reconciler::Uses> Reconciler::readUses() const {
   const auto all = usage_.all();
   if (!all) { return because(all.error()); }
   Uses out;
@@ -168,7 +168,7 @@ Result<Keeping::Uses> Keeping::readUses() const {
 
 // ---- bringing
 
-Status Keeping::place(const Key& key, Now now, const Uses& uses) {
+Status Reconciler::place(const Key& key, Now now, const Uses& uses) {
   const auto name = nameOf(key.first);
   if (!name) { return because(name.error()); }
   // An old tree that pods have mounted, perhaps, is not replaced under them.
@@ -188,7 +188,7 @@ Status Keeping::place(const Key& key, Now now, const Uses& uses) {
   return {};
 }
 
-void Keeping::placeAll(Now now, const Uses& uses) {
+void Reconciler::placeAll(Now now, const Uses& uses) {
   for (const auto& [cache, image] : wanted_->images) {
     const Key key{cache, *image.image.digest};
     const auto job = jobs_.find(cache);
@@ -210,7 +210,7 @@ void Keeping::placeAll(Now now, const Uses& uses) {
   }
 }
 
-void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image) {
+void Reconciler::showPresent(const model::ObjectKey& cache, const kcache::WantedImage& image) {
   const Tree* tree = treeOf(*image.image.digest);
   const auto name = nameOf(cache);
   if (tree == nullptr || !name) { return; }
@@ -237,7 +237,7 @@ void Keeping::showPresent(const model::ObjectKey& cache, const kcache::WantedIma
   presents_.insert_or_assign(cache, std::move(present));
 }
 
-const Keeping::Tree* Keeping::treeOf(const Digest& image) {
+const Reconciler::Tree* Reconciler::treeOf(const Digest& image) {
   const auto known = trees_.find(image);
   if (known != trees_.end()) { return &known->second; }
   const MutexLock lock{store_.mutex};
@@ -253,7 +253,7 @@ const Keeping::Tree* Keeping::treeOf(const Digest& image) {
 
 // ---- taking away
 
-bool Keeping::mustTakeAway(const Uses& uses) const {
+bool Reconciler::mustTakeAway(const Uses& uses) const {
   const auto isOver = [&](const model::ObjectKey& cache) {
     return !wanted_->images.contains(cache) && !wanted_->undecided.contains(cache);
   };
@@ -269,7 +269,7 @@ bool Keeping::mustTakeAway(const Uses& uses) const {
 }
 
 /// Caches that are over give no new pod anything.
-void Keeping::hidePresents(std::string& trouble) {
+void Reconciler::hidePresents(std::string& trouble) {
   for (auto it = presents_.begin(); it != presents_.end();) {
     const auto name = nameOf(it->first);
     const bool stays = wanted_->images.contains(it->first) || wanted_->undecided.contains(it->first) || !name;
@@ -287,7 +287,7 @@ void Keeping::hidePresents(std::string& trouble) {
 }
 
 /// The store first: who holds it may be at it for long, and nobody can mount while the uses are locked.
-void Keeping::takeAway(Now now, std::string& trouble) {
+void Reconciler::takeAway(Now now, std::string& trouble) {
   const MutexLock store_lock{store_.mutex};
   const auto lock = usage_.lock(Usage::Hold::Alone, options_.lock_limit);
   if (!lock) { return; }  // somebody mounts: next time
@@ -320,7 +320,7 @@ void Keeping::takeAway(Now now, std::string& trouble) {
   sweep(now, *uses, trouble);
 }
 
-void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
+void Reconciler::sweep(Now now, const Uses& uses, std::string& trouble) {
   if (now.mono < next_sweep_) { return; }
   next_sweep_ = now.mono + options_.sweep_every;
   std::set<Digest> in_use = claims_.needed();  // with the store locked: nobody counts on more meanwhile
@@ -353,7 +353,7 @@ void Keeping::sweep(Now now, const Uses& uses, std::string& trouble) {
 
 // ---- telling
 
-kcache::NodeHas Keeping::told(const Uses& uses) {
+kcache::NodeHas Reconciler::told(const Uses& uses) {
   kcache::NodeHas out;
   const auto entry = [&](const model::ObjectKey& cache, const Digest& image) -> HasImage& {
     return out.caches[cache][image.text()];
@@ -405,7 +405,7 @@ kcache::NodeHas Keeping::told(const Uses& uses) {
   return out;
 }
 
-void Keeping::learnComplete() {
+void Reconciler::learnComplete() {
   const auto complete = usage_.isComplete();
   const bool is_now = complete && *complete;
   if (is_complete_ && !is_now) {
@@ -414,13 +414,13 @@ void Keeping::learnComplete() {
   is_complete_ = is_now;
 }
 
-void Keeping::learnDamage() {
+void Reconciler::learnDamage() {
   const MutexLock lock{store_.mutex};
   if (damaged_ != store_.store.damagedTrees()) { damaged_ = store_.store.damagedTrees(); }
 }
 
 /// How fast images come, between two looks.
-void Keeping::measure(Now now) {
+void Reconciler::measure(Now now) {
   for (auto& [cache, job] : jobs_) {
     const std::int64_t bytes = job.job.progress->bytes.load();
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - job.looked_at);
@@ -432,15 +432,15 @@ void Keeping::measure(Now now) {
   }
 }
 
-bool Keeping::wants(const KeeperJob& job) const {
+bool Reconciler::wants(const KeeperJob& job) const {
   if (wanted_ == nullptr || wanted_->undecided.contains(job.cache)) { return true; }
   const auto it = wanted_->images.find(job.cache);
   return it != wanted_->images.end() && it->second.image == job.image.image;
 }
 
-void Keeping::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
+void Reconciler::withdrawn(const KeeperJob& job) { jobs_.erase(job.cache); }
 
-kcache::NodeHas Keeping::turn(Now now) {
+kcache::NodeHas Reconciler::turn(Now now) {
   std::string trouble;
   auto uses = readUses();
   if (!uses) { say(trouble, uses.error()); }

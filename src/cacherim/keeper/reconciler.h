@@ -1,4 +1,4 @@
-// Keeping: what the store of a node is worked towards, step by step, without a thread: what is wanted is
+// Reconciler: makes the store of a node what is wanted, step by step, without a thread: what is wanted is
 // fetched and placed, what is not goes when no pod has it, and what is there is told (kcache/node/node.h).
 //
 // Of each cache that is wanted a job is given out, once per attempt; whoever carries it out (keeper.h) says
@@ -37,7 +37,7 @@ struct KeeperJob {
   Room needed{};                             // of that, at least, as attempts before have shown
 };
 
-class Keeping {
+class Reconciler {
  public:
   struct Options {
     std::string root;          // of the store
@@ -47,7 +47,8 @@ class Keeping {
     Duration lock_limit = std::chrono::seconds{1};
   };
   /// `store`, `claims` and `shares` outlive it.
-  Keeping(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage, Disk disk);
+  Reconciler(Options options, SharedStore& store, LayerClaims& claims, Shares& shares, Usage usage,
+             Disk disk);
 
   /// What was placed before. Call once, first.
   [[nodiscard]] Status begin();

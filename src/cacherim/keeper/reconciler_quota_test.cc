@@ -1,5 +1,5 @@
 // Shares of the quota, as images come and go.
-#include "cacherim/keeper/keeping_fixture_test.h"
+#include "cacherim/keeper/reconciler_fixture_test.h"
 
 namespace gs::cacherim {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 using kcache::HasImage;
 
 /// Each with a folder, and files of so many bytes: counted are 4096 more for each.
-class QuotaTest : public KeepingTest {
+class QuotaTest : public ReconcilerTest {
  protected:
   kcache::Reference image(char letter, std::size_t bytes = 100'000 - 2 * 4096) {
     return images_.make({{{"K/a.json", std::string(bytes, letter)}}});

@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/temp_folder_test.h"
 #include "cacherim/keeper/images_test.h"
-#include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/reconciler.h"
 
 namespace gs::cacherim {
 
@@ -23,12 +23,12 @@ inline const model::ObjectKey kTwo{"ns", "two"};
 inline const model::ObjectKey kWide{"", "wide"};
 
 /// A node's store with its jobs done by the test.
-class KeepingTest : public ::testing::Test {
+class ReconcilerTest : public ::testing::Test {
  protected:
-  KeepingTest() { open(); }
+  ReconcilerTest() { open(); }
 
   void open() {
-    keeping_.reset();
+    reconciler_.reset();
     shared_.reset();
     auto store = Store::open(root(), disk_);
     ASSERT_TRUE(store) << store.error().message;
@@ -38,10 +38,10 @@ class KeepingTest : public ::testing::Test {
     usage_.emplace(*std::move(usage));
     if (is_said_) { ASSERT_TRUE(usage_->sayComplete()); }
     shares_ = std::make_unique<Shares>(quota_);
-    keeping_ = std::make_unique<Keeping>(
-        Keeping::Options{.root = root(), .usage_folder = usageFolder(), .sweep = terms_}, *shared_, claims_,
-        *shares_, *usage_, disk_);
-    ASSERT_TRUE(keeping_->begin());
+    reconciler_ = std::make_unique<Reconciler>(
+        Reconciler::Options{.root = root(), .usage_folder = usageFolder(), .sweep = terms_}, *shared_,
+        claims_, *shares_, *usage_, disk_);
+    ASSERT_TRUE(reconciler_->begin());
   }
   [[nodiscard]] std::string root() const { return folder_.path("store"); }
   [[nodiscard]] std::string usageFolder() const { return folder_.path("usage"); }
@@ -53,12 +53,12 @@ class KeepingTest : public ::testing::Test {
     }
     wanted.undecided = std::move(undecided);
     wanted.gpus = gpus_;
-    keeping_->want(std::make_shared<const kcache::Wanted>(std::move(wanted)));
+    reconciler_->want(std::make_shared<const kcache::Wanted>(std::move(wanted)));
   }
   /// All jobs are done; how many there were.
   int work() {
     int out = 0;
-    for (auto& job : keeping_->takeJobs()) {
+    for (auto& job : reconciler_->takeJobs()) {
       ++out;
       Fetching how{.store = *shared_,
                    .claims = claims_,
@@ -68,11 +68,12 @@ class KeepingTest : public ::testing::Test {
       how.most_paths_text = most_paths_text_;
       const auto source = images_.source();
       const Status admitted = admit_(job);
-      keeping_->finished(job, admitted ? fetchImage(how, *source, job.image.image, *job.progress) : admitted);
+      reconciler_->finished(job,
+                            admitted ? fetchImage(how, *source, job.image.image, *job.progress) : admitted);
     }
     return out;
   }
-  kcache::NodeHas turn() { return keeping_->turn(clock_.now()); }
+  kcache::NodeHas turn() { return reconciler_->turn(clock_.now()); }
   /// Everything that is wanted is done.
   kcache::NodeHas settle() {
     work();
@@ -141,7 +142,7 @@ class KeepingTest : public ::testing::Test {
   std::function<Status(const KeeperJob&)> admit_ = [](const KeeperJob&) { return Status{}; };
   std::unique_ptr<SharedStore> shared_;
   std::optional<Usage> usage_;
-  std::unique_ptr<Keeping> keeping_;
+  std::unique_ptr<Reconciler> reconciler_;
   const kcache::Reference first_ = images_.make({{{"K/a.json", "one"}}});
   const kcache::Reference second_ = images_.make({{{"K/a.json", "two"}}});
 };

@@ -1,4 +1,4 @@
-#include "cacherim/keeper/keeping.h"
+#include "cacherim/keeper/reconciler.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/hash.h"
-#include "cacherim/keeper/keeping_fixture_test.h"
+#include "cacherim/keeper/reconciler_fixture_test.h"
 
 namespace gs::cacherim {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using kcache::HasImage;
 
-TEST_F(KeepingTest, WhatIsWantedComesAndIsShownToPods) {
+TEST_F(ReconcilerTest, WhatIsWantedComesAndIsShownToPods) {
   want({{kOne, first_}, {kWide, first_}});
   EXPECT_EQ(work(), 2);
   const auto has = settle();
@@ -31,7 +31,7 @@ TEST_F(KeepingTest, WhatIsWantedComesAndIsShownToPods) {
   EXPECT_EQ(work(), 0);
 }
 
-TEST_F(KeepingTest, ASecondCacheOfTheSameLayersCostsNoByte) {
+TEST_F(ReconcilerTest, ASecondCacheOfTheSameLayersCostsNoByte) {
   const auto base = std::map<std::string, std::string>{{"K/base", std::string(5000, 'x')}};
   const auto a = images_.make({base, {{"A/a", "a"}}});
   const auto b = images_.make({base, {{"B/b", "b"}}});
@@ -50,7 +50,7 @@ TEST_F(KeepingTest, ASecondCacheOfTheSameLayersCostsNoByte) {
   EXPECT_EQ(shared_->store.counters().bytes_copied, 0U);
 }
 
-TEST_F(KeepingTest, PathsAreThoseOfWherePodsMountIt) {
+TEST_F(ReconcilerTest, PathsAreThoseOfWherePodsMountIt) {
   const auto image = images_.make(
       {{{"K/__grp__add.json", R"({"child_paths":{"add.ttir":"/home/me/.triton/cache/K/add.ttir"}})"},
         {"K/add.ttir", "x"}}});
@@ -63,7 +63,7 @@ TEST_F(KeepingTest, PathsAreThoseOfWherePodsMountIt) {
       << "so that a mount elsewhere can have its own";
 }
 
-TEST_F(KeepingTest, FilesThatNameOthersAreFewBytes) {
+TEST_F(ReconcilerTest, FilesThatNameOthersAreFewBytes) {
   most_paths_text_ = 100;
   const std::string group = R"({"child_paths":{"a":"/x/K/a"}})";
   const auto few = images_.make({{{"K/__grp__a.json", group}, {"K/__grp__b.json", group}}});
@@ -81,7 +81,7 @@ TEST_F(KeepingTest, FilesThatNameOthersAreFewBytes) {
   EXPECT_FALSE(shared_->store.hasTree(*many.digest));
 }
 
-TEST_F(KeepingTest, AFailedImageSaysWhyAndIsTriedAgainWithTheNextAttemptOnly) {
+TEST_F(ReconcilerTest, AFailedImageSaysWhyAndIsTriedAgainWithTheNextAttemptOnly) {
   images_.fate = [](const kcache::Digest&) -> Status {
     return fail(Code::Unavailable, "the registry is away");
   };
@@ -98,7 +98,7 @@ TEST_F(KeepingTest, AFailedImageSaysWhyAndIsTriedAgainWithTheNextAttemptOnly) {
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
-TEST_F(KeepingTest, WhatIsFetchedAgainSaysWhyItFailedBefore) {
+TEST_F(ReconcilerTest, WhatIsFetchedAgainSaysWhyItFailedBefore) {
   images_.fate = [](const kcache::Digest&) -> Status {
     return fail(Code::Unavailable, "the registry is away");
   };
@@ -106,22 +106,22 @@ TEST_F(KeepingTest, WhatIsFetchedAgainSaysWhyItFailedBefore) {
   settle();
   attempt_ = 1;
   want({{kOne, first_}});
-  const auto again = keeping_->takeJobs();
+  const auto again = reconciler_->takeJobs();
   ASSERT_EQ(again.size(), 1U);
   auto has = turn();
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Coming);
   EXPECT_EQ(of(has, kOne, first_).cause, "the registry is away");
-  keeping_->finished(again[0], fail(Code::Unavailable, "it is slow"));
+  reconciler_->finished(again[0], fail(Code::Unavailable, "it is slow"));
   has = turn();
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Failed);
   EXPECT_EQ(of(has, kOne, first_).cause, "it is slow");
   want({{kOne, second_}});
-  ASSERT_EQ(keeping_->takeJobs().size(), 1U);
+  ASSERT_EQ(reconciler_->takeJobs().size(), 1U);
   has = turn();
   EXPECT_EQ(of(has, kOne, second_).cause, "") << "that was another image";
 }
 
-TEST_F(KeepingTest, ACacheThatMayNotHaveAnImageDoesNotGetItThoughItIsThere) {
+TEST_F(ReconcilerTest, ACacheThatMayNotHaveAnImageDoesNotGetItThoughItIsThere) {
   want({{kOne, first_}});
   settle();
   admit_ = [](const KeeperJob& job) -> Status {
@@ -138,7 +138,7 @@ TEST_F(KeepingTest, ACacheThatMayNotHaveAnImageDoesNotGetItThoughItIsThere) {
 
 // A digest names bytes, and nobody's right to them: who has it from elsewhere must not get it under a name
 // that policies trust.
-TEST_F(KeepingTest, WhatTheNodeHasIsGivenOnlyByTheRegistryThatACacheNames) {
+TEST_F(ReconcilerTest, WhatTheNodeHasIsGivenOnlyByTheRegistryThatACacheNames) {
   const auto foreign = at("evil.example/play/a", first_);
   const auto trusted = at("registry.internal/trusted/x", first_);
   want({{kOne, foreign}});
@@ -163,7 +163,7 @@ TEST_F(KeepingTest, WhatTheNodeHasIsGivenOnlyByTheRegistryThatACacheNames) {
   EXPECT_EQ(of(has, kTwo, first_).what, HasImage::What::Here);
 }
 
-TEST_F(KeepingTest, WhoMayNotHaveAnImageDoesNotKeepItOnTheNode) {
+TEST_F(ReconcilerTest, WhoMayNotHaveAnImageDoesNotKeepItOnTheNode) {
   want({{kOne, first_}});
   settle();
   have({"registry.internal/trusted/x"});
@@ -174,7 +174,7 @@ TEST_F(KeepingTest, WhoMayNotHaveAnImageDoesNotKeepItOnTheNode) {
   EXPECT_FALSE(hasTree(first_));
 }
 
-TEST_F(KeepingTest, ByTheNameOfAnotherRepositoryACacheIsGivenItsImageAnew) {
+TEST_F(ReconcilerTest, ByTheNameOfAnotherRepositoryACacheIsGivenItsImageAnew) {
   want({{kOne, first_}});
   settle();
   have({"evil.example/play/a"});
@@ -189,7 +189,7 @@ TEST_F(KeepingTest, ByTheNameOfAnotherRepositoryACacheIsGivenItsImageAnew) {
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
-TEST_F(KeepingTest, AfterARestartACacheKeepsWhatItWasGiven) {
+TEST_F(ReconcilerTest, AfterARestartACacheKeepsWhatItWasGiven) {
   want({{kOne, first_}});
   settle();
   have({"quay.io/gkm/a", "quay.io/gkm/other"});
@@ -201,7 +201,7 @@ TEST_F(KeepingTest, AfterARestartACacheKeepsWhatItWasGiven) {
   EXPECT_EQ(of(settle(), kOne, first_).what, HasImage::What::Failed);
 }
 
-TEST_F(KeepingTest, ACacheThatIsOverGivesNewPodsNothingAndStaysForThoseThatHaveIt) {
+TEST_F(ReconcilerTest, ACacheThatIsOverGivesNewPodsNothingAndStaysForThoseThatHaveIt) {
   want({{kOne, first_}});
   settle();
   use(first_, "v1");
@@ -225,7 +225,7 @@ TEST_F(KeepingTest, ACacheThatIsOverGivesNewPodsNothingAndStaysForThoseThatHaveI
   EXPECT_FALSE(hasTree(first_));
 }
 
-TEST_F(KeepingTest, AnotherImageTakesThePlaceWhenItIsThere) {
+TEST_F(ReconcilerTest, AnotherImageTakesThePlaceWhenItIsThere) {
   want({{kOne, first_}});
   settle();
   images_.fate = [](const kcache::Digest&) -> Status {
@@ -244,7 +244,7 @@ TEST_F(KeepingTest, AnotherImageTakesThePlaceWhenItIsThere) {
   EXPECT_EQ(has.caches.at(kOne).size(), 1U);
 }
 
-TEST_F(KeepingTest, AnOlderImageStaysWhilePodsHaveIt) {
+TEST_F(ReconcilerTest, AnOlderImageStaysWhilePodsHaveIt) {
   want({{kOne, first_}});
   settle();
   use(first_, "v1");
@@ -259,7 +259,7 @@ TEST_F(KeepingTest, AnOlderImageStaysWhilePodsHaveIt) {
   EXPECT_EQ(has.caches.at(kOne).size(), 1U);
 }
 
-TEST_F(KeepingTest, WhileUsesCannotBeReadNothingGoes) {
+TEST_F(ReconcilerTest, WhileUsesCannotBeReadNothingGoes) {
   want({{kOne, first_}});
   settle();
   use(first_, "v1");
@@ -274,7 +274,7 @@ TEST_F(KeepingTest, WhileUsesCannotBeReadNothingGoes) {
   EXPECT_TRUE(hasTree(first_));
 }
 
-TEST_F(KeepingTest, WhileNobodyHasSaidWhatIsMountedNothingGoesAndNoPodIsForgotten) {
+TEST_F(ReconcilerTest, WhileNobodyHasSaidWhatIsMountedNothingGoesAndNoPodIsForgotten) {
   want({{kOne, first_}});
   settle();
   use(first_, "v1");
@@ -295,7 +295,7 @@ TEST_F(KeepingTest, WhileNobodyHasSaidWhatIsMountedNothingGoesAndNoPodIsForgotte
   EXPECT_TRUE(settle().caches.empty());
 }
 
-TEST_F(KeepingTest, WhatIsThereIsNotKnownBeforeUsesWereRead) {
+TEST_F(ReconcilerTest, WhatIsThereIsNotKnownBeforeUsesWereRead) {
   fs::create_directories(usageFolder() + "/volumes");
   std::ofstream{usageFolder() + "/volumes/" + std::string(64, 'f') + ".json"} << "torn";
   open();
@@ -304,7 +304,7 @@ TEST_F(KeepingTest, WhatIsThereIsNotKnownBeforeUsesWereRead) {
   EXPECT_TRUE(turn().is_known);
 }
 
-TEST_F(KeepingTest, WhatPodsAreToldWithoutAPlaceOfOursGoes) {
+TEST_F(ReconcilerTest, WhatPodsAreToldWithoutAPlaceOfOursGoes) {
   for (const char* name : {"one", "gone"}) {
     const std::string folder = root() + "/caches/ns/" + name;
     fs::create_directories(folder);
@@ -324,7 +324,7 @@ TEST_F(KeepingTest, WhatPodsAreToldWithoutAPlaceOfOursGoes) {
   EXPECT_EQ(present(*CacheName::inNamespace("ns", "two")), first_.digest->text());
 }
 
-TEST_F(KeepingTest, WhatNewPodsCannotBeToldIsNoSuccess) {
+TEST_F(ReconcilerTest, WhatNewPodsCannotBeToldIsNoSuccess) {
   want({{kOne, first_}});
   work();
   fs::create_directories(root() + "/caches/ns/one/cache.json/in the way");
@@ -337,7 +337,7 @@ TEST_F(KeepingTest, WhatNewPodsCannotBeToldIsNoSuccess) {
 }
 
 /// The disk was full while the cache had another tag of the same image.
-TEST_F(KeepingTest, WhatIsWrittenAlreadyIsNoFailureAnyMore) {
+TEST_F(ReconcilerTest, WhatIsWrittenAlreadyIsNoFailureAnyMore) {
   want({{kOne, first_}});
   settle();
   const std::string tag = std::exchange(written_, "quay.io/gkm/a:c");
@@ -351,23 +351,23 @@ TEST_F(KeepingTest, WhatIsWrittenAlreadyIsNoFailureAnyMore) {
   EXPECT_EQ(of(turn(), kOne, first_).what, HasImage::What::Here);
 }
 
-TEST_F(KeepingTest, WhileSomebodyMountsNothingGoes) {
+TEST_F(ReconcilerTest, WhileSomebodyMountsNothingGoes) {
   want({{kOne, first_}});
   settle();
   const auto lock = usage_->lock(Usage::Hold::Shared, std::chrono::seconds{1});
   ASSERT_TRUE(lock);
-  keeping_ = std::make_unique<Keeping>(
-      Keeping::Options{
+  reconciler_ = std::make_unique<Reconciler>(
+      Reconciler::Options{
           .root = root(), .usage_folder = usageFolder(), .lock_limit = std::chrono::milliseconds{1}},
       *shared_, claims_, *shares_, *usage_, disk_);
-  ASSERT_TRUE(keeping_->begin());
+  ASSERT_TRUE(reconciler_->begin());
   want({});
   settle();
   EXPECT_EQ(presentOfOne(), first_.digest->text());
   EXPECT_TRUE(isPlaced("ns", "one", first_));
 }
 
-TEST_F(KeepingTest, WhatCannotBeRemovedSaysWhyUntilItIs) {
+TEST_F(ReconcilerTest, WhatCannotBeRemovedSaysWhyUntilItIs) {
   want({{kOne, first_}});
   settle();
   use(first_, "v1");
@@ -383,7 +383,7 @@ TEST_F(KeepingTest, WhatCannotBeRemovedSaysWhyUntilItIs) {
   EXPECT_TRUE(settle().caches.empty());
 }
 
-TEST_F(KeepingTest, WhatNobodyCanSayYetStays) {
+TEST_F(ReconcilerTest, WhatNobodyCanSayYetStays) {
   want({{kOne, first_}});
   settle();
   want({}, {kOne});
@@ -393,7 +393,7 @@ TEST_F(KeepingTest, WhatNobodyCanSayYetStays) {
   EXPECT_EQ(presentOfOne(), first_.digest->text());
 }
 
-TEST_F(KeepingTest, BeforeAnythingIsWantedNothingIsChanged) {
+TEST_F(ReconcilerTest, BeforeAnythingIsWantedNothingIsChanged) {
   want({{kOne, first_}});
   settle();
   open();
@@ -405,7 +405,7 @@ TEST_F(KeepingTest, BeforeAnythingIsWantedNothingIsChanged) {
   EXPECT_TRUE(hasTree(first_));
 }
 
-TEST_F(KeepingTest, AfterARestartNothingIsFetchedAgain) {
+TEST_F(ReconcilerTest, AfterARestartNothingIsFetchedAgain) {
   want({{kOne, first_}});
   settle();
   open();
@@ -417,7 +417,7 @@ TEST_F(KeepingTest, AfterARestartNothingIsFetchedAgain) {
   EXPECT_EQ(of(has, kOne, first_).what, HasImage::What::Here);
 }
 
-TEST_F(KeepingTest, PodsAreToldWhichGpusCanUseIt) {
+TEST_F(ReconcilerTest, PodsAreToldWhichGpusCanUseIt) {
   gpus_ = {{0, "H100", "550", {"cuda", "90", 32}}, {1, "A100", "550", {"cuda", "80", 32}}};
   want({{kOne, first_}});
   settle();
@@ -432,7 +432,7 @@ TEST_F(KeepingTest, PodsAreToldWhichGpusCanUseIt) {
   EXPECT_TRUE(read->incompatible_gpus.empty());
 }
 
-TEST_F(KeepingTest, AnOldTreeInUseIsNotReplacedUnderItsPods) {
+TEST_F(ReconcilerTest, AnOldTreeInUseIsNotReplacedUnderItsPods) {
   const std::string old = fmt::format("{}/caches/ns/one/{}", root(), first_.digest->text());
   fs::create_directories(old + "/K");
   std::ofstream{old + "/K/a.json"} << "one";
@@ -452,7 +452,7 @@ TEST_F(KeepingTest, AnOldTreeInUseIsNotReplacedUnderItsPods) {
   EXPECT_TRUE(fs::is_symlink(old));
 }
 
-TEST_F(KeepingTest, AnImageWithoutFilesLeavesNothing) {
+TEST_F(ReconcilerTest, AnImageWithoutFilesLeavesNothing) {
   const auto empty = images_.make({{}});
   want({{kOne, empty}});
   auto has = settle();
@@ -464,7 +464,7 @@ TEST_F(KeepingTest, AnImageWithoutFilesLeavesNothing) {
   EXPECT_EQ(of(has, kOne, empty).what, HasImage::What::Failed);
 }
 
-TEST_F(KeepingTest, MoreThanTheQuotaGoesOldestFirst) {
+TEST_F(ReconcilerTest, MoreThanTheQuotaGoesOldestFirst) {
   terms_ = {.quota = 4};
   open();
   want({{kOne, first_}});
