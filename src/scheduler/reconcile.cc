@@ -95,7 +95,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   }
 }
 
-/// What came of a lease that a grant or a bound pod wishes for.
+/// What came of a lease that a binding cycle or a bound pod wishes for.
 void Scheduler::noticed(const LeaseNotice& notice) {
   c_.reconciles.add(notice.uid);
   if (binder_.noticed(notice)) { return; }

@@ -40,7 +40,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       informers_{c_.engine, watched(c_.config), c_.rng, c_.config.listed_to_catch_up},
       node_caches_{c_.config.cache_weight, c_.rng},
       leadership_{c_.config},
-      slots_{c_.config.max_open_grants},
+      slots_{c_.config.max_binding_cycles},
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
       proofs_{c_},
@@ -159,7 +159,7 @@ void Scheduler::expectSync() {
 
 void Scheduler::lose() {
   c_.log(kapi::Level::Warn, "no longer leading; what was under way is dropped",
-         {{"grants", std::to_string(binder_.grants())}});
+         {{"binding_cycles", std::to_string(binder_.cycles())}});
   leadership_.lose();
   dropUnderWay();
 }

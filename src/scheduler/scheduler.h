@@ -3,10 +3,10 @@
 // A state machine without I/O: handle(Event, Now) -> Effects.
 //
 // Level-triggered: whatever happens, the pods it concerns are reconciled, and reconcile(uid) does the next
-// right thing for that pod from what is known now (its object, its leases, its grant). So events may be late,
-// doubled or missing; the sweep reconciles everybody every 30 s.
-//   unbound, no leases of it        -> queued (PendingPods), placed (Placer), then a grant (Binder)
-//   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted
+// right thing for that pod from what is known now (its object, its leases, its binding cycle). So events may
+// be late, doubled or missing; the sweep reconciles everybody every 30 s.
+//   unbound, no leases of it        -> queued (PendingPods), placed (Placer), then a binding cycle (Binder)
+//   unbound, leases without a cycle -> adopted when the set is complete and fits, else fenced and deleted
 //   (Leftovers)
 //   bound                           -> its leases are as `allocated` says: missing ones written, others
 //                                      deleted (BoundLeases)
