@@ -31,7 +31,7 @@ struct OwnerRange {
   std::uint8_t count = 0;
 };
 inline constexpr OwnerRange kInformerOwners{1, 9};
-inline constexpr OwnerRange kLeadershipOwners{10, 10};
+inline constexpr OwnerRange kLeaderTermOwners{10, 10};
 inline constexpr OwnerRange kSchedulerOwners{20, 19};
 inline constexpr OwnerRange kCacheSyncOwner{39, 1};
 inline constexpr OwnerRange kExtenderOwner{40, 1};
@@ -49,7 +49,7 @@ inline constexpr OwnerRange kElectionOwner{100, 1};
 inline constexpr OwnerRange kOperatorOwners{101, 16};
 /// All of them, ascending.
 inline constexpr std::array kOwnerRanges{
-    kInformerOwners,     kLeadershipOwners, kSchedulerOwners,  kCacheSyncOwner,   kExtenderOwner,
+    kInformerOwners,     kLeaderTermOwners, kSchedulerOwners,  kCacheSyncOwner,   kExtenderOwner,
     kCombinedOwners,     kStandaloneOwners, kWebhookOwners,    kAgentOwners,      kNodeAgentOwners,
     kCacheWebhookOwners, kNodeCacheOwners,  kPolicyWatchOwner, kPullSecretsOwner, kPodPathsOwner,
     kElectionOwner,      kOperatorOwners};

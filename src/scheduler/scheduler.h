@@ -11,7 +11,7 @@
 //   bound                           -> its leases are as `allocated` says: missing ones written, others
 //                                      deleted (BoundLeases)
 //   ended                           -> its leases are deleted once its devices are reclaimed
-// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are
+// A standby applies all events and decides nothing; a new leader decides when LeaderTerm says so. Writes are
 // sent leader-only (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes
 // ignored.
 // Each part owns its state and says in its header what it does;
@@ -47,7 +47,7 @@
 #include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
 #include "scheduler/report/status_revision.h"
-#include "scheduler/term/leadership.h"
+#include "scheduler/term/leader_term.h"
 
 namespace gs::scheduler {
 
@@ -83,7 +83,7 @@ class Scheduler {
   [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return asked_binds_.takeAnswers(); }
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
-  void stopTaking() { leadership_.stop(); }
+  void stopTaking() { term_.stop(); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
   [[nodiscard]] bool underWay() const;
 
@@ -93,7 +93,7 @@ class Scheduler {
   [[nodiscard]] const std::string& failure() const {
     return informers_.failure().empty() ? node_caches_.failure() : informers_.failure();
   }
-  [[nodiscard]] bool leading() const { return leadership_.leads(); }
+  [[nodiscard]] bool leading() const { return term_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
   /// For another component on the same engine; after it changed anything, decide()
@@ -155,7 +155,7 @@ class Scheduler {
   Context c_;
   engine::Informers informers_;
   NodeCaches node_caches_;
-  Leadership leadership_;
+  LeaderTerm term_;
   Slots slots_;
   StatusRevision status_revision_;
   LeaseDesk desk_;

@@ -1,4 +1,4 @@
-// Leadership and recovery: from winning the election to deciding, in one state.
+// LeaderTerm: a term as leader, from winning the election over recovery to deciding, in one state.
 //
 //   Standby --leads--> Claiming --the record is ours--> Syncing --all is current--> Adopting
 //                          ^                                                            |
@@ -24,7 +24,7 @@
 
 namespace gs::scheduler {
 
-class Leadership {
+class LeaderTerm {
  public:
   enum class Phase : std::uint8_t { Standby, Claiming, Syncing, Adopting, Deciding, Finishing, Stopped };
   enum class Step : std::uint8_t {
@@ -33,7 +33,7 @@ class Leadership {
     Synced,     // Adopting from now on
   };
 
-  explicit Leadership(const Config& config)
+  explicit LeaderTerm(const Config& config)
       : record_{config.lease_namespace, config.scheduler_name, parts_}, initial_sync_{parts_} {}
 
   [[nodiscard]] Phase phase() const { return phase_; }
@@ -82,7 +82,7 @@ class Leadership {
  private:
   Phase phase_ = Phase::Standby;
   std::uint64_t term_ = 0;
-  controller::Parts parts_{controller::kLeadershipOwners};
+  controller::Parts parts_{controller::kLeaderTermOwners};
   LeaseRecord record_;
   InitialSync initial_sync_;
   Mono next_census_{};
