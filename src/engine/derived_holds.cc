@@ -14,8 +14,8 @@ void DerivedHolds::derive(const model::Uid& uid, const sched::Holdings* said) {
   PodDevices::Holds want = devices_.devices(uid, said);
   const auto it = holds_.find(uid);
   if (it != holds_.end()) {
-    const PodDevices::Holds& had =
-        it->second;  // from the last: the ledger keeps a node's devices in one list
+    // From the last: the ledger keeps a node's devices in one list.
+    const PodDevices::Holds& had = it->second;
     for (auto at = had.rbegin(); at != had.rend(); ++at) {
       const PodDevices::Hold& hold = at->first;
       if (!want.contains(hold)) { ledger_.release(hold.node, hold.id, uid, hold.source); }

@@ -2,8 +2,9 @@
 // joined: not ours, unreadable, or of another version.
 //
 // Who finds such a lease says so (block()). The device counts as held in the ledger, by nobody, until the
-// lease goes, or names its pod in a way that can be read, or whoever looked finds that it is gone (unblock()
-// each time). A second block() of the same device does nothing. The ledger must outlive it. One thread.
+// lease goes, or comes to name a pod, which holds the device then, or whoever looked finds that it is gone
+// (unblock() each time). A second block() of the same device does nothing. The ledger must outlive it. One
+// thread.
 #pragma once
 
 #include <set>

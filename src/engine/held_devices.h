@@ -7,7 +7,7 @@
 //   told ids     whatever devices have these ids now, since a container that starts again gets those. And
 //                the devices that the pod was given, found by the UUIDs in its leases, under their ids of
 //                now.
-// Besides, it has every device that the agent sees it use, whatever is written (Engine::seenInUse).
+// Besides, it has every device that the agent sees it use, whatever is written (PodDevices::seenInUse).
 // Pure; ids ascending, unique.
 #pragma once
 

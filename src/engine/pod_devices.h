@@ -8,7 +8,7 @@
 // what its containers may still have.
 // `said`: what the doors read of the pod as it is given. Reading a pod takes long beside the rest here, so
 // whoever has read it hands that on.
-// Ids are ascending. Cache and memory must outlive it. One thread.
+// Ids are ascending, where nothing else is said. Cache and memory must outlive it. One thread.
 #pragma once
 
 #include <compare>
@@ -55,7 +55,7 @@ class PodDevices {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const { return seenInUse(pod, read(pod)); }
   /// The devices of its node that an ended pod held.
   [[nodiscard]] std::vector<int> ofEnded(const model::Pod& pod, const sched::Holdings& said) const;
-  /// The ids that its leases stand for, on whatever nodes; not unique.
+  /// The ids that its leases stand for, on whatever nodes; neither ascending nor unique.
   [[nodiscard]] std::map<model::NodeName, std::vector<int>> leasedIds(const model::Uid& uid) const;
   /// How many whole devices a bound pod counts for its quota. Somebody may have edited its annotation, so
   /// what its leases say, and what its agent sees, counts too. Not what is seen Unhealthy: one id may be

@@ -4,8 +4,8 @@
 // filter() and prioritize() write nothing; they may come any number of times. What kube-scheduler asks about
 // preemption is in extender_preemption.h. What is held for the pod (placing/holds.h) is free for it while it
 // is asked about. A node that refused the pod is not offered while another may do
-// (controller/nodes_in_vain.h). bind() grants it GPUs on the node that was chosen
-// (placing/asked_binds.h). kube-scheduler filters one pod after the other and binds them side by side: so
+// (controller/nodes_in_vain.h). bind() chooses its GPUs on the node that was chosen, and binds
+// it (placing/asked_binds.h). kube-scheduler filters one pod after the other and binds them side by side: so
 // that not too many come, filter() waits for a moment while many are being bound.
 #pragma once
 

@@ -209,17 +209,17 @@ TEST_F(ExtenderPodsTest, WhatWasHeldEndsWhereItFitsNowhereAnyMore) {
 TEST_F(ExtenderPodsTest, ANodeThatRefusedItIsNotOfferedWhileAnotherMayDo) {
   const std::string no = "never: node(s) did not take this pod a moment ago";
   t.pod("p");
-  Grant grant;
-  grant.uid = t.uid("p");
-  grant.node = model::NodeName{"a"};
-  grant.refused = true;
-  t.pending.triedInVain(grant);
+  BindingCycle cycle;
+  cycle.uid = t.uid("p");
+  cycle.node = model::NodeName{"a"};
+  cycle.refused = true;
+  t.pending.triedInVain(cycle);
   EXPECT_EQ(filter("p"), (Words{no, "fits"}));
   EXPECT_EQ(rank("p"), (std::vector<int>{0, 10}));
   t.pass(1min);
   EXPECT_EQ(filter("p"), (Words{no, "fits"})) << "another may do";
   EXPECT_EQ(filter("p", {"a"}), Words{"fits"}) << "its time is over, and there is no other";
-  t.pending.triedInVain(grant);
+  t.pending.triedInVain(cycle);
   EXPECT_EQ(filter("p", {"a"}), Words{no}) << "not at once";
   EXPECT_TRUE(isToBeWoken("p"));
   t.pass(4s);

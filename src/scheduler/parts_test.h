@@ -163,7 +163,7 @@ class TestParts {
   Context c;
   LeaseRecord record{"default", c.config.scheduler_name, c.parts};
   NodeCaches node_caches{0, c.rng};
-  Slots slots{c.config.max_open_grants};
+  Slots slots{c.config.max_binding_cycles};
   LeaseDesk desk{c.engine, c.config.max_sharers, c.parts};
   GoneProofs proofs{c};
   PendingPods pending{c};

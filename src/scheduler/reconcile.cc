@@ -86,8 +86,8 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (!c_.cache().leasesOf(pod.uid).empty()) {
     if (!pending_.mayTry(pod.uid)) { return; }
     if (!c_.places(pod)) { return asked_binds_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
-    if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
-  } else if (pod.deleting || !leadership_.taking() || !isOurTurn(pod)) {
+    if (!term_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
+  } else if (pod.deleting || !term_.taking() || !isOurTurn(pod)) {
     pending_.dequeue(pod.uid);
     asked_binds_.forget(pod.uid);
   } else {
@@ -95,7 +95,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   }
 }
 
-/// What came of a lease that a grant or a bound pod wishes for.
+/// What came of a lease that a binding cycle or a bound pod wishes for.
 void Scheduler::noticed(const LeaseNotice& notice) {
   c_.reconciles.add(notice.uid);
   if (binder_.noticed(notice)) { return; }

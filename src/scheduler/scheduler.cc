@@ -39,8 +39,8 @@ Scheduler::Scheduler(Config config, Rng rng)
     : c_{std::move(config), rng},
       informers_{c_.engine, watched(c_.config), c_.rng, c_.owners, c_.config.listed_to_catch_up},
       node_caches_{c_.config.cache_weight, c_.rng, c_.owners},
-      leadership_{c_.config, c_.owners},
-      slots_{c_.config.max_open_grants},
+      term_{c_.config, c_.owners},
+      slots_{c_.config.max_binding_cycles},
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
       proofs_{c_},
@@ -49,20 +49,19 @@ Scheduler::Scheduler(Config config, Rng rng)
       unschedulable_{c_, pending_, node_caches_, fetch_first_},
       probes_{c_, slots_, pending_},
       binder_{c_, {desk_, slots_, pending_, proofs_, node_caches_}},
-      bound_leases_{c_, desk_, leadership_.record()},
-      leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
+      bound_leases_{c_, desk_, term_.record()},
+      leftovers_{c_, desk_, term_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
       contradictions_{c_},
       claim_warnings_{c_},
       holds_{c_},
       nominator_{c_, holds_},
-      asked_binds_{c_, {leadership_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
+      asked_binds_{c_, {term_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
       extender_pods_{c_, {pending_, binder_, nominator_, holds_, asked_binds_, node_caches_}},
       extender_preemption_{c_, pending_, holds_},
       placer_{c_,
-              {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
-               nominator_}} {
+              {term_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_, nominator_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
   if (node_caches_.on()) {
     c_.engine.decider().setBonus(
@@ -82,11 +81,11 @@ kapi::Effects Scheduler::start(Now now) {
 
 /// What the feed has to say besides the changes that it brought.
 void Scheduler::changesApplied() {
-  for (const Kind kind : informers_.takeCaughtUp()) { leadership_.initialSync().caughtUp(kind); }
-  if (failure().empty() || leadership_.stopped()) { return; }
+  for (const Kind kind : informers_.takeCaughtUp()) { term_.initialSync().caughtUp(kind); }
+  if (failure().empty() || term_.stopped()) { return; }
   c_.log(kapi::Level::Error, failure());
-  if (!leadership_.isStandby()) { lose(); }
-  leadership_.stop();
+  if (!term_.isStandby()) { lose(); }
+  term_.stop();
 }
 
 void Scheduler::cachesChanged() {
@@ -108,7 +107,7 @@ void Scheduler::take(const Event& event, Now now) {
   } else if (node_caches_.handle(event, now, c_.out)) {
     cachesChanged();
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (!leadership_.handle(*outcome, now, c_.out)) { (void)c_.parts.handle(*outcome, now, c_.out); }
+    if (!term_.handle(*outcome, now, c_.out)) { (void)c_.parts.handle(*outcome, now, c_.out); }
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
     led(*leadership);
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
@@ -120,7 +119,7 @@ void Scheduler::take(const Event& event, Now now) {
 
 kapi::Effects Scheduler::decide(Now now) {
   c_.now = now;
-  if (leadership_.leads()) {
+  if (term_.leads()) {
     work();
   } else {
     c_.engine.forgetTouched();
@@ -139,28 +138,28 @@ void Scheduler::led(const kapi::Leadership& leadership) {
     return;
   }
   if (!leadership.leading) {
-    if (!leadership_.isStandby()) { lose(); }
-    if (leadership.soon && !leadership_.stopped()) { expectSync(); }
-  } else if (leadership_.mayBegin(leadership.term)) {
-    if (!leadership_.isStandby()) { lose(); }
+    if (!term_.isStandby()) { lose(); }
+    if (leadership.soon && !term_.stopped()) { expectSync(); }
+  } else if (term_.mayBegin(leadership.term)) {
+    if (!term_.isStandby()) { lose(); }
     expectSync();
-    if (leadership_.stopped()) { return; }  // history went back
+    if (term_.stopped()) { return; }  // history went back
     c_.log(kapi::Level::Info, "leading; catching up before deciding",
            {{"term", std::to_string(leadership.term)}});
-    leadership_.begin(leadership.term, c_.rng.uuid(), c_.out);
+    term_.begin(leadership.term, c_.rng.uuid(), c_.out);
   }
 }
 
 /// What the initial sync will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectSync() {
-  informers_.expectCatchUp(leadership_.initialSync().caughtUpKinds(), c_.now, c_.out);
+  informers_.expectCatchUp(term_.initialSync().caughtUpKinds(), c_.now, c_.out);
   changesApplied();
 }
 
 void Scheduler::lose() {
   c_.log(kapi::Level::Warn, "no longer leading; what was under way is dropped",
-         {{"grants", std::to_string(binder_.grants())}});
-  leadership_.lose();
+         {{"binding_cycles", std::to_string(binder_.cycles())}});
+  term_.lose();
   dropUnderWay();
 }
 
@@ -175,12 +174,12 @@ void Scheduler::dropUnderWay() {
 }
 
 void Scheduler::followLeadership() {
-  for (auto step = leadership_.advance(c_.now, c_.out); step != Leadership::Step::None;
-       step = leadership_.advance(c_.now, c_.out)) {
-    if (step == Leadership::Step::BeganAnew) { dropUnderWay(); }
-    if (step == Leadership::Step::Synced) { recover(); }
+  for (auto step = term_.advance(c_.now, c_.out); step != LeaderTerm::Step::None;
+       step = term_.advance(c_.now, c_.out)) {
+    if (step == LeaderTerm::Step::BeganAnew) { dropUnderWay(); }
+    if (step == LeaderTerm::Step::Synced) { recover(); }
   }
-  if (!leadership_.isStandby()) { sayTrouble(leadership_.trouble()); }
+  if (!term_.isStandby()) { sayTrouble(term_.trouble()); }
 }
 
 /// Everybody is reconciled, which adopts or fences what an earlier leader left; then pods are placed.
@@ -221,13 +220,13 @@ void Scheduler::tick() {
   node_caches_.tick(c_.now, c_.out);
   changesApplied();
   c_.engine.tick(c_.now.mono);
-  if (leadership_.isStandby()) { return; }
-  leadership_.tick(c_.now, c_.out);
-  if (!leadership_.leads()) { return; }
+  if (term_.isStandby()) { return; }
+  term_.tick(c_.now, c_.out);
+  if (!term_.leads()) { return; }
   c_.reconciles.moveDue(c_.now.mono);
   c_.parts.tick(c_.now, c_.out);
   extender_preemption_.tick();
-  if (leadership_.taking() && next_sweep_ <= c_.now.mono && !c_.reconciles.sweeping()) {
+  if (term_.taking() && next_sweep_ <= c_.now.mono && !c_.reconciles.sweeping()) {
     beginSweep();
     unschedulable_.refresh(true);
     unschedulable_.retireClasses();
@@ -282,14 +281,14 @@ void Scheduler::sweepSome() {
     reconcile(*uid);
     binder_.readOverdue(*uid);
   }
-  if (!c_.reconciles.sweeping()) { leadership_.adopted(); }
+  if (!c_.reconciles.sweeping()) { term_.adopted(); }
 }
 
 /// What came of what the parts asked for, and whether we lead from now on.
 void Scheduler::catchUp() {
   status_revision_.pump();
-  if (auto census = leadership_.initialSync().takeCensus()) { takeCensus(*census); }
-  for (const auto& want : leadership_.initialSync().takeCatchUps()) {
+  if (auto census = term_.initialSync().takeCensus()) { takeCensus(*census); }
+  for (const auto& want : term_.initialSync().takeCatchUps()) {
     informers_.catchUp(want.kind, want.revision, c_.now, c_.out);
     changesApplied();
   }
@@ -312,7 +311,7 @@ void Scheduler::work() {
   int decisions = kDecisionsPerTurn;  // some come to nothing at once, and others follow them
   for (int left = kReconcilesPerTurn;;) {
     reconcileSome(left);
-    if (leadership_.deciding()) { placer_.placeSome(decisions); }
+    if (term_.deciding()) { placer_.placeSome(decisions); }
     desk_.pump(c_.now.mono, c_.out);
     const auto notices = desk_.takeNotices();
     for (const auto& notice : notices) { noticed(notice); }
@@ -333,15 +332,15 @@ void Scheduler::work() {
 }
 
 void Scheduler::wakeAtNextDue() {
-  auto due = soonest({c_.engine.nextDue(), status_revision_.nextDue(), leadership_.nextDue()});
-  if (leadership_.leads()) {
+  auto due = soonest({c_.engine.nextDue(), status_revision_.nextDue(), term_.nextDue()});
+  if (term_.leads()) {
     due = soonest({due, c_.parts.nextDue(), extender_preemption_.nextDue(), c_.reconciles.nextDue()});
-    if (leadership_.taking()) {
+    if (term_.taking()) {
       due = soonest(
           {due, placer_.nextDue(), std::optional{next_sweep_}});  // equivalent: the record wakes it too
     }
     const bool more = c_.reconciles.sweeping() || !c_.reconciles.empty() || unschedulable_.hasUntold() ||
-                      contradictions_.hasMore() || (leadership_.taking() && placer_.hasMore());
+                      contradictions_.hasMore() || (term_.taking() && placer_.hasMore());
     if (more) { due = c_.now.mono; }
   }
   if (due) { c_.out.emplace_back(kapi::Wake{std::max(*due, c_.now.mono)}); }
@@ -359,7 +358,7 @@ std::size_t Scheduler::rememberedForTest() const {
 }
 
 std::string Scheduler::answersNobodyBecause() const {
-  if (leadership_.deciding()) { return ""; }
+  if (term_.deciding()) { return ""; }
   return leading() ? "this replica leads and is catching up with the cluster; ask again"
                    : "this replica does not lead";
 }
@@ -367,11 +366,9 @@ std::string Scheduler::answersNobodyBecause() const {
 Readiness Scheduler::readiness() const {
   Readiness out = informers_.readiness();
   node_caches_.note(out);
-  out.note("role", leadership_.isStandby() ? "standby"
-                   : leadership_.leads()   ? "leader"
-                                           : "leader, recovering");
-  const LeaseRecord& record = leadership_.record();
-  if (!leadership_.isStandby() && !record.settled()) { out.need("lease-namespace", false, record.trouble()); }
+  out.note("role", term_.isStandby() ? "standby" : term_.leads() ? "leader" : "leader, recovering");
+  const LeaseRecord& record = term_.record();
+  if (!term_.isStandby() && !record.settled()) { out.need("lease-namespace", false, record.trouble()); }
   if (c_.config.quota.on()) { out.note("quota", c_.engine.quota().state()); }
   if (bound_leases_.failing() > 0) {  // others are placed all the same
     out.note("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
@@ -381,10 +378,8 @@ Readiness Scheduler::readiness() const {
     out.note("contradictions",
              fmt::format("{} facts about GPUs contradict others: {}", contradictions_.size(), example));
   }
-  if (leadership_.recovering()) {
-    if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {
-      out.note("initial-sync", text);
-    }
+  if (term_.recovering()) {
+    if (const auto text = term_.initialSync().trouble(); !text.empty()) { out.note("initial-sync", text); }
   }
   return out;
 }

@@ -3,15 +3,15 @@
 // A state machine without I/O: handle(Event, Now) -> Effects.
 //
 // Level-triggered: whatever happens, the pods it concerns are reconciled, and reconcile(uid) does the next
-// right thing for that pod from what is known now (its object, its leases, its grant). So events may be late,
-// doubled or missing; the sweep reconciles everybody every 30 s.
-//   unbound, no leases of it        -> queued (PendingPods), placed (Placer), then a grant (Binder)
-//   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted
+// right thing for that pod from what is known now (its object, its leases, its binding cycle). So events may
+// be late, doubled or missing; the sweep reconciles everybody every 30 s.
+//   unbound, no leases of it        -> queued (PendingPods), placed (Placer), then a binding cycle (Binder)
+//   unbound, leases without a cycle -> adopted when the set is complete and fits, else fenced and deleted
 //   (Leftovers)
 //   bound                           -> its leases are as `allocated` says: missing ones written, others
 //                                      deleted (BoundLeases)
 //   ended                           -> its leases are deleted once its devices are reclaimed
-// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are
+// A standby applies all events and decides nothing; a new leader decides when LeaderTerm says so. Writes are
 // sent leader-only (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes
 // ignored.
 // Each part owns its state and says in its header what it does;
@@ -47,7 +47,7 @@
 #include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
 #include "scheduler/report/status_revision.h"
-#include "scheduler/term/leadership.h"
+#include "scheduler/term/leader_term.h"
 
 namespace gs::scheduler {
 
@@ -83,7 +83,7 @@ class Scheduler {
   [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return asked_binds_.takeAnswers(); }
   [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
-  void stopTaking() { leadership_.stop(); }
+  void stopTaking() { term_.stop(); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
   [[nodiscard]] bool underWay() const;
 
@@ -93,7 +93,7 @@ class Scheduler {
   [[nodiscard]] const std::string& failure() const {
     return informers_.failure().empty() ? node_caches_.failure() : informers_.failure();
   }
-  [[nodiscard]] bool leading() const { return leadership_.leads(); }
+  [[nodiscard]] bool leading() const { return term_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   /// Of which whoever runs beside it in this process takes his.
   [[nodiscard]] const controller::Owners& owners() const { return c_.owners; }
@@ -157,7 +157,7 @@ class Scheduler {
   Context c_;
   engine::Informers informers_;
   NodeCaches node_caches_;
-  Leadership leadership_;
+  LeaderTerm term_;
   Slots slots_;
   StatusRevision status_revision_;
   LeaseDesk desk_;

@@ -42,7 +42,7 @@ scheduler::Config Extras::config() const {
   if (plan_.has(Feature::Quotas)) { config.quota.map = {"kube-system", kQuotaMap}; }
   if (plan_.has(Feature::KubeScheduler)) { config.extender_pods = {kKubeName}; }
   if (plan_.has(Feature::Stuck)) {  // few enough that a play's pods could fill them
-    config.max_open_grants = 3;
+    config.max_binding_cycles = 3;
     config.max_pending_writes = 2;
   }
   return config;

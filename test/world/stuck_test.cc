@@ -229,7 +229,7 @@ TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
     return {.how = sandbox::CallFault::How::Refused, .http = lease_goes ? 500 : 403};
   });
   scheduler::Config config;
-  config.max_open_grants = 4;
+  config.max_binding_cycles = 4;
   (void)world.startReplica(config);
   for (int n = 0; n < 8; ++n) {
     const std::string ns = "bad-" + std::to_string(n);

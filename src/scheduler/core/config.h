@@ -26,7 +26,7 @@ struct Config {
   std::int32_t cache_weight = 0;
   model::QuotaConfig quota{};          // of GPUs by namespace; none by default
   std::size_t max_waiting_binds = 16;  // of --extender-pods: callers that wait at once
-  int max_open_grants = 256;           // placements whose writes are under way at once
+  int max_binding_cycles = 256;        // placements whose writes are under way at once
   std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp;  // see there
   int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
 };

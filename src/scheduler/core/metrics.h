@@ -10,8 +10,8 @@ namespace gs::scheduler {
 inline constexpr const char* kScheduleAttempts = "scheduler_schedule_attempts_total";
 /// `attempts`: Bindings that were sent for the pod. Of pods that this process saw as leader.
 inline constexpr const char* kSchedulingSli = "scheduler_pod_scheduling_sli_duration_seconds";
-/// `why`: grant (a Binding without an answer), leases (left by somebody else), probe (others of its
-/// namespace cannot be written).
+/// `why`: binding (one without an answer), leases (left by somebody else), probe (others of its namespace
+/// cannot be written).
 inline constexpr const char* kFences = "gpu_scheduler_fences_total";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
 /// `result`: bound, failed, raced, busy.

@@ -152,10 +152,10 @@ bool PendingPods::knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_c
   return in_vain_.refused(uid) && !c_.engine.decider().request(pod_class).not_on.empty();
 }
 
-void PendingPods::triedInVain(const Grant& grant) {
-  if (c_.cache().pod(grant.uid) == nullptr) { return; }
-  const auto until = in_vain_.tried(grant.uid, grant.node, grant.refused, c_.now.mono);
-  if (until) { c_.reconciles.addAt(*until, grant.uid); }
+void PendingPods::triedInVain(const BindingCycle& cycle) {
+  if (c_.cache().pod(cycle.uid) == nullptr) { return; }
+  const auto until = in_vain_.tried(cycle.uid, cycle.node, cycle.refused, c_.now.mono);
+  if (until) { c_.reconciles.addAt(*until, cycle.uid); }
 }
 
 std::optional<Mono> PendingPods::placed(const model::Uid& uid) {

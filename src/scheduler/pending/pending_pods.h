@@ -18,7 +18,7 @@
 #include "controller/nodes_in_vain.h"
 #include "sched/doors/door.h"
 #include "scheduler/core/context.h"
-#include "scheduler/pending/grant.h"
+#include "scheduler/pending/binding_cycle.h"
 #include "scheduler/pending/held_back.h"
 #include "scheduler/report/claim_status.h"
 #include "scheduler/report/reporter.h"
@@ -80,7 +80,7 @@ class PendingPods : public controller::Part {
   void tryLater(const model::Uid& uid, Duration asked_for) { attempts_.tried(uid, c_.now.mono, asked_for); }
   [[nodiscard]] int attempts(const model::Uid& uid) const { return attempts_.tries(uid); }
   [[nodiscard]] bool mayTry(const model::Uid& uid) const { return attempts_.due(uid, c_.now.mono); }
-  void triedInVain(const Grant& grant);
+  void triedInVain(const BindingCycle& cycle);
   /// It is bound: when it was first seen, where that is known.
   std::optional<Mono> placed(const model::Uid& uid);
   void podBound(const model::Pod& pod) override { dequeue(pod.uid); }

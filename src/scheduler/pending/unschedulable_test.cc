@@ -25,10 +25,10 @@ class UnschedulableTest : public ::testing::Test {
 /// Also one that was held back when its class was said to fit nowhere, and comes to it later.
 TEST_F(UnschedulableTest, WhoJoinsAClassThatFitsNowhereIsTriedAgainWhereItWasTriedInVain) {
   t.pod("p");
-  Grant grant;
-  grant.uid = t.uid("p");
-  grant.node = model::NodeName{"a"};
-  t.pending.triedInVain(grant);
+  BindingCycle cycle;
+  cycle.uid = t.uid("p");
+  cycle.node = model::NodeName{"a"};
+  t.pending.triedInVain(cycle);
   const auto pod_class = t.c.engine.decider().classOf(t.requestOf(*t.known("p")));
   unschedulable.reject(pod_class);
   t.pass(std::chrono::minutes{1});

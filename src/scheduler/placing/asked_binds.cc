@@ -105,11 +105,11 @@ void AskedBinds::bind(BindRequest request) {
 }
 
 void AskedBinds::goOn(const model::Pod& pod, BindRequest request) {
-  if (b_.binder.has(pod.uid) || pod.bound()) { return grant(std::move(request)); }
+  if (b_.binder.has(pod.uid) || pod.bound()) { return beginOrAnswer(std::move(request)); }
   if (queued_.contains(pod.key.ns) || b_.slots.free(pod.key.ns) == 0) {
     return enqueue(pod, std::move(request));
   }
-  mustShow(pod) ? probe(pod, std::move(request)) : grant(std::move(request));
+  mustShow(pod) ? probe(pod, std::move(request)) : beginOrAnswer(std::move(request));
 }
 
 /// Others of its namespace cannot be written, and hold GPUs for as long.
@@ -157,7 +157,7 @@ std::string AskedBinds::whyNotInLine(const model::Pod& pod, const model::NodeNam
   return "";
 }
 
-void AskedBinds::grant(BindRequest request) {
+void AskedBinds::beginOrAnswer(BindRequest request) {
   b_.holds.release(request.uid);
   const model::Pod* pod = c_.cache().pod(request.uid);
   if (pod == nullptr) { return answer(request.id, BindAnswer::Kind::Failed, "the pod is gone"); }
@@ -237,7 +237,7 @@ std::string AskedBinds::begin(const model::Pod& pod, const model::NodeName& node
   if (!room.placement.ids.empty() && !b_.record.ours()) {
     return "no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs";
   }
-  b_.binder.grant(pod, room.request, {node, std::move(room.placement.ids), room.placement.score});
+  b_.binder.begin(pod, room.request, {node, std::move(room.placement.ids), room.placement.score});
   return "";
 }
 
@@ -253,7 +253,7 @@ void AskedBinds::settle() {
     waiting_.erase(first, last);
   }
   if (!probed_.empty()) { goOnWithProbed(); }
-  if (!queued_.empty()) { grantQueued(); }
+  if (!queued_.empty()) { beginQueued(); }
 }
 
 void AskedBinds::goOnWithProbed() {
@@ -276,7 +276,7 @@ void AskedBinds::goOnWithProbed() {
 }
 
 /// In the order in which they asked.
-void AskedBinds::grantQueued() {
+void AskedBinds::beginQueued() {
   for (auto it = queued_.begin(); it != queued_.end();) {
     while (!it->second.empty() && b_.slots.free(it->first) > 0) {
       BindRequest next = std::move(it->second.front());
@@ -286,7 +286,7 @@ void AskedBinds::grantQueued() {
       if (pod != nullptr && mustShow(*pod)) {
         probe(*pod, std::move(next));
       } else {
-        grant(std::move(next));
+        beginOrAnswer(std::move(next));
       }
     }
     it = it->second.empty() ? queued_.erase(it) : std::next(it);

@@ -1,27 +1,27 @@
 // AskedBinds: binds pods when their kube-scheduler asks us to (extender_pods.h). A part of the scheduler's;
 // one thread.
 //
-// The way of a request: GPUs are chosen anew, on the node that kube-scheduler chose, and granted to the
-// pod. From then on it goes as with every grant (binder.h): leases, Binding, and a fence if need be. The
-// caller is answered when the pod is bound, when everything was given back, or at the latest at `until`,
-// when it stops waiting. The Binding may still be on its way then: kube-scheduler asks again, and joins
-// what is under way.
+// The way of a request: GPUs are chosen anew, on the node that kube-scheduler chose, and a binding cycle
+// begins as for every pod (binder.h): leases, Binding, and a fence if need be. The caller is answered when
+// the pod is bound, when everything was given back, or at the latest at `until`, when it stops waiting. The
+// Binding may still be on its way then: kube-scheduler asks again, and joins what is under way.
 //
 // Who has to wait:
-//   - A namespace has no more grants under way than it has slots (scheduler/core/slots.h). Its other
+//   - A namespace has no more binding cycles under way than it has slots (scheduler/core/slots.h). Its other
 //     requests wait for a slot, and their GPUs are held for a moment (holds.h). Where pods of the namespace
 //     are stuck, the next one shows first that it can be written (scheduler/pending/probes.h), as pods of
 //     our own do.
 //   - A request that waits keeps one worker of the HTTP server. So at most Config::max_waiting_binds wait,
 //     and no namespace takes more of these places than it leaves free (controller/fair_share.h). A request
 //     without a place is answered at once, that it should be made again.
-//   - A namespace is "slow" while one of its requests has waited for kPaced, or one of its grants is stuck.
-//     Requests of slow namespaces that have waited for kHanging give up their places to others that need
-//     one. So however many namespaces hang, others find as many places as if those were not there.
+//   - A namespace is "slow" while one of its requests has waited for kPaced, or one of its binding cycles is
+//     stuck. Requests of slow namespaces that have waited for kHanging give up their places to others that
+//     need one. So however many namespaces hang, others find as many places as if those were not there.
 //
-// Leases of such a pod, without a grant, are an earlier leader's. They stand until kube-scheduler had the
-// time to ask again (kAskedAgainWithin). If it asks for the same node, they are taken over: it alone knows
-// whether the rest of the pod still fits there. After that time they are fenced and deleted (leftovers.h).
+// Leases of such a pod, without a binding cycle, are an earlier leader's. They stand until kube-scheduler had
+// the time to ask again (kAskedAgainWithin). If it asks for the same node, they are taken over: it alone
+// knows whether the rest of the pod still fits there. After that time they are fenced and deleted
+// (leftovers.h).
 #pragma once
 
 #include <cstdint>
@@ -135,12 +135,12 @@ class AskedBinds {
   void goOn(const model::Pod& pod, BindRequest request);
   /// Its GPUs are held until it has a slot; or it is answered.
   void enqueue(const model::Pod& pod, BindRequest request);
-  /// It has a grant from now on; or it is answered.
-  void grant(BindRequest request);
+  /// It has a binding cycle from now on; or it is answered.
+  void beginOrAnswer(BindRequest request);
   /// These callers wait no longer: what of theirs was not sent yet is not sent any more.
   void turnAway(const std::function<bool(const BindRequest&)>& which);
   void goOnWithProbed();
-  void grantQueued();
+  void beginQueued();
   [[nodiscard]] std::string whyNotInLine(const model::Pod& pod, const model::NodeName& node);
   [[nodiscard]] std::string begin(const model::Pod& pod, const model::NodeName& node);
   void answer(std::uint64_t id, BindAnswer::Kind kind, std::string text = {});
@@ -148,11 +148,11 @@ class AskedBinds {
 
   Context& c_;
   Beside b_;
-  std::multimap<model::Uid, BindRequest> waiting_;         // for what comes of a grant
+  std::multimap<model::Uid, BindRequest> waiting_;         // for what comes of a binding cycle
   std::multimap<model::Uid, BindRequest> probed_;          // for what comes of a probe
   std::map<std::string, std::deque<BindRequest>> queued_;  // for a slot, by namespace; none is empty
   std::size_t queued_in_all_ = 0;
-  std::map<model::Uid, Mono> left_;  // unbound pods with leases and no grant, since when
+  std::map<model::Uid, Mono> left_;  // unbound pods with leases and no binding cycle, since when
   std::vector<BindAnswer> answers_;
 };
 

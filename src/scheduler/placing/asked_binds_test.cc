@@ -66,7 +66,7 @@ class AskedBindsTest : public ::testing::Test {
     for (const char* name : {"s0", "s1", "s2", "s3"}) { ids.push_back(askNew(name, "b")); }
     return ids;
   }
-  /// A grant of the namespace cannot be taken back.
+  /// A binding cycle of the namespace cannot be taken back.
   void stick(const std::string& name) {
     (void)askNew(name, "b");
     t.slots.stuck(t.uid(name));

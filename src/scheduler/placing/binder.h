@@ -1,9 +1,10 @@
-// The binder: grants, each on its way from its leases to the Binding, and back (grant.h has the states).
+// The binder: binding cycles, each on its way from its leases to the Binding, and back (binding_cycle.h has
+// the states).
 //
-// It owns every decision that is under way: nobody else changes a grant. It gets there by the lease desk, a
-// Binding, and a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
-// everything was given back, the grant is gone, and the pod is reconciled. Where a Binding was sent whose
-// grant is gone before anybody knew what came of it is kept, over a loss of leadership too: the pod may have
+// It owns every decision that is under way: nobody else changes a binding cycle. It gets there by the lease
+// desk, a Binding, and a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
+// everything was given back, the cycle is gone, and the pod is reconciled. Where a Binding was sent whose
+// cycle is gone before anybody knew what came of it is kept, over a loss of leadership too: the pod may have
 // run there. A part of the scheduler's; one thread.
 #pragma once
 
@@ -19,7 +20,7 @@
 #include "scheduler/core/slots.h"
 #include "scheduler/leases/gone_proofs.h"
 #include "scheduler/leases/lease_desk.h"
-#include "scheduler/pending/grant.h"
+#include "scheduler/pending/binding_cycle.h"
 #include "scheduler/pending/pending_pods.h"
 
 namespace gs::scheduler {
@@ -43,17 +44,17 @@ class Binder : public controller::Part {
         calls_{c_.parts.add(*this)} {}
 
   /// Reserves what was decided, and takes the leases of it.
-  void grant(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed);
+  void begin(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed);
   /// Takes over leases that an earlier leader wrote for this pod. They are written anew:
   /// its late deletions miss them.
   void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
              const sched::PodRequest& request);
-  [[nodiscard]] bool has(const model::Uid& uid) const { return grants_.contains(uid); }
-  /// How far its grant is; nullopt: it has none. For tests of the way there.
+  [[nodiscard]] bool has(const model::Uid& uid) const { return cycles_.contains(uid); }
+  /// How far its binding cycle is; nullopt: it has none. For tests of the way there.
   [[nodiscard]] std::optional<Stage> stageOf(const model::Uid& uid) const;
-  /// Where its grant takes the pod.
+  /// Where its binding cycle takes the pod.
   [[nodiscard]] std::optional<model::NodeName> nodeOf(const model::Uid& uid) const;
-  /// Somebody waits for what comes of the pod's grant.
+  /// Somebody waits for what comes of the pod's binding cycle.
   void askedFor(const model::Uid& uid);
   /// Nobody waits any more: what no Binding was sent for is given back.
   void notAskedForAnyMore(const model::Uid& uid);
@@ -62,14 +63,14 @@ class Binder : public controller::Part {
     bool bound = false;  // as decided
     std::string why{};   // else
   };
-  /// Grants that somebody asked for and that came to their end since.
+  /// Binding cycles that somebody asked for and that came to their end since.
   [[nodiscard]] std::vector<Ended> takeEnded() { return std::exchange(ended_, {}); }
-  /// The next step of a pod's grant, if it has one; the pod is unbound as far as we know. Called whenever
-  /// anything about it may have changed. False: it has none.
+  /// The next step of a pod's binding cycle, if it has one; the pod is unbound as far as we know. Called
+  /// whenever anything about it may have changed. False: it has none.
   bool advance(const model::Uid& uid);
-  /// What came of a lease. False: no grant waits for it.
+  /// What came of a lease. False: no binding cycle waits for it.
   bool noticed(const LeaseNotice& notice);
-  /// Its pod is bound, to what the grant asked for or not. False: wait, the answer to its Binding is on the
+  /// Its pod is bound, to what the cycle asked for or not. False: wait, the answer to its Binding is on the
   /// way and says which.
   [[nodiscard]] bool bound(const model::Pod& pod);
   void podEnded(const model::Uid& uid) override;
@@ -88,8 +89,8 @@ class Binder : public controller::Part {
   void reset() override;
   /// Something that was decided has not come to its end yet.
   [[nodiscard]] bool underWay() const;
-  [[nodiscard]] std::size_t grants() const { return grants_.size(); }
-  [[nodiscard]] std::size_t size() const override { return grants_.size() + bound_perhaps_.size(); }
+  [[nodiscard]] std::size_t cycles() const { return cycles_.size(); }
+  [[nodiscard]] std::size_t size() const override { return cycles_.size() + bound_perhaps_.size(); }
 
  private:
   static constexpr Duration kReservedAfter = std::chrono::seconds{1};
@@ -99,50 +100,50 @@ class Binder : public controller::Part {
     std::vector<int> ids;
     std::vector<std::string> uuids;
   };
-  Grant make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids,
-             const sched::PodRequest& request);
-  void advance(Grant& grant, const model::Pod& pod);
-  bool gaveUpFor(Grant& grant, const model::Pod& pod);
-  bool gaveUpRenumbered(Grant& grant);
-  void call(Grant& grant, kapi::Call what, Purpose purpose);
-  void tryLater(Grant& grant, Duration retry_after);
-  [[nodiscard]] bool waitShortly(Grant& grant, Duration retry_after);
-  void takeLeases(Grant& grant, bool confirm);
-  [[nodiscard]] bool leasesFail(const Grant& grant) const;
-  [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
-  [[nodiscard]] bool isOvertaken(const Grant& grant) const;
-  [[nodiscard]] bool hasMoved(const Grant& grant) const;
-  [[nodiscard]] bool isRenumbered(const Grant& grant) const;
-  [[nodiscard]] bool holdsAllLeases(const Grant& grant) const;
-  [[nodiscard]] bool awaitsBinding(const Grant& grant) const;
-  [[nodiscard]] bool boundByOthers(const Grant& grant) const;
-  [[nodiscard]] sched::Annotations annotationsOf(const Grant& grant, const model::Pod& pod) const;
-  void bindOrTakeAgain(Grant& grant);
-  void bind(Grant& grant);
-  void bindAnswered(Grant& grant, const kapi::Outcome& outcome);
-  void bindApplied(Grant& grant);
-  void bindLater(Grant& grant, const kapi::Outcome& outcome);
-  void conflictRead(Grant& grant, const kapi::Outcome& outcome);
-  void fence(Grant& grant);
-  void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
-  void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
-  void giveUp(Grant& grant, std::string why);
-  void giveBut(const Grant& grant, const model::Pod& pod);
-  void release(Grant& grant, std::string why);
-  void finishRelease(const Grant& grant);
-  void scheduledEvent(const Grant& grant);
-  [[nodiscard]] bool mayUseOthers(const Grant& grant, const model::Pod& pod) const;
-  void warnOfUntold(const Grant& grant);
-  void warnOfOrder(const Grant& grant);
-  void warnOfPicked(const Grant& grant);
-  void logBound(const Grant& grant, std::optional<Mono> since);
-  [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;
-  std::vector<int> openLeases(Grant& grant);
-  void keepBoundPerhaps(const Grant& grant);
+  BindingCycle make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids,
+                    const sched::PodRequest& request);
+  void advance(BindingCycle& cycle, const model::Pod& pod);
+  bool gaveUpFor(BindingCycle& cycle, const model::Pod& pod);
+  bool gaveUpRenumbered(BindingCycle& cycle);
+  void call(BindingCycle& cycle, kapi::Call what, Purpose purpose);
+  void tryLater(BindingCycle& cycle, Duration retry_after);
+  [[nodiscard]] bool waitShortly(BindingCycle& cycle, Duration retry_after);
+  void takeLeases(BindingCycle& cycle, bool confirm);
+  [[nodiscard]] bool leasesFail(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isLeasingTooLong(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isOvertaken(const BindingCycle& cycle) const;
+  [[nodiscard]] bool hasMoved(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isRenumbered(const BindingCycle& cycle) const;
+  [[nodiscard]] bool holdsAllLeases(const BindingCycle& cycle) const;
+  [[nodiscard]] bool awaitsBinding(const BindingCycle& cycle) const;
+  [[nodiscard]] bool boundByOthers(const BindingCycle& cycle) const;
+  [[nodiscard]] sched::Annotations annotationsOf(const BindingCycle& cycle, const model::Pod& pod) const;
+  void bindOrTakeAgain(BindingCycle& cycle);
+  void bind(BindingCycle& cycle);
+  void bindAnswered(BindingCycle& cycle, const kapi::Outcome& outcome);
+  void bindApplied(BindingCycle& cycle);
+  void bindLater(BindingCycle& cycle, const kapi::Outcome& outcome);
+  void conflictRead(BindingCycle& cycle, const kapi::Outcome& outcome);
+  void fence(BindingCycle& cycle);
+  void fenceAnswered(BindingCycle& cycle, const kapi::Outcome& outcome);
+  void judgeLivePod(BindingCycle& cycle, const model::Pod& pod, bool after_fence);
+  void giveUp(BindingCycle& cycle, std::string why);
+  void giveBut(const BindingCycle& cycle, const model::Pod& pod);
+  void release(BindingCycle& cycle, std::string why);
+  void finishRelease(const BindingCycle& cycle);
+  void scheduledEvent(const BindingCycle& cycle);
+  [[nodiscard]] bool mayUseOthers(const BindingCycle& cycle, const model::Pod& pod) const;
+  void warnOfUntold(const BindingCycle& cycle);
+  void warnOfOrder(const BindingCycle& cycle);
+  void warnOfPicked(const BindingCycle& cycle);
+  void logBound(const BindingCycle& cycle, std::optional<Mono> since);
+  [[nodiscard]] std::vector<int> boundTo(const BindingCycle& cycle) const;
+  std::vector<int> openLeases(BindingCycle& cycle);
+  void keepBoundPerhaps(const BindingCycle& cycle);
   void endBoundPerhaps(const model::Uid& uid);
-  void tellCaller(const Grant& grant, bool bound, std::string why = {});
-  Grant* find(const model::Uid& uid);
-  [[nodiscard]] const Grant* find(const model::Uid& uid) const;
+  void tellCaller(const BindingCycle& cycle, bool bound, std::string why = {});
+  BindingCycle* find(const model::Uid& uid);
+  [[nodiscard]] const BindingCycle* find(const model::Uid& uid) const;
   void forget(const model::Uid& uid);
 
   Context& c_;
@@ -152,7 +153,7 @@ class Binder : public controller::Part {
   GoneProofs& proofs_;
   const NodeCaches& node_caches_;
   controller::KeyedCalls<model::Uid, Purpose> calls_;
-  std::map<model::Uid, Grant> grants_;
+  std::map<model::Uid, BindingCycle> cycles_;
   std::map<model::Uid, Placing> bound_perhaps_;
   std::vector<Ended> ended_;
 };

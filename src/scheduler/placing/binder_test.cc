@@ -1,5 +1,5 @@
-// The protocol of a grant, as tables: which answer comes in which stage, and what follows from it
-// (scheduler/pending/grant.h has the stages).
+// The protocol of a binding cycle, as tables: which answer comes in which stage, and what follows from it
+// (scheduler/pending/binding_cycle.h has the stages).
 #include "scheduler/placing/binder.h"
 
 #include <gtest/gtest.h>
@@ -136,16 +136,16 @@ void PrintTo(const Row& row, std::ostream* out) {
 }
 
 /// A pod that was given GPU 0 of node a.
-class Grants : public ::testing::Test {
+class BindingCycles : public ::testing::Test {
  protected:
-  Grants() {
+  BindingCycles() {
     t.claim("one", 1);
     t.node("a", 4);
   }
-  /// Decides, and takes the grant to that stage; its call is open then.
+  /// Decides, and takes the binding cycle to that stage; its call is open then.
   void reach(Stage stage) {
     const model::Pod& pod = t.pod("p");
-    t.binder.grant(pod, t.requestOf(pod), {model::NodeName{"a"}, {0}});
+    t.binder.begin(pod, t.requestOf(pod), {model::NodeName{"a"}, {0}});
     settle();
     if (stage == Stage::Leasing) { return; }
     apply();
@@ -225,7 +225,7 @@ class Grants : public ::testing::Test {
   std::map<std::string, std::string> told_;  // what its last Binding says to the pod
 };
 
-class BinderTest : public Grants, public ::testing::WithParamInterface<Row> {};
+class BinderTest : public BindingCycles, public ::testing::WithParamInterface<Row> {};
 
 std::vector<Row> ofALease() {
   using enum Answer;
@@ -358,7 +358,7 @@ TEST_P(BinderTest, AnswerLeadsTo) {
   EXPECT_EQ(leaving(), row.later);
 }
 
-TEST_F(Grants, AfterThreeConflictsThePodIsFenced) {
+TEST_F(BindingCycles, AfterThreeConflictsThePodIsFenced) {
   reach(Stage::Reading);
   for (const char* again : {"bind", "bind"}) {
     answer(Answer::Applied);
@@ -371,7 +371,7 @@ TEST_F(Grants, AfterThreeConflictsThePodIsFenced) {
 }
 
 /// Its GPUs are others' then.
-TEST_F(Grants, WhatTheApiServerTakesNoBindingForIsGivenBackAfterTenSeconds) {
+TEST_F(BindingCycles, WhatTheApiServerTakesNoBindingForIsGivenBackAfterTenSeconds) {
   reach(Stage::Binding);
   const Mono since = t.c.now.mono;
   while (stage() == "Binding") {
@@ -387,7 +387,7 @@ TEST_F(Grants, WhatTheApiServerTakesNoBindingForIsGivenBackAfterTenSeconds) {
 }
 
 /// It may have been bound, so nothing is given back before a fence.
-TEST_F(Grants, AConflictThatCannotBeReadIsFencedAfterTenSeconds) {
+TEST_F(BindingCycles, AConflictThatCannotBeReadIsFencedAfterTenSeconds) {
   reach(Stage::Reading);
   while (stage() == "Reading") {
     answer(Answer::NoAnswer);
@@ -401,7 +401,7 @@ TEST_F(Grants, AConflictThatCannotBeReadIsFencedAfterTenSeconds) {
 }
 
 /// A device that may be used is nobody else's, however long the fence is not answered.
-TEST_F(Grants, WhatIsFencedKeepsItsGpus) {
+TEST_F(BindingCycles, WhatIsFencedKeepsItsGpus) {
   reach(Stage::Fencing);
   for (int i = 0; i < 20; ++i) {
     answer(Answer::NoAnswer);

@@ -1,7 +1,7 @@
-// Leases of an unbound pod that no grant of ours explains: an earlier leader's. A complete set that fits is
-// adopted (R26, R38). Anything else is fenced and then deleted, and the pod is looked at again; only leases
-// that were there when the fence was sent: another leader may have decided after it, and then its Binding can
-// land. A part of the scheduler's; one thread.
+// Leases of an unbound pod that no binding cycle of ours explains: an earlier leader's. A complete set that
+// fits is adopted (R26, R38). Anything else is fenced and then deleted, and the pod is looked at again; only
+// leases that were there when the fence was sent: another leader may have decided after it, and then its
+// Binding can land. A part of the scheduler's; one thread.
 #pragma once
 
 #include <map>

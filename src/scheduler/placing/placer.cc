@@ -114,7 +114,7 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
   }
   if (b_.slots.anyStuck(pod.key.ns) && !b_.probes.wentThrough(item.uid)) { return b_.probes.probe(pod); }
   b_.probes.end(item.uid);
-  b_.binder.grant(pod, c_.engine.decider().request(item.pod_class), placed);
+  b_.binder.begin(pod, c_.engine.decider().request(item.pod_class), placed);
 }
 
 bool Placer::hasMore() const {

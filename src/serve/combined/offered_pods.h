@@ -35,7 +35,7 @@ class OfferedPods : public extender::Answerer {
 
   /// The scheduler was asked something since: it is to decide.
   [[nodiscard]] bool takeAsked() { return std::exchange(asked_, false); }
-  /// All, in the order in which they are ready, after those that are in `out`.
+  /// All that are ready, after those that are in `out`: what was known at once, then by what was asked.
   void takeAnswers(std::vector<std::pair<extender::RequestId, extender::Answer>>& out);
 
  private:

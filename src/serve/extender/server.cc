@@ -33,10 +33,10 @@ extender::Answer unavailable(std::string why) {
 
 }  // namespace
 
-/// Who waits for which answer.
-class ExtenderServer::Desk {
+/// Requests that the machine was asked, and that a worker waits for. Any thread.
+class ExtenderServer::InFlightRequests {
  public:
-  explicit Desk(Wiring wiring) : wiring_{std::move(wiring)} {}
+  explicit InFlightRequests(Wiring wiring) : wiring_{std::move(wiring)} {}
 
   extender::NodeTablePtr table() {
     {
@@ -104,15 +104,15 @@ class ExtenderServer::Desk {
 /// One request.
 class ExtenderServer::Caller : public extender::Backend {
  public:
-  Caller(Desk& desk, Mono asked) : desk_{desk}, asked_{asked} {}
-  extender::NodeTablePtr table() override { return desk_.table(); }
+  Caller(InFlightRequests& in_flight, Mono asked) : in_flight_{in_flight}, asked_{asked} {}
+  extender::NodeTablePtr table() override { return in_flight_.table(); }
   extender::Answer ask(extender::Request request) override {
     request.asked = asked_;
-    return desk_.ask(std::move(request));
+    return in_flight_.ask(std::move(request));
   }
 
  private:
-  Desk& desk_;
+  InFlightRequests& in_flight_;
   Mono asked_;
 };
 
@@ -143,7 +143,7 @@ ExtenderServer::ExtenderServer(extender::RequestHandler::Config config, Wiring w
       forwarder_{std::move(forwarder)},
       metrics_{metrics},
       large_{limits},
-      desk_{std::make_unique<Desk>(wiring_)},
+      in_flight_{std::make_unique<InFlightRequests>(wiring_)},
       shelf_{std::make_unique<Shelf>()} {}
 
 ExtenderServer::~ExtenderServer() { stop(); }
@@ -163,7 +163,7 @@ void ExtenderServer::stop() {
 std::uint16_t ExtenderServer::port() const { return server_ ? server_->port() : 0; }
 
 void ExtenderServer::deliver(extender::RequestId request_id, extender::Answer answer) {
-  desk_->deliver(request_id, std::move(answer));
+  in_flight_->deliver(request_id, std::move(answer));
 }
 
 net::Response ExtenderServer::answer(net::Request request) {
@@ -194,7 +194,7 @@ net::Response ExtenderServer::serve(net::Request request) {
 
 extender::RequestHandler::Served ExtenderServer::read(net::Request request) {
   thread_local json::Scanner own;
-  Caller caller{*desk_, Forwarder::askedAt(request)};
+  Caller caller{*in_flight_, Forwarder::askedAt(request)};
   const std::size_t size = request.body.size();
   if (!large_.isLarge(size)) { return endpoint_.answer(std::move(request), own, caller); }
   json::Scanner scanner = size <= kKeptFor ? shelf_->take() : json::Scanner{};

@@ -52,7 +52,7 @@ class ExtenderServer {
   void deliver(extender::RequestId request_id, extender::Answer answer);
 
  private:
-  class Desk;
+  class InFlightRequests;
   class Caller;
   class Shelf;
   net::Response answer(net::Request request);
@@ -66,7 +66,7 @@ class ExtenderServer {
   Forwarder forwarder_;
   Metrics& metrics_;
   LargeBodies large_;
-  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<InFlightRequests> in_flight_;
   std::unique_ptr<Shelf> shelf_;
   std::unique_ptr<net::HttpServer> server_;
 };

@@ -1,4 +1,4 @@
-#include "scheduler/term/leadership.h"
+#include "scheduler/term/leader_term.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using Phase = Leadership::Phase;
-using Step = Leadership::Step;
+using Phase = LeaderTerm::Phase;
+using Step = LeaderTerm::Step;
 using kapi::Kind;
 
-class LeadershipTest : public ::testing::Test {
+class LeaderTermTest : public ::testing::Test {
  protected:
   static std::vector<kapi::Call> callsIn(kapi::Effects effects) {
     std::vector<kapi::Call> calls;
@@ -27,12 +27,11 @@ class LeadershipTest : public ::testing::Test {
   /// Answers all that is asked.
   void carryOn() {
     for (int round = 0; round < 20; ++round) {
-      for (Step step = leadership.advance(now, out); step != Step::None;
-           step = leadership.advance(now, out)) {
+      for (Step step = term.advance(now, out); step != Step::None; step = term.advance(now, out)) {
         steps.push_back(step);
       }
-      for (const auto& want : leadership.initialSync().takeCatchUps()) {
-        if (want.kind != slow) { leadership.initialSync().caughtUp(want.kind); }
+      for (const auto& want : term.initialSync().takeCatchUps()) {
+        if (want.kind != slow) { term.initialSync().caughtUp(want.kind); }
       }
       const auto calls = callsIn(std::exchange(out, {}));
       for (const auto& call : calls) { answer(call); }
@@ -53,7 +52,7 @@ class LeadershipTest : public ::testing::Test {
     } else {
       o.list_revision = 7;
     }
-    EXPECT_TRUE(leadership.handle(o, now, out));
+    EXPECT_TRUE(term.handle(o, now, out));
   }
   void answerCrd(const kapi::Call& call, kapi::Outcome& o) {
     if (!crd) {
@@ -69,16 +68,16 @@ class LeadershipTest : public ::testing::Test {
   }
   void pass(Duration by) {
     now.mono += by;
-    leadership.tick(now, out);
+    term.tick(now, out);
     carryOn();
   }
   void lead() {
-    leadership.begin(1, "term", out);
+    term.begin(1, "term", out);
     carryOn();
   }
   static model::Crd unclaimed() { return {"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, "", "", ""}; }
 
-  Leadership leadership{Config{}};
+  LeaderTerm term{Config{}};
   Now now{Mono{1h}, {}};
   kapi::Effects out;
   std::vector<Step> steps;
@@ -88,76 +87,76 @@ class LeadershipTest : public ::testing::Test {
   int censuses = 0;
 };
 
-TEST_F(LeadershipTest, ClaimsSyncsAdoptsAndThenDecides) {
-  EXPECT_EQ(leadership.phase(), Phase::Standby);
+TEST_F(LeaderTermTest, ClaimsSyncsAdoptsAndThenDecides) {
+  EXPECT_EQ(term.phase(), Phase::Standby);
   lead();
   EXPECT_EQ(steps, std::vector{Step::Synced});
-  EXPECT_EQ(leadership.phase(), Phase::Adopting);
-  EXPECT_TRUE(leadership.leads() && leadership.taking() && !leadership.deciding());
-  leadership.adopted();
-  EXPECT_TRUE(leadership.deciding());
+  EXPECT_EQ(term.phase(), Phase::Adopting);
+  EXPECT_TRUE(term.leads() && term.taking() && !term.deciding());
+  term.adopted();
+  EXPECT_TRUE(term.deciding());
   EXPECT_EQ(censuses, 1);
-  EXPECT_FALSE(leadership.mayBegin(1));
-  EXPECT_TRUE(leadership.mayBegin(2));
-  leadership.lose();
-  EXPECT_EQ(leadership.phase(), Phase::Standby);
-  EXPECT_EQ(leadership.nextDue(), std::nullopt);
+  EXPECT_FALSE(term.mayBegin(1));
+  EXPECT_TRUE(term.mayBegin(2));
+  term.lose();
+  EXPECT_EQ(term.phase(), Phase::Standby);
+  EXPECT_EQ(term.nextDue(), std::nullopt);
 }
 
-TEST_F(LeadershipTest, ToldToStopItFinishesWhatItBeganAndNeverLeadsAgain) {
+TEST_F(LeaderTermTest, ToldToStopItFinishesWhatItBeganAndNeverLeadsAgain) {
   lead();
-  leadership.stop();
-  EXPECT_EQ(leadership.phase(), Phase::Finishing);
-  EXPECT_TRUE(leadership.leads() && !leadership.taking());
-  EXPECT_FALSE(leadership.mayBegin(2));
-  leadership.lose();
-  EXPECT_TRUE(leadership.stopped());
-  EXPECT_FALSE(leadership.mayBegin(3));
+  term.stop();
+  EXPECT_EQ(term.phase(), Phase::Finishing);
+  EXPECT_TRUE(term.leads() && !term.taking());
+  EXPECT_FALSE(term.mayBegin(2));
+  term.lose();
+  EXPECT_TRUE(term.stopped());
+  EXPECT_FALSE(term.mayBegin(3));
 }
 
-TEST_F(LeadershipTest, ToldToStopBeforeItDecidedItStopsAtOnce) {
+TEST_F(LeaderTermTest, ToldToStopBeforeItDecidedItStopsAtOnce) {
   slow = kapi::kNode;
   lead();
-  EXPECT_EQ(leadership.phase(), Phase::Syncing);
-  leadership.stop();
-  EXPECT_TRUE(leadership.stopped());
+  EXPECT_EQ(term.phase(), Phase::Syncing);
+  term.stop();
+  EXPECT_TRUE(term.stopped());
 }
 
-TEST_F(LeadershipTest, WhenTheCrdComesAllLeasesAreReadAgain) {
+TEST_F(LeaderTermTest, WhenTheCrdComesAllLeasesAreReadAgain) {
   crd.reset();
   lead();
-  leadership.adopted();
-  EXPECT_TRUE(leadership.deciding()) << "without a CRD pods without GPUs are placed";
+  term.adopted();
+  EXPECT_TRUE(term.deciding()) << "without a CRD pods without GPUs are placed";
   crd = unclaimed();
   pass(10s);
   EXPECT_EQ(steps, (std::vector{Step::Synced, Step::BeganAnew, Step::Synced}));
   EXPECT_EQ(censuses, 2);
 }
 
-TEST_F(LeadershipTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
+TEST_F(LeaderTermTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
   crd.reset();
   slow = kapi::kNode;
   lead();
-  EXPECT_EQ(leadership.phase(), Phase::Syncing);
+  EXPECT_EQ(term.phase(), Phase::Syncing);
   EXPECT_EQ(censuses, 1);
   crd = unclaimed();  // somebody else may have led with it meanwhile
   pass(10s);
-  EXPECT_EQ(leadership.phase(), Phase::Syncing);
+  EXPECT_EQ(term.phase(), Phase::Syncing);
   slow.reset();
-  leadership.initialSync().caughtUp(kapi::kNode);
+  term.initialSync().caughtUp(kapi::kNode);
   pass(1s);
-  EXPECT_EQ(leadership.phase(), Phase::Adopting);
+  EXPECT_EQ(term.phase(), Phase::Adopting);
   EXPECT_EQ(censuses, 2);
   EXPECT_EQ(steps, std::vector{Step::Synced}) << "nothing was under way";
 }
 
-TEST_F(LeadershipTest, ACensusThatCannotBeFinishedDoesNotWakeItWithoutAPause) {
+TEST_F(LeaderTermTest, ACensusThatCannotBeFinishedDoesNotWakeItWithoutAPause) {
   lead();
-  leadership.adopted();
+  term.adopted();
   leases_fail = true;
   for (int i = 0; i < 25 * 60; ++i) {
     pass(1s);
-    const auto due = leadership.nextDue();
+    const auto due = term.nextDue();
     ASSERT_TRUE(due);
     ASSERT_GT(*due, now.mono) << "after " << i << " s";
   }

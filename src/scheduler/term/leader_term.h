@@ -1,4 +1,4 @@
-// Leadership and recovery: from winning the election to deciding, in one state.
+// LeaderTerm: a term as leader, from winning the election over recovery to deciding, in one state.
 //
 //   Standby --leads--> Claiming --the record is ours--> Syncing --all is current--> Adopting
 //                          ^                                                            |
@@ -25,7 +25,7 @@
 
 namespace gs::scheduler {
 
-class Leadership {
+class LeaderTerm {
  public:
   enum class Phase : std::uint8_t { Standby, Claiming, Syncing, Adopting, Deciding, Finishing, Stopped };
   enum class Step : std::uint8_t {
@@ -34,7 +34,7 @@ class Leadership {
     Synced,     // Adopting from now on
   };
 
-  explicit Leadership(const Config& config, controller::Owners owners = {})
+  explicit LeaderTerm(const Config& config, controller::Owners owners = {})
       : parts_{std::move(owners)},
         record_{config.lease_namespace, config.scheduler_name, parts_},
         initial_sync_{parts_} {}

@@ -1,4 +1,4 @@
-#include "scheduler/term/leadership.h"
+#include "scheduler/term/leader_term.h"
 
 #include <algorithm>
 
@@ -12,19 +12,19 @@ constexpr Duration kRecordEvery = std::chrono::seconds{10};
 
 }  // namespace
 
-void Leadership::begin(std::uint64_t term, std::string record_term, kapi::Effects& out) {
+void LeaderTerm::begin(std::uint64_t term, std::string record_term, kapi::Effects& out) {
   phase_ = Phase::Claiming;
   term_ = term;
   record_.start(std::move(record_term), out);
 }
 
-void Leadership::lose() {
+void LeaderTerm::lose() {
   phase_ = phase_ == Phase::Finishing || phase_ == Phase::Stopped ? Phase::Stopped : Phase::Standby;
   initial_sync_.reset();
   record_.reset();
 }
 
-void Leadership::stop() {
+void LeaderTerm::stop() {
   if (taking()) {
     phase_ = Phase::Finishing;
   } else if (phase_ != Phase::Finishing) {
@@ -34,7 +34,7 @@ void Leadership::stop() {
   }
 }
 
-Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
+LeaderTerm::Step LeaderTerm::advance(Now now, kapi::Effects& out) {
   if (isStandby()) { return Step::None; }
   record_.tick(now, out);
   // Before the first lease after the CRD came all leases are read again. Where the record names another
@@ -59,7 +59,7 @@ Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
   return Step::Synced;
 }
 
-void Leadership::tick(Now now, kapi::Effects& out) {
+void LeaderTerm::tick(Now now, kapi::Effects& out) {
   parts_.tick(now, out);
   if (!taking()) { return; }
   if (next_census_ <= now.mono) {
@@ -74,7 +74,7 @@ void Leadership::tick(Now now, kapi::Effects& out) {
   }
 }
 
-std::optional<Mono> Leadership::nextDue() const {
+std::optional<Mono> LeaderTerm::nextDue() const {
   if (isStandby()) { return std::nullopt; }
   const auto due = parts_.nextDue();
   if (!taking()) { return due; }

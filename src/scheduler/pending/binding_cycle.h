@@ -1,5 +1,5 @@
-// One decision of ours under way: from "these devices for this pod" to the pod being seen bound, or
-// everything given back.
+// A binding cycle: one decision of ours under way, from "these devices for this pod" to the pod being seen
+// bound, or everything given back. (kube-scheduler calls by this name what it does after it chose a node.)
 //
 //   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
@@ -29,7 +29,7 @@ namespace gs::scheduler {
 
 enum class Stage : std::uint8_t { Leasing, Binding, Reading, Fencing, Releasing, Bound };
 
-struct Grant {
+struct BindingCycle {
   model::ReservationId id;
   model::Uid uid;
   model::ObjectKey pod;

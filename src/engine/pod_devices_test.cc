@@ -1,11 +1,195 @@
-// Which devices of a node are held, by whom, and how many nobody can name.
+// Which devices of a node are held, by whom, and how many nobody can name: of PodDevices alone, and as the
+// ledger of an engine has it.
+#include "engine/pod_devices.h"
+
+#include <fmt/format.h>
+
 #include "engine/engine_hand_test.h"
 #include "model/vcuda.h"
 
 namespace gs::engine {
 namespace {
 
-TEST_F(EngineTest, LeaseAndBoundPodEachHoldTheDevice) {
+using sched::Amount;
+using sched::Source;
+
+/// Alone, on a cache that is filled by hand.
+class PodDevicesAlone : public ::testing::Test {
+ protected:
+  using Hold = PodDevices::Hold;
+  using Holds = PodDevices::Holds;
+
+  void comes(const PodBuilder& pod) { cache.putPod(pod.make()); }
+  void comes(const model::Lease& lease) { cache.putLease(std::make_shared<const model::Lease>(lease)); }
+  /// Four GPUs, those of 0 and 1 with each other's ids; p is seen to use 3.
+  void swapped() {
+    auto status = testing::makeStatus("node-a", 4);
+    std::swap(status.devices[0].uuid, status.devices[1].uuid);
+    status.devices[3].in_use_by = {model::Uid{"uid-p"}};
+    cache.putStatus(std::make_shared<const model::GpuNodeStatus>(status));
+  }
+  static PodBuilder bound(const char* allocated = "node-a:1") {
+    return PodBuilder("p").on("node-a").allocated(allocated).running();
+  }
+  /// `devices`: the whole reservation.
+  static model::Lease lease(int gpu, const char* devices, const char* reservation = "r1",
+                            const char* node = "node-a") {
+    model::Lease lease = testing::makeLease(node, gpu, PodBuilder("p").value(), reservation, devices);
+    lease.uuid = fmt::format("GPU-{}-{}", node, gpu);
+    return lease;
+  }
+  /// 300 thousandths and 10 MiB of it.
+  static model::Lease sharedLease(int gpu, const char* devices) {
+    model::Lease shared = lease(gpu, devices);
+    shared.holder = "shared";
+    shared.pod_uid = {};
+    shared.holders = {{model::Uid{"uid-p"}, {"default", "p"}, 300, 10, shared.reservation, devices}};
+    return shared;
+  }
+  [[nodiscard]] Holds held() const { return devices.devices(model::Uid{"uid-p"}, nullptr); }
+  static Hold by(Source source, int id) { return {model::NodeName{"node-a"}, id, source}; }
+  [[nodiscard]] std::vector<int> heldIds(const PodBuilder& pod, const std::vector<int>& given) const {
+    return devices.heldIds(pod.value(), given);
+  }
+
+  Cache cache;
+  LeaseMemory leases{cache};
+  PodDevices devices{cache, leases, sched::kDoors};
+};
+
+TEST_F(PodDevicesAlone, ALeaseHoldsUntilItGoesAndTheRestWhileThePodRunsThere) {
+  struct Case {
+    const char* what;
+    std::optional<PodBuilder> pod;
+    bool is_leased;
+    std::vector<Source> held;  // of GPU 1
+  };
+  const PodBuilder waits = PodBuilder("p").allocated("node-a:1");
+  const PodBuilder over = PodBuilder(bound()).phase(model::PodPhase::Succeeded).terminated();
+  const Case cases[] = {
+      {"not known", std::nullopt, false, {}},
+      {"not known, leased", std::nullopt, true, {Source::Lease}},
+      {"waits", waits, false, {}},
+      {"waits, leased", waits, true, {Source::Lease}},
+      {"bound", bound(), false, {Source::BoundPod}},
+      {"bound, leased", bound(), true, {Source::Lease, Source::BoundPod}},
+      {"bound, names another node", bound("node-b:1"), false, {}},
+      {"over", over, false, {}},
+      {"over, leased", over, true, {Source::Lease}},
+  };
+  for (const auto& c : cases) {
+    cache = {};
+    if (c.pod) { comes(*c.pod); }
+    if (c.is_leased) { comes(lease(1, "node-a:1")); }
+    Holds want;
+    for (const Source source : c.held) { want[by(source, 1)] = Amount{}; }
+    EXPECT_EQ(held(), want) << c.what;
+  }
+}
+
+/// Who has read the pod hands that on: it must be the same, and it must be what counts.
+TEST_F(PodDevicesAlone, WhatWasReadOfAPodIsTakenAsItIs) {
+  comes(bound());
+  const model::Uid uid{"uid-p"};
+  sched::Holdings said = devices.read(*cache.pod(uid));
+  EXPECT_EQ(devices.devices(uid, &said), held());
+  said.ids = {2};
+  EXPECT_EQ(devices.devices(uid, &said), (Holds{{by(Source::BoundPod, 2), Amount{}}}));
+}
+
+/// Another GPU has its id now: nobody may be given that one, not to share it either, for its lease has the
+/// name. Its own GPU is held as the lease says.
+TEST_F(PodDevicesAlone, ALeaseWhoseGpuHasAnotherIdHoldsBoth) {
+  swapped();
+  comes(sharedLease(0, "node-a:0"));
+  EXPECT_EQ(held(), (Holds{{by(Source::Lease, 0), Amount{}}, {by(Source::Lease, 1), Amount{true, 300, 10}}}));
+}
+
+/// Each one's name stands for the other one's GPU.
+TEST_F(PodDevicesAlone, TwoLeasesWhoseGpusChangedIdsHoldBothWholly) {
+  swapped();
+  for (const int gpu : {0, 1}) { comes(sharedLease(gpu, "node-a:0,1")); }
+  EXPECT_EQ(held(), (Holds{{by(Source::Lease, 0), Amount{}}, {by(Source::Lease, 1), Amount{}}}));
+}
+
+TEST_F(PodDevicesAlone, WhatAPodWasToldSaysWhichDevicesItHasNow) {
+  swapped();
+  struct Case {
+    const char* what;
+    const char* told;
+    const char* leased;  // the UUID on its lease; nullptr: it has none
+    std::vector<int> held;
+  };
+  const Case cases[] = {
+      {"a UUID", "GPU-node-a-0", nullptr, {1}},
+      {"a UUID, and its lease says the same", "GPU-node-a-0", "GPU-node-a-0", {1}},
+      {"a UUID, and its lease says another: one was edited", "GPU-node-a-0", "GPU-node-a-3", {0, 1, 3}},
+      {"a UUID that is there no more", "GPU-gone", nullptr, {0}},
+      {"an id: a container that starts again gets what has it", "0", nullptr, {0}},
+      {"an id, and its lease says which GPU that was", "0", "GPU-node-a-0", {0, 1}},
+  };
+  for (const auto& c : cases) {
+    if (const model::Lease old = lease(0, ""); cache.lease(old.key) != nullptr) {
+      (void)cache.removeLease(old.key, {}, 0);
+    }
+    if (c.leased != nullptr) {
+      model::Lease one = lease(0, "node-a:0");
+      one.uid = model::Uid{c.what};
+      one.uuid = c.leased;
+      comes(one);
+    }
+    const auto pod = bound("node-a:0").annotate(model::kVisibleDevicesKey, c.told);
+    EXPECT_EQ(heldIds(pod, {0}), c.held) << c.what;
+  }
+}
+
+/// Leases of an earlier decision may land late.
+TEST_F(PodDevicesAlone, OnlyLeasesOfItsReservationSayWhatAPodHas) {
+  comes(lease(0, "node-a:2", "r1"));
+  comes(lease(1, "node-a:1", "r2"));
+  comes(lease(3, "node-a:3", "r3"));
+  const auto says = [](const char* reservation) {
+    return bound("node-a:2").annotate(model::kReservationKey, reservation);
+  };
+  EXPECT_EQ(heldIds(says("r2"), {2}), (std::vector<int>{1, 2}));
+  EXPECT_EQ(heldIds(says("edited"), {2}), (std::vector<int>{0, 2})) << "those that were written for its ids";
+  EXPECT_EQ(heldIds(bound("node-a:1"), {1}), (std::vector<int>{1})) << "that of the id";
+}
+
+TEST_F(PodDevicesAlone, AnEndedPodHadAllThatAnybodySaysOfItsNode) {
+  swapped();
+  comes(lease(0, "node-a:0"));
+  comes(lease(5, "node-b:5", "r2", "node-b"));
+  const auto over = bound("node-a:2").phase(model::PodPhase::Failed);
+  const auto had = [&](const PodBuilder& pod) {
+    return devices.ofEnded(pod.value(), devices.read(pod.value()));
+  };
+  EXPECT_EQ(had(over), (std::vector<int>{0, 1, 2, 3})) << "its lease says both 0 and 1, its agent 3";
+  EXPECT_EQ(had(PodBuilder("p").on("node-a")), (std::vector<int>{0, 1})) << "of its leases alone";
+  const auto leased = devices.leasedIds(model::Uid{"uid-p"});
+  EXPECT_EQ(leased.at(model::NodeName{"node-a"}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(leased.at(model::NodeName{"node-b"}), (std::vector<int>{5})) << "nothing is known of its GPUs";
+}
+
+TEST_F(PodDevicesAlone, AQuotaIsChargedByTheLeasesOfThePodsNodeOnly) {
+  const auto charged = [&](const PodBuilder& pod) {
+    return devices.chargedCount(pod.value(), devices.read(pod.value()));
+  };
+  const auto pod = PodBuilder("p").on("node-a").gpus(1);
+  EXPECT_EQ(charged(pod), 1U);
+  comes(lease(0, "node-b:0,1,2", "r1", "node-b"));
+  EXPECT_EQ(charged(pod), 1U) << "an earlier decision's";
+  comes(lease(1, "node-b:0,1,2"));
+  EXPECT_EQ(charged(pod), 1U) << "it names another node";
+  comes(lease(2, "node-a:2,3", "r2"));
+  EXPECT_EQ(charged(pod), 2U);
+}
+
+// ---- As the ledger has it
+
+class PodDevicesTest : public EngineTest {};
+
+TEST_F(PodDevicesTest, LeaseAndBoundPodEachHoldTheDevice) {
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
   comes(leaseOf(pod, 1));
   EXPECT_EQ(use(1), DeviceUse::Held);
@@ -16,26 +200,26 @@ TEST_F(EngineTest, LeaseAndBoundPodEachHoldTheDevice) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
-TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
+TEST_F(PodDevicesTest, AnUnboundPodsAnnotationMeansNothing) {
   comes(PodBuilder("p").allocated("node-a:1"));
   EXPECT_EQ(use(1), DeviceUse::Free);
   EXPECT_EQ(node().used_pods, 0);
 }
 
-TEST_F(EngineTest, AnAnnotationThatNamesAnotherNodeHoldsNothingThere) {
+TEST_F(PodDevicesTest, AnAnnotationThatNamesAnotherNodeHoldsNothingThere) {
   comes(PodBuilder("p").on("node-a").allocated("node-b:1").gpus(1).running());
   EXPECT_EQ(node().anonymous, 1) << "it asks for one, and we do not know which";
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
-TEST_F(EngineTest, BareIdsCountOnThePodsNode) {
+TEST_F(PodDevicesTest, BareIdsCountOnThePodsNode) {
   comes(PodBuilder("p").on("node-a").allocated("2,3").scheduler("other").running());
   EXPECT_EQ(use(2), DeviceUse::Held);
   EXPECT_EQ(use(3), DeviceUse::Held);
   EXPECT_EQ(node().free_devices, 2);
 }
 
-TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
+TEST_F(PodDevicesTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   comes(PodBuilder("p").on("node-a").gpus(2).running());
   EXPECT_EQ(node().anonymous, 2);
   auto seen = testing::makeStatus("node-a", 4);
@@ -111,7 +295,7 @@ TEST_F(QuotaOfWhatMayBeTwoGpus, ChargesWhatItsLeasesSay) {
 
 /// Who may edit its annotation would free a GPU that its containers have: a kubelet gave it one, and nobody
 /// says which.
-TEST_F(EngineTest, NamingWhatAnotherHoldsTakesNothingOffACount) {
+TEST_F(PodDevicesTest, NamingWhatAnotherHoldsTakesNothingOffACount) {
   const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
   const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
   comes(pod);
@@ -130,7 +314,7 @@ TEST_F(EngineTest, NamingWhatAnotherHoldsTakesNothingOffACount) {
   EXPECT_EQ(node().free_devices, 3);
 }
 
-TEST_F(EngineTest, AContestedNameTakesNothingOffWhatIsReclaimed) {
+TEST_F(PodDevicesTest, AContestedNameTakesNothingOffWhatIsReclaimed) {
   const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
   const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
   comes(leaseOf(other, 0));
@@ -143,7 +327,7 @@ TEST_F(EngineTest, AContestedNameTakesNothingOffWhatIsReclaimed) {
   EXPECT_EQ(node().free_devices, 2);
 }
 
-TEST_F(EngineTest, ALeaseSaysThatAContestedNameIsTrue) {
+TEST_F(PodDevicesTest, ALeaseSaysThatAContestedNameIsTrue) {
   const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").running();
   comes(leaseOf(pod, 0));
   comes(pod);
@@ -154,7 +338,7 @@ TEST_F(EngineTest, ALeaseSaysThatAContestedNameIsTrue) {
 
 /// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet
 /// runs it still.
-TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
+TEST_F(PodDevicesTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   agentLooks();
   comes(PodBuilder("p").claim("c"));
   auto seen = testing::makeStatus("node-a", 4);
@@ -176,7 +360,7 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
 
 /// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has
 /// none.
-TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
+TEST_F(PodDevicesTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   comes(PodBuilder("claims").on("node-a").claim("one").running());
   comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
   comes(PodBuilder("monitor").on("node-a").running());
@@ -199,7 +383,7 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
 
 /// Its annotation was edited, and names another node: its lease alone says what it has, and the node has
 /// fewer GPUs now.
-TEST_F(EngineTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
+TEST_F(PodDevicesTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
   auto seen = testing::makeStatus("node-a", 4);
   seen.revision = 2;
   statusComes(seen);
@@ -216,7 +400,7 @@ TEST_F(EngineTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
 }
 
 /// Its annotation was edited, and names one of the two that it asked for and has.
-TEST_F(EngineTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
+TEST_F(PodDevicesTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
   comes(PodBuilder("p").on("node-a").gpus(2).allocated("node-a:0").running());
   EXPECT_EQ(node().anonymous, 1);
   agentLooks();
@@ -229,7 +413,7 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
   EXPECT_EQ(use(1), DeviceUse::Held);
 }
 
-TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
+TEST_F(PodDevicesTest, TheLeaseSaysWhetherItIsShared) {
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
   model::Lease lease = leaseOf(pod, 0);
   lease.holder = "shared";
@@ -242,7 +426,7 @@ TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
   EXPECT_EQ(engine.leaseMemory().shares(model::Uid{"uid-p"}), true);
 }
 
-TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
+TEST_F(PodDevicesTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
   comes(PodBuilder("p").claim("c").on("node-a").allocated("node-a:0").running());
   EXPECT_FALSE(node().devices[0].holders[0].amount.shared);
   auto claim = testing::makeClaim("c");
@@ -251,7 +435,7 @@ TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
 }
 
-TEST_F(EngineTest, WithoutALeaseAPodWithAMapSharesWhatItHas) {
+TEST_F(PodDevicesTest, WithoutALeaseAPodWithAMapSharesWhatItHas) {
   const auto mapped = PodBuilder("p-0").annotate("gpu-scheduling-map", "0=node-a:0").on("node-a").running();
   comes(PodBuilder(mapped).allocated("node-a:0"));
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
@@ -259,7 +443,7 @@ TEST_F(EngineTest, WithoutALeaseAPodWithAMapSharesWhatItHas) {
   EXPECT_FALSE(node().devices[0].holders[0].amount.shared) << "its lease knows better";
 }
 
-TEST_F(EngineTest, WhatAPodWithAMapUsesIsHeldThoughNothingElseSpeaksOfIt) {
+TEST_F(PodDevicesTest, WhatAPodWithAMapUsesIsHeldThoughNothingElseSpeaksOfIt) {
   comes(PodBuilder("p-0").annotate("gpu-scheduling-map", "0=node-a:0").on("node-a").running());
   EXPECT_EQ(use(2), DeviceUse::Free);
   auto seen = testing::makeStatus("node-a", 4);
@@ -269,7 +453,7 @@ TEST_F(EngineTest, WhatAPodWithAMapUsesIsHeldThoughNothingElseSpeaksOfIt) {
   EXPECT_EQ(use(2), DeviceUse::Held);
 }
 
-TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
+TEST_F(PodDevicesTest, AStatusThatShrinksTakesNothingFromHolders) {
   comes(PodBuilder("p").on("node-a").allocated("node-a:3").running());
   auto less = testing::makeStatus("node-a", 2);
   less.revision = 2;
@@ -279,7 +463,7 @@ TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
   EXPECT_EQ(node().free_devices, 2);
 }
 
-TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
+TEST_F(PodDevicesTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
   model::Lease old;
   old.key = {"team", "gpu-node-a-2"};
   old.uid = model::Uid{"old"};
@@ -294,7 +478,7 @@ TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
   EXPECT_EQ(use(2), DeviceUse::Free);
 }
 
-TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
+TEST_F(PodDevicesTest, ABlockedDeviceIsHeldUntilUnblocked) {
   engine.blocks().block(model::NodeName{"node-a"}, 1);
   EXPECT_EQ(use(1), DeviceUse::Held);
   engine.blocks().unblockAll();
@@ -302,7 +486,7 @@ TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
 }
 
 /// Whoever deleted it; it says where it stood.
-TEST_F(EngineTest, ADeviceIsFreeOnceTheLeaseThatCannotBeReadIsGone) {
+TEST_F(PodDevicesTest, ADeviceIsFreeOnceTheLeaseThatCannotBeReadIsGone) {
   model::Lease odd;
   odd.key = {"default", "gpu-node-a-1"};
   odd.uid = model::Uid{"odd"};
@@ -320,7 +504,7 @@ TEST_F(EngineTest, ADeviceIsFreeOnceTheLeaseThatCannotBeReadIsGone) {
   EXPECT_TRUE(engine.blocks().blocked().empty());
 }
 
-TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
+TEST_F(PodDevicesTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
   engine.blocks().block(model::NodeName{"node-a"}, 1);
   const PodBuilder pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
   comes(pod);
@@ -329,7 +513,7 @@ TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
   EXPECT_EQ(node().device(1)->holders[0].uid, pod.value().uid);
 }
 
-TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown) {
+TEST_F(PodDevicesTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown) {
   const auto flights = [&] { return engine.ledger().find(model::NodeName{"node-a"})->in_flight.size(); };
   for (const std::int64_t cores : {50, 100}) {
     const bool whole = cores == 100;
@@ -352,7 +536,7 @@ TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown
   }
 }
 
-TEST_F(EngineTest, PodsThatNameTheSameGpusHaveTheirOwnBesides) {
+TEST_F(PodDevicesTest, PodsThatNameTheSameGpusHaveTheirOwnBesides) {
   std::string ids = "0";
   for (int id = 1; id < 400; ++id) { ids += "," + std::to_string(id); }
   comes(PodBuilder("p").on("node-a").gpus(1).allocated(ids).running());
@@ -362,7 +546,7 @@ TEST_F(EngineTest, PodsThatNameTheSameGpusHaveTheirOwnBesides) {
 }
 
 /// Whoever may edit the annotation of a pod that has a GPU by its number frees none by what he writes.
-TEST_F(EngineTest, NamingWhatCannotBeGivenTakesNothingOffANumber) {
+TEST_F(PodDevicesTest, NamingWhatCannotBeGivenTakesNothingOffANumber) {
   struct Case {
     const char* what;
     std::function<void()> make;
@@ -400,7 +584,7 @@ TEST_F(EngineTest, NamingWhatCannotBeGivenTakesNothingOffANumber) {
 }
 
 /// A lease of one of the ids that an edited annotation names says nothing of the others.
-TEST_F(EngineTest, ALeaseOfOneNamedGpuSaysNothingOfAnother) {
+TEST_F(PodDevicesTest, ALeaseOfOneNamedGpuSaysNothingOfAnother) {
   const PodBuilder other = PodBuilder("q").on("node-a").allocated("node-a:0").running();
   comes(other);
   comes(leaseOf(other, 0));
@@ -413,7 +597,7 @@ TEST_F(EngineTest, ALeaseOfOneNamedGpuSaysNothingOfAnother) {
 
 /// Its author edited what it names, and then its node's status went: the lease says what it has. One that
 /// went says nothing: a replica that starts now would not know of it.
-TEST_F(EngineTest, WithoutAStatusWhatItsLeasesNameIsKept) {
+TEST_F(PodDevicesTest, WithoutAStatusWhatItsLeasesNameIsKept) {
   const PodBuilder pod =
       PodBuilder("p").on("node-a").allocated("node-a:0").annotate(model::kReservationKey, "r1").running();
   comes(pod);
