@@ -184,6 +184,7 @@ void NoteWriter::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (pod->uid != g.uid) { return isOfAnother(g); }
   if (pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
+  if (g.write.isWriting()) { return coordinator_.placeAll(std::move(after)); }  // it was given a node meanwhile
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   coordinator_.placeAll(std::move(after));
