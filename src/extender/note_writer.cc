@@ -184,7 +184,8 @@ void NoteWriter::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (pod->uid != g.uid) { return isOfAnother(g); }
   if (pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
-  if (g.write.isWriting()) { return coordinator_.placeAll(std::move(after)); }  // it was given a node meanwhile
+  // It was given a node meanwhile (isShowing()): that is written next.
+  if (g.write.isWriting()) { return coordinator_.placeAll(std::move(after)); }
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   coordinator_.placeAll(std::move(after));
