@@ -238,8 +238,7 @@ bool NoteWriter::failed(Grant& g, const kapi::Outcome& outcome) {
       troubles_.failedIn(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
-      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs "
-                             "patch on pods/status",
+      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
                              g.pod.text(), outcome.http, outcome.message));
     }
     return true;

@@ -41,7 +41,7 @@ class GrantsTest : public ::testing::Test {
   Grant& given(const model::Pod& pod, const std::string& node, int device) {
     Grant& g = grants.of(pod.uid, pod.key);
     g.picks = pickOf(device, 500);
-    g.note = {model::NodeName{node}, idsOf(g.picks), 1, false};
+    g.note = {model::NodeName{node}, extender::idsOf(g.picks), 1, false};
     return g;
   }
   [[nodiscard]] const sched::NodeState& nodeOf(const std::string& name) const {
