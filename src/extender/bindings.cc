@@ -78,13 +78,11 @@ std::string Bindings::whyNotBound(const PodCalls::Answered& call, const kapi::Ou
     return fmt::format("it is gone; the pod of that name has the uid {} and not {}", pod->uid.text,
                        call.uid.text);
   }
-  if (outcome.result == kapi::CallResult::Applied && pod != nullptr) {
-    return kNotConfirmed;
-  }  // it came too late
+  const bool came_too_late = outcome.result == kapi::CallResult::Applied && pod != nullptr;
+  if (came_too_late) { return kNotConfirmed; }
   if (outcome.http >= 200 && outcome.http < 300) {
     return fmt::format(
-        "it cannot be read: the API server answered {} with a "
-        "body that is no pod: {}; ask again",
+        "it cannot be read: the API server answered {} with a body that is no pod: {}; ask again",
         outcome.http, outcome.message.empty() ? "it holds none" : outcome.message);
   }
   return fmt::format("it cannot be read: {} {}", outcome.http, outcome.message);

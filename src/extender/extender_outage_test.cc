@@ -408,5 +408,39 @@ TEST_F(Outage, ABindingToWhatWasGivenUpBeforeItIsCountedStill) {
   EXPECT_EQ(counted[kLateForeignBinds], 1);
 }
 
+/// Annotations that nobody promised are being taken off a pod that showed that it can be written. So it is
+/// given a node meanwhile, though no other write of its namespace goes through.
+TEST_F(Outage, WhoAsksForAPodThatWasGivenANodeWhileNotesWereTakenOffItIsAnswered) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("c", 8));
+  create("p", {{100, 0}});
+  const auto isNoted = [&] {
+    server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "0"}};
+    server.pods["p"].revision = ++server.revision;
+    watchBrings("p");
+  };
+  isNoted();
+  go(11s);
+  ASSERT_EQ(note("p", kNode), "-");
+  ASSERT_EQ(extender.grants().showed, 1U);
+  isNoted();
+  pass(10s);
+  const kapi::Call removal = sent();
+  mode = Mode::Fails;
+  for (int i = 0; i < 5; ++i) { ask(Verb::Filter, create(fmt::format("q-{}", i), {{100, 0}}), {"c"}); }
+  go(40ms);
+  const RequestId first = ask(Verb::Filter, server.pods["p"], {"a"});
+  ASSERT_EQ(answers[first].kind, AnswerKind::Failed) << "nobody is kept waiting";
+  ASSERT_EQ(freeMilli("a"), 0) << "it has its node";
+  mode = Mode::Fine;
+  go(1s);
+  const RequestId again = ask(Verb::Filter, server.pods["p"], {"a"});
+  ASSERT_EQ(got(again, {"a"}), "") << "it waits, since others are written again";
+  give(server.carryOut(removal));
+  go(1s);
+  EXPECT_EQ(got(again, {"a"}), "a");
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
 }  // namespace
 }  // namespace gs::extender

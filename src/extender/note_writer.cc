@@ -184,6 +184,8 @@ void NoteWriter::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (pod->uid != g.uid) { return isOfAnother(g); }
   if (pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
+  // It was given a node meanwhile (isShowing()): that is written next.
+  if (g.write.isWriting()) { return coordinator_.placeAll(std::move(after)); }
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   coordinator_.placeAll(std::move(after));
@@ -236,8 +238,7 @@ bool NoteWriter::failed(Grant& g, const kapi::Outcome& outcome) {
       troubles_.failedIn(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
-      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs "
-                             "patch on pods/status",
+      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
                              g.pod.text(), outcome.http, outcome.message));
     }
     return true;

@@ -222,8 +222,7 @@ void Placer::await(Grant& g, Caller w) {
   if (stuck == nullptr) { return c_.answer(w, Kind::Failed, b_.writer.notWrittenText(g.pod)); }
   g.write.nobodyWaits();
   c_.answer(w, Kind::Failed,
-            fmt::format("the annotations of pod {} are not written yet, no "
-                        "write in its namespace goes "
+            fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes "
                         "through: {}; ask again",
                         g.pod.text(), *stuck));
 }

@@ -73,11 +73,12 @@ void Reviews::changedByOthers(Grant& g) {
   g.adopted = false;
   g.note.assigned = false;
   if (g.write.changedByOthers(c_.now.mono) <= kManyRewrites) { return; }
-  c_.out.emplace_back(kapi::Log{kapi::Level::Warn,
-                                fmt::format("somebody else changes the annotations of pod {} "
-                                            "again and again; does a second extender run?",
-                                            g.pod.text()),
-                                {}});
+  c_.out.emplace_back(kapi::Log{
+      kapi::Level::Warn,
+      fmt::format(
+          "somebody else changes the annotations of pod {} again and again; does a second extender run?",
+          g.pod.text()),
+      {}});
 }
 
 void Reviews::lookWhetherGivenUp(Grant& g, const model::Pod& pod) const {
