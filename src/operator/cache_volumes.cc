@@ -224,10 +224,7 @@ void CacheVolumes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& 
   if (!answer) { return; }
   const auto& [place, act, is_stale] = *answer;
   const bool is_applied = outcome.result == CallResult::Applied;
-  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
-                                kWrites,
-                                {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
-                                1});
+  out.emplace_back(countWrite(kWrites, metricOf(act), is_applied));
   if (is_stale) { return; }
   if (is_applied) {
     // The watch says what became of it: an answer may show what is gone by now.

@@ -286,10 +286,7 @@ void Caches::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   if (!answer) { return; }
   const auto& [place, act, is_stale] = *answer;
   const bool is_applied = outcome.result == CallResult::Applied;
-  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
-                                kWrites,
-                                {{"what", metricOf(act)}, {"result", is_applied ? "written" : "failed"}},
-                                1});
+  out.emplace_back(countWrite(kWrites, metricOf(act), is_applied));
   if (is_stale) { return; }
   is_applied ? written(place, act, outcome, now) : failed(place, act, outcome, now, out);
 }

@@ -149,11 +149,7 @@ void LostNodes::proven(Object& object, const model::ObjectKey& key, const kapi::
 void LostNodes::written(Object& object, const model::ObjectKey& key, Doing doing,
                         const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const bool is_applied = outcome.result == CallResult::Applied;
-  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
-                                kWrites,
-                                {{"what", doing == Doing::Release ? "release" : "deletion"},
-                                 {"result", is_applied ? "written" : "failed"}},
-                                1});
+  out.emplace_back(countWrite(kWrites, doing == Doing::Release ? "release" : "deletion", is_applied));
   const std::vector<std::pair<std::string, std::string>> fields{
       {"kind", std::string{kcache::nodeKindOf(key)->name}},
       {"object", key.text()},

@@ -2,6 +2,11 @@
 // docs/use/gkm-agent.md).
 #pragma once
 
+#include <string>
+#include <utility>
+
+#include "kapi/call.h"
+
 namespace gs::gkm {
 
 /// `state`: Pending, Extracted, Running and so on (docs/reference/conditions.md), None (no status yet).
@@ -15,5 +20,13 @@ inline constexpr const char* kWrites = "gkm_operator_writes_total";
 
 /// `what`: object, label, status, finalizer, deletion. `result`: written, failed.
 inline constexpr const char* kNodeWrites = "gkm_agent_writes_total";
+
+/// One more of `metric`, one of the two above.
+inline kapi::Metric countWrite(const char* metric, std::string what, bool is_written) {
+  return {kapi::MetricOp::Add,
+          metric,
+          {{"what", std::move(what)}, {"result", is_written ? "written" : "failed"}},
+          1};
+}
 
 }  // namespace gs::gkm

@@ -233,16 +233,7 @@ class Hand : public ::testing::Test {
     return static_cast<int>(
         std::count_if(writes.begin(), writes.end(), [&](const auto& w) { return w.starts_with(what); }));
   }
-  /// Reasons and notes of the events.
-  [[nodiscard]] std::vector<std::string> events() const {
-    std::vector<std::string> out;
-    for (const auto& [key, object] : server.objects) {
-      if (key.first != "events") { continue; }
-      out.push_back(
-          fmt::format("{} {}: {}", object["type"].str(), object["reason"].str(), object["note"].str()));
-    }
-    return out;
-  }
+  [[nodiscard]] std::vector<std::string> events() const { return server.events(); }
 
  private:
   void carry(kapi::Effects effects) {

@@ -3,6 +3,7 @@
 // lost that label that it is gone.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -97,6 +98,16 @@ class Server {
         const auto how = !is_shown ? kapi::WatchType::Deleted : !was_shown ? kapi::WatchType::Added : type;
         out.push_back({who.second, how, kapi::decodeObject(stream.kind, object), key, at->first});
       }
+    }
+    return out;
+  }
+  /// Types, reasons and notes of the events.
+  [[nodiscard]] std::vector<std::string> events() const {
+    std::vector<std::string> out;
+    for (const auto& [key, object] : objects) {
+      if (key.first != "events") { continue; }
+      out.push_back(
+          fmt::format("{} {}: {}", object["type"].str(), object["reason"].str(), object["note"].str()));
     }
     return out;
   }

@@ -366,11 +366,8 @@ void NodeAgent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& o
   const auto answer = desk_.answered(outcome.token);
   if (!answer || answer->stale) { return; }
   const bool is_applied = outcome.result == kapi::CallResult::Applied;
-  out.emplace_back(kapi::Metric{kapi::MetricOp::Add,
-                                kNodeWrites,
-                                {{"what", kWrittenNames[static_cast<std::size_t>(answer->what)]},
-                                 {"result", is_applied ? "written" : "failed"}},
-                                1});
+  out.emplace_back(
+      countWrite(kNodeWrites, kWrittenNames[static_cast<std::size_t>(answer->what)], is_applied));
   if (!is_applied) { return failed(answer->key, answer->what, outcome, now, out); }
   desk_.worked(answer->key);
   Scope& scope = scopes_[answer->key.ns];

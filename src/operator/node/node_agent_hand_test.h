@@ -200,12 +200,7 @@ class NodeHand : public ::testing::Test {
         std::count_if(writes.begin(), writes.end(), [&](const auto& w) { return w.starts_with(what); }));
   }
   [[nodiscard]] std::vector<std::string> events() const {
-    std::vector<std::string> out;
-    for (const auto& [key, object] : server.objects) {
-      if (key.first != "events") { continue; }
-      out.push_back(
-          fmt::format("{} {}: {}", object["type"].str(), object["reason"].str(), object["note"].str()));
-    }
+    auto out = server.events();
     std::sort(out.begin(), out.end());
     return out;
   }

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "operator/server_test.h"
+#include "operator/beside_test.h"
 
 namespace gs::gkm {
 namespace {
@@ -12,9 +12,8 @@ namespace {
 using json::Array;
 using json::Object;
 
-class PodWatchTest : public ::testing::Test {
+class PodWatchTest : public BesideTest {
  protected:
-  Server server;
   std::vector<kcache::MountPaths> told;
   std::vector<std::string> logs;
 
@@ -22,12 +21,7 @@ class PodWatchTest : public ::testing::Test {
     watch_.emplace(
         parts_, model::NodeName{"n1"}, [this](const kcache::MountPathsPtr& paths) { told.push_back(*paths); },
         Rng{1});
-    kapi::Effects out;
-    watch_->start(clock_.now(), out);
-    carry(std::move(out));
-  }
-  void settle() {
-    for (auto& event : server.takeNews()) { give(event); }
+    BesideTest::start(*watch_);
   }
   void put(const std::string& name, json::Value spec) {
     server.put(kind_,
@@ -55,32 +49,16 @@ class PodWatchTest : public ::testing::Test {
   }
   static constexpr kapi::KindInfo kPods{"", "v1", "pods", "Pod", true, nullptr};
   kapi::Kind kind_{kPods};
-  controller::Parts parts_;
   std::optional<PodWatch> watch_;
   std::string asked_;  // the query of the last list
 
  private:
-  void give(const kapi::MachineEvent& event) {
-    kapi::Effects out;
-    EXPECT_TRUE(parts_.handle(event, clock_.now(), out));
-    carry(std::move(out));
+  kapi::Outcome answerTo(const kapi::Call& call) override {
+    kind_ = call.kind;
+    asked_ = call.query;
+    return server.carryOut(call);
   }
-  void carry(kapi::Effects effects) {
-    for (auto& effect : effects) {
-      if (auto* call = std::get_if<kapi::Call>(&effect)) {
-        kind_ = call->kind;
-        asked_ = call->query;
-        kapi::Outcome answer = server.carryOut(*call);
-        answer.token = call->token;
-        give(answer);
-      } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
-        server.open(*open);
-      } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
-        logs.push_back(log->fields.at(0).second + ": " + log->message);
-      }
-    }
-  }
-  ManualClock clock_;
+  void logged(const kapi::Log& log) override { logs.push_back(log.fields.at(0).second + ": " + log.message); }
 };
 
 TEST_F(PodWatchTest, TellsWherePodsHaveTheirCaches) {

@@ -4,35 +4,22 @@
 
 #include <optional>
 
-#include "operator/server_test.h"
+#include "operator/beside_test.h"
 
 namespace gs::gkm {
 namespace {
 
 constexpr const char* kName = "gkm-trust-policy";
 
-class PolicyWatchTest : public ::testing::Test {
+class PolicyWatchTest : public BesideTest {
  protected:
-  Server server;
   std::optional<std::shared_ptr<const PolicyTexts>> told;  // nullopt: nothing was said
   bool is_listable = true;
 
   void start() {
     watch_.emplace(
         parts_, "gkm-system", kName, [this](auto texts) { told = std::move(texts); }, Rng{1});
-    kapi::Effects out;
-    watch_->start(clock_.now(), out);
-    carry(std::move(out));
-  }
-  void settle() {
-    for (auto& event : server.takeNews()) { give(event); }
-  }
-  void pass(Duration time) {
-    clock_.advance(time);
-    kapi::Effects out;
-    parts_.tick(clock_.now(), out);
-    carry(std::move(out));
-    settle();
+    BesideTest::start(*watch_);
   }
   void put(const std::string& name, const std::string& policy) {
     server.put(kind_, json::Object{{"metadata", json::Object{{"name", name}, {"namespace", "gkm-system"}}},
@@ -42,30 +29,14 @@ class PolicyWatchTest : public ::testing::Test {
   [[nodiscard]] PolicyWatch& watch() { return *watch_; }
 
  private:
-  void give(const kapi::MachineEvent& event) {
-    kapi::Effects out;
-    EXPECT_TRUE(parts_.handle(event, clock_.now(), out));
-    carry(std::move(out));
-  }
-  void carry(kapi::Effects effects) {
-    for (auto& effect : effects) {
-      if (auto* call = std::get_if<kapi::Call>(&effect)) {
-        kind_ = call->kind;
-        kapi::Outcome answer;
-        if (is_listable) { answer = server.carryOut(*call); }
-        answer.token = call->token;
-        give(answer);
-      } else if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) {
-        server.open(*open);
-      }
-    }
+  kapi::Outcome answerTo(const kapi::Call& call) override {
+    kind_ = call.kind;
+    return is_listable ? server.carryOut(call) : kapi::Outcome{};
   }
 
   static constexpr kapi::KindInfo kConfigMaps{"", "v1", "configmaps", "ConfigMap", true, nullptr};
   kapi::Kind kind_{kConfigMaps};
-  controller::Parts parts_;
   std::optional<PolicyWatch> watch_;
-  ManualClock clock_;
 };
 
 TEST_F(PolicyWatchTest, SaysWhichPolicyThereIsAndEachChange) {
