@@ -60,32 +60,8 @@ TEST_F(KubeStorms, ANodeWhoseLeasesHangIsLeftOut) {
   EXPECT_LE(kube->bindsTo("node-a"), 2);
 }
 
-/// Of nodes n-00 to n-11 all but the last refuse every pod, and each is tried before one is tried twice.
-class ManyKubeNodesRefuse : public KubeStorms, public ::testing::WithParamInterface<int> {
- protected:
-  static constexpr int kNodes = 12;
-  ManyKubeNodesRefuse() : KubeStorms{nodes()} {}
-  void refuse(const std::string& but) {
-    answerWith([but](const Call& call) -> std::optional<int> {
-      const auto node = call.body["target"]["name"].str();
-      return isBinding(call) && node != but ? std::optional{GetParam()} : std::nullopt;
-    });
-  }
-
- private:
-  static sandbox::World::Options nodes() {
-    sandbox::World::Options o;
-    o.nodes.clear();
-    for (int i = 0; i < kNodes; ++i) {
-      kapi::SimNode n;
-      n.name = model::NodeName{fmt::format("n-{:02}", i)};
-      n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
-      n.devices = gpusOf({fmt::format("GPU-{}", i)});
-      o.nodes.push_back(n);
-    }
-    return o;
-  }
-};
+/// Each is tried before one is tried twice.
+class ManyKubeNodesRefuse : public AllButOneRefuse<KubeStorms> {};
 
 TEST_P(ManyKubeNodesRefuse, TheLastIsFound) {
   refuse("n-11");

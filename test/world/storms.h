@@ -94,4 +94,31 @@ class Storms : public Cluster {
   std::function<std::optional<int>(const kapi::Call&)> answer_;
 };
 
+/// Of nodes n-00 to n-11 all but one refuse every pod.
+template <class Base>
+class AllButOneRefuse : public Base, public ::testing::WithParamInterface<int> {
+ protected:
+  static constexpr int kNodes = 12;
+  AllButOneRefuse() : Base{nodes()} {}
+  void refuse(const std::string& but) {
+    this->answerWith([but, http = this->GetParam()](const kapi::Call& call) -> std::optional<int> {
+      const auto node = call.body["target"]["name"].str();
+      return isBinding(call) && node != but ? std::optional{http} : std::nullopt;
+    });
+  }
+
+ private:
+  static sandbox::World::Options nodes() {
+    sandbox::World::Options out;
+    out.nodes.clear();
+    for (int i = 0; i < kNodes; ++i) {
+      kapi::SimNode& node = out.nodes.emplace_back();
+      node.name = model::NodeName{fmt::format("n-{:02}", i)};
+      node.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+      node.devices = gpusOf({fmt::format("GPU-{}", i)});
+    }
+    return out;
+  }
+};
+
 }  // namespace gs::test
