@@ -129,7 +129,7 @@ class ReviewsTest : public ::testing::Test {
   PodServer server;
   Context c{engine, besideOwnScheduler(), Rng{1}};
   Grants grants{engine, false};
-  PodCalls calls;
+  PodCalls calls{7};
   CoordinatorDouble coordinator;
   ShareChooser chooser{engine, false};
   NoteWriter writer{c, grants, calls, coordinator};

@@ -103,7 +103,7 @@ class WakeWrites : public ::testing::Test {
   PodServer server;
   Context c{engine, {}, Rng{1}};
   Grants grants{engine, false};
-  PodCalls calls;
+  PodCalls calls{7};
   WriteTroubles troubles;
   ShareChooser chooser{engine, false};
   Wakes wakes{c, grants, calls, troubles};
