@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "controller/parts.h"
 
 namespace gs::controller {
 namespace {
@@ -69,47 +68,6 @@ TEST(KeyedCalls, AnAnswerOfBeforeAResetIsNobodys) {
   EXPECT_FALSE(calls.answered(token));
   EXPECT_TRUE(calls.due("a", kStart) && calls.due("b", kStart));
   EXPECT_NE(calls.begin("a"), token);
-}
-
-class Backend : public Part {
- public:
-  void handle(const kapi::Outcome& outcome, Now /*now*/, kapi::Effects& /*out*/) override {
-    answered.push_back(outcome.token);
-  }
-  void tick(Now now, kapi::Effects& out) override { out.emplace_back(kapi::Wake{now.mono}); }
-  [[nodiscard]] std::optional<Mono> nextDue() const override { return due; }
-  void reset() override { answered.clear(); }
-
-  std::vector<kapi::Token> answered;
-  std::optional<Mono> due;
-};
-
-kapi::Outcome answerTo(kapi::Token token) {
-  kapi::Outcome outcome;
-  outcome.token = token;
-  return outcome;
-}
-
-TEST(Parts, GiveEachItsOwnAnswersAndOneTimeToWakeAll) {
-  controller::Parts parts;
-  Backend one;
-  Backend two;
-  EXPECT_EQ(parts.add(one), 20);
-  EXPECT_EQ(parts.add(two), 21);
-  kapi::Effects out;
-  EXPECT_TRUE(parts.handle(answerTo(kapi::makeToken(21, 5)), {}, out));
-  EXPECT_FALSE(parts.handle(answerTo(kapi::makeToken(19, 5)), {}, out));
-  EXPECT_FALSE(parts.handle(answerTo(kapi::makeToken(22, 5)), {}, out));
-  EXPECT_TRUE(one.answered.empty());
-  EXPECT_EQ(two.answered, std::vector{kapi::makeToken(21, 5)});
-  EXPECT_EQ(parts.nextDue(), std::nullopt);
-  one.due = kStart + 2s;
-  two.due = kStart;
-  EXPECT_EQ(parts.nextDue(), kStart);
-  parts.tick({}, out);
-  EXPECT_EQ(out.size(), 2U);
-  parts.reset();
-  EXPECT_TRUE(two.answered.empty());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "kapi/kinds.h"
 #include "test/world/cluster.h"
+#include "test/world/one_node.h"
 
 namespace gs::test {
 
