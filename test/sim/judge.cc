@@ -107,6 +107,9 @@ void Judge::wentBack() {
     if (key.resource == kPodsId) { there.emplace((*stored.object)["metadata"]["uid"].str()); }
   }
   for (const auto& [uid, pod] : deleted_) { pods_.try_emplace(uid, pod); }
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.live() && !pod.node.empty() && !there.contains(uid)) { lost_pods_on_.insert(pod.node); }
+  }
   std::erase_if(pods_, [&](const auto& pod) { return !there.contains(pod.first); });
   leases_.clear();
   gpus_.clear();

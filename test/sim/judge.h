@@ -432,6 +432,7 @@ class Judge {
   Mono last_change_{};
   std::set<std::string> never_placed_;
   Mono went_back_{};
+  std::set<std::string> lost_pods_on_;  // nodes with pods that a restored API server does not know
   int stuck_ = 0;
   Mono stuck_until_{};
   Mono hangs_until_{};

@@ -106,6 +106,10 @@ std::set<std::string> Judge::notUsable() const {
                         (away || gone.counted > 0 || !gone.unleased.empty() || renumbered || gone.renamed);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
+  // Their containers are over when their agent has looked since.
+  for (const auto& node : lost_pods_on_) {
+    if (agents_ && (machines_.isAgentDown(node) || now_ < went_back_ + kTwoLooks)) { nodes.insert(node); }
+  }
   // What was given by number no lease names, and what ends while ids change may be held under several. Who
   // did not hear how its pod ended, or saw it fail with containers that wait, waits for two looks too.
   for (const auto& [node, times] : went_) {
