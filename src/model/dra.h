@@ -1,0 +1,163 @@
+// What DRA drivers publish of their devices, and what pods ask of them: ResourceSlice, DeviceClass,
+// ResourceClaim and DeviceTaintRule of resource.k8s.io/v1, as values.
+//
+// Attributes and capacities are known by domain and name. A driver may leave the domain out, and means its own
+// name then; the decoder fills it in, so that nobody else has to know.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/ids.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+namespace gs::model {
+
+/// A version as semver.org 2.0.0 has it.
+struct SemVer {
+  std::string text;  // as it was written; what follows '+' is in here only, for it says nothing about order
+  std::uint64_t major = 0;
+  std::uint64_t minor = 0;
+  std::uint64_t patch = 0;
+  std::vector<std::string> pre;  // "rc", "1" of 1.2.3-rc.1
+  friend bool operator==(const SemVer&, const SemVer&) = default;
+};
+/// Nothing: not of that grammar ("v1.2.3", "1.2", "01.2.3"), or a number over 2^63.
+[[nodiscard]] std::optional<SemVer> parseSemVer(std::string_view text);
+/// By semver's precedence: numbers by value and before words, words by bytes; a version with `pre` before the
+/// one without.
+[[nodiscard]] std::strong_ordering precedence(const SemVer& a, const SemVer& b);
+
+/// A Kubernetes quantity to the billionth, as comparisons need it: whole + nano / 10^9, 0 <= nano < 10^9.
+struct Quantity {
+  std::int64_t whole = 0;
+  std::int32_t nano = 0;
+  friend auto operator<=>(const Quantity&, const Quantity&) = default;
+};
+
+struct QualifiedName {
+  std::string domain;
+  std::string name;
+  friend auto operator<=>(const QualifiedName&, const QualifiedName&) = default;
+};
+
+using Attribute = std::variant<bool, std::int64_t, std::string, SemVer>;
+
+/// One device of a ResourceSlice.
+struct SliceDevice {
+  std::string name;  // "gpu-0"; unique in its pool
+  std::map<QualifiedName, Attribute> attributes;
+  std::map<QualifiedName, Quantity> capacity;
+  std::vector<Taint> taints;  // effects NoSchedule, NoExecute, None
+  NodeName node;              // of a slice that says it for each device; "" else
+  /// Why it is given to nobody: it uses counters, may be given several times, waits for conditions of its
+  /// Binding, or cannot be read. "": it is a device like any other.
+  std::string unsupported;
+  friend bool operator==(const SliceDevice&, const SliceDevice&) = default;
+};
+
+/// A part of a pool. Those of the pool's newest generation say together what it has, once all are there.
+struct ResourceSlice {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  std::string driver;
+  std::string pool;
+  std::int64_t generation = 0;
+  std::int64_t slices = 0;  // of the pool in this generation
+  NodeName node;  // whose devices they are; "": of several nodes, or of the one that each device says
+  std::vector<SliceDevice> devices;
+  friend bool operator==(const ResourceSlice&, const ResourceSlice&) = default;
+};
+
+struct DeviceClass {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  std::vector<std::string> selectors;  // CEL; all have to hold
+  std::string extended_resource;       // that limits of containers may name instead: "nvidia.com/gpu"
+  std::string config;                  // spec.config as JSON, which an allocation repeats; "" none
+  friend bool operator==(const DeviceClass&, const DeviceClass&) = default;
+};
+
+/// One way in which a request may be satisfied.
+struct DeviceSubRequest {
+  std::string name;  // of `firstAvailable`; "" of `exactly`
+  std::string device_class;
+  std::vector<std::string> selectors;
+  bool all = false;        // allocationMode All: every device that matches
+  std::int64_t count = 1;  // of ExactCount
+  std::vector<Toleration> tolerations;
+  /// A field of it that is not served, as its path ("adminAccess", "capacity"); "": none.
+  std::string unsupported;
+  friend bool operator==(const DeviceSubRequest&, const DeviceSubRequest&) = default;
+};
+
+struct DevicesRequest {
+  std::string name;
+  std::vector<DeviceSubRequest> ways;  // the first that can be satisfied; one of `exactly`
+  friend bool operator==(const DevicesRequest&, const DevicesRequest&) = default;
+};
+
+struct DeviceConstraint {
+  std::vector<std::string> requests;  // empty: all
+  QualifiedName match{};              // all their devices have one value of it; {}: says nothing
+  QualifiedName distinct{};           // no two of them have one value of it; {}: says nothing
+  std::string unsupported;
+  friend bool operator==(const DeviceConstraint&, const DeviceConstraint&) = default;
+};
+
+/// A device by the name that its driver gave it: what allocations and mappings speak of.
+struct DeviceName {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
+};
+
+struct AllocatedDevice {
+  std::string request;  // "request" or "request/way"
+  DeviceName device;
+  bool admin = false;  // looked at only: it holds nothing
+  friend auto operator<=>(const AllocatedDevice&, const AllocatedDevice&) = default;
+};
+
+struct ResourceClaim {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  Wall created{};
+  bool deleting = false;
+  Uid owner_pod;  // controller of it; "" none
+  std::string
+      reservation;  // annotation gpu.scheduling/reservation: ours, and of which decision; "" another's
+  std::vector<DevicesRequest> requests;
+  std::vector<DeviceConstraint> constraints;
+  std::string config;  // spec.devices.config as JSON; "" none
+  bool allocated = false;
+  std::vector<AllocatedDevice> results;
+  std::vector<Uid> reserved_for;  // pods; sorted
+  friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
+};
+
+/// A taint that an administrator lays on devices. "" of a selector's field: any.
+struct DeviceTaintRule {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  std::string driver;
+  std::string pool;
+  std::string device;
+  Taint taint;
+  friend bool operator==(const DeviceTaintRule&, const DeviceTaintRule&) = default;
+};
+
+}  // namespace gs::model
