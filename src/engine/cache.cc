@@ -96,7 +96,7 @@ model::Ptr<model::GpuNodeStatus> Cache::statusPtr(const model::NodeName& name) c
 
 bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
   auto& slot = statuses_[status->node];
-  if (slot && slot->uid == status->uid && slot->revision >= status->revision) { return false; }
+  if (slot && *slot == *status) { return false; }
   slot = std::move(status);
   devices_.insert_or_assign(slot->node, DeviceIndex{*slot});
   return true;

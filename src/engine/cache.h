@@ -117,6 +117,7 @@ class Cache {
   model::PodPtr removePod(const model::Uid& uid);
   bool putClaim(model::Ptr<model::GpuClaim> claim);
   bool removeClaim(const model::ObjectKey& key);
+  /// What is known of the node's devices now (NodeDevices).
   bool putStatus(model::Ptr<model::GpuNodeStatus> status);
   bool removeStatus(const model::NodeName& name);
   struct LeaseChange {

@@ -26,11 +26,13 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 6> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 8> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
       {kapi::kGpuNodeStatus, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyStatus(c, at); }},
+      {kapi::kResourceSlice, [](Engine& e, const auto& c, Mono at) { e.nodes_.applySlice(c, at); }},
+      {kapi::kDeviceTaintRule, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyTaintRule(c, at); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
@@ -47,13 +49,15 @@ void Engine::learn(const model::Object& object, Mono now) {
 
 std::optional<Mono> Engine::nextDue() const {
   std::optional<Mono> next;
-  for (const auto& due : {state_.reclaim.nextDue(), state_.awaited.nextDue(), state_.unnamed.nextDue()}) {
+  for (const auto& due :
+       {state_.reclaim.nextDue(), state_.awaited.nextDue(), state_.unnamed.nextDue(), nodes_.nextDue()}) {
     if (due && (!next || *due < *next)) { next = due; }
   }
   return next;
 }
 
 void Engine::tick(Mono now) {
+  nodes_.tick(now);
   state_.reclaim.tick(now);
   state_.awaited.tick(now);
   state_.unnamed.tick(now);

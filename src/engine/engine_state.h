@@ -12,6 +12,7 @@
 #include "engine/device_blocks.h"
 #include "engine/device_reclaim.h"
 #include "engine/lease_memory.h"
+#include "engine/node_devices.h"
 #include "engine/pod_devices.h"
 #include "engine/pod_ends.h"
 #include "engine/touched.h"
@@ -30,6 +31,7 @@ struct EngineState {
 
   const sched::Doors doors;
   Cache cache;
+  NodeDevices node_devices;
   LeaseMemory leases{cache};
   Touched touched;
 

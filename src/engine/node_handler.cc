@@ -32,11 +32,42 @@ void NodeHandler::applyStatus(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   aside_.erase(name);
   const auto status = change.object.as<model::GpuNodeStatus>();
-  if (status == nullptr) { return dropStatus(name, now); }
-  if (!isOfItsNode(*status)) {
-    aside_.insert_or_assign(name, status);
-    return dropStatus(name, now);
+  if (status == nullptr || isOfItsNode(*status)) { return report(name, status, now); }
+  aside_.insert_or_assign(name, status);
+  report(name, nullptr, now);
+}
+
+/// What its agent says, nullptr for nothing.
+void NodeHandler::report(const model::NodeName& name, const model::Ptr<model::GpuNodeStatus>& status,
+                         Mono now) {
+  if (!s_.node_devices.report(name, status)) { return; }
+  const auto known = s_.node_devices.of(name);
+  if (known == nullptr) { return dropStatus(name, now); }
+  // Its driver still publishes GPUs there, but nobody looks at containers any more.
+  if (status == nullptr) { s_.reclaim.statusGone(name, now); }
+  takeStatus(known, now);
+}
+
+void NodeHandler::see(dra::NodeNames nodes, Mono now) {
+  constexpr std::size_t kAtOnce = 16;
+  if (unseen_.empty() && nodes.size() <= kAtOnce) {
+    for (const auto& name : nodes) { lookAt(name, now); }
+    return;
   }
+  if (unseen_.empty()) { unseen_since_ = now; }
+  unseen_.merge(nodes);
+}
+
+void NodeHandler::tick(Mono now) {
+  constexpr std::size_t kInATurn = 256;
+  for (std::size_t i = 0; i < kInATurn && !unseen_.empty(); ++i) {
+    lookAt(unseen_.extract(unseen_.begin()).value(), now);
+  }
+}
+
+void NodeHandler::lookAt(const model::NodeName& name, Mono now) {
+  const auto status = s_.node_devices.of(name);
+  if (status == nullptr) { return dropStatus(name, now); }
   takeStatus(status, now);
 }
 
@@ -53,15 +84,15 @@ bool NodeHandler::isOfItsNode(const model::GpuNodeStatus& status) const {
 
 /// A Node came, or another one took its name.
 void NodeHandler::settleStatus(const model::NodeName& name, Mono now) {
-  if (const auto known = s_.cache.statusPtr(name); known != nullptr && !isOfItsNode(*known)) {
+  if (const auto known = s_.node_devices.reported(name); known != nullptr && !isOfItsNode(*known)) {
     aside_.insert_or_assign(name, known);
-    return dropStatus(name, now);
+    return report(name, nullptr, now);
   }
   const auto it = aside_.find(name);
   if (it == aside_.end() || !isOfItsNode(*it->second)) { return; }
   const auto status = std::move(it->second);
   aside_.erase(it);
-  takeStatus(status, now);
+  report(name, status, now);
 }
 
 void NodeHandler::takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mono now) {

@@ -1,11 +1,13 @@
-// Nodes, and what their agents say of their GPUs (GpuNodeStatus).
+// Nodes, and what their agents and DRA drivers say of their GPUs (GpuNodeStatus, ResourceSlice).
 //
-// The two come by watches of their own, in any order. A status counts while it is of the Node of that name
+// They come by watches of their own, in any order. A status counts while it is of the Node of that name
 // that is known, or while none is: its owner says so by uid. Others are set aside, for the Node may yet come;
 // the newest of a name stands. So a status of a Node that went says nothing of the one that took its name.
-// A new status may mean other devices by the same ids: whoever holds some is derived anew. One thread.
+// A new status may mean other devices by the same ids: whoever holds some is derived anew.
+// A slice or a taint rule may concern many nodes: these are looked at some at a time, in tick(). One thread.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -21,10 +23,21 @@ class NodeHandler {
 
   void applyNode(const controller::Change& change, Mono now);
   void applyStatus(const controller::Change& change, Mono now);
+  void applySlice(const controller::Change& change, Mono now) { see(s_.node_devices.publish(change), now); }
+  void applyTaintRule(const controller::Change& change, Mono now) { see(s_.node_devices.taint(change), now); }
+  /// Looks at the next nodes whose devices may be others.
+  void tick(Mono now);
+  /// When some are left: at once.
+  [[nodiscard]] std::optional<Mono> nextDue() const {
+    return unseen_.empty() ? std::nullopt : std::optional{unseen_since_};
+  }
 
  private:
   [[nodiscard]] bool isThere(const model::NodeName& name) const;
   [[nodiscard]] bool isOfItsNode(const model::GpuNodeStatus& status) const;
+  void report(const model::NodeName& name, const model::Ptr<model::GpuNodeStatus>& status, Mono now);
+  void see(dra::NodeNames nodes, Mono now);
+  void lookAt(const model::NodeName& name, Mono now);
   void settleStatus(const model::NodeName& name, Mono now);
   void takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mono now);
   void dropStatus(const model::NodeName& name, Mono now);
@@ -35,6 +48,8 @@ class NodeHandler {
   EngineState& s_;
   /// Statuses that count for nothing: their owner is not the Node of that name that is known.
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> aside_;
+  dra::NodeNames unseen_;  // nodes whose devices may be others
+  Mono unseen_since_{};
 };
 
 }  // namespace gs::engine

@@ -15,6 +15,7 @@
 #include "kapi/call.h"
 #include "model/claim.h"
 #include "model/crd.h"
+#include "model/dra.h"
 #include "model/lease.h"
 #include "model/node.h"
 #include "model/pod.h"
@@ -29,6 +30,10 @@ namespace gs::kapi {
 [[nodiscard]] model::Lease decodeLease(const json::View& v);
 [[nodiscard]] model::Crd decodeCrd(const json::View& v);
 [[nodiscard]] model::QuotaMap decodeQuotaMap(const json::View& v);
+[[nodiscard]] model::ResourceSlice decodeResourceSlice(const json::View& v);
+[[nodiscard]] model::DeviceTaintRule decodeDeviceTaintRule(const json::View& v);
+[[nodiscard]] model::DeviceClass decodeDeviceClass(const json::View& v);
+[[nodiscard]] model::ResourceClaim decodeResourceClaim(const json::View& v);
 
 /// As its kind decodes it; nothing where it is no object, or of a kind that is only written.
 [[nodiscard]] model::Object decodeObject(Kind kind, const json::View& v);

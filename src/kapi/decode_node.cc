@@ -30,6 +30,7 @@ model::Device deviceOf(const View& v) {
   d.id = static_cast<int>(bounded(v["id"], model::kMaxDeviceId, -1));
   d.uuid = text(v["uuid"]);
   d.model = text(v["model"]);
+  d.pci_bus_id = text(v["pciBusId"]);
   d.memory_mib = bounded(v["memoryMiB"], kMost);
   d.health = healthOf(v["health"].str());
   d.health_reason = text(v["healthReason"]);
@@ -75,6 +76,7 @@ model::Node decodeNode(const View& v) {
   for (const auto [name, quantity] : allocatable.members()) {
     (void)addAmount(node.allocatable, name, quantity);
   }
+  node.kubelet = text(status["nodeInfo"]["kubeletVersion"]);
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
   for (std::size_t i = 0; i < node.share_capacity.size(); ++i) {
     const auto units = unitsOf(status["capacity"][model::kShareResources[i]]);

@@ -19,7 +19,8 @@ TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
     "effect":"NoSchedule"}]},
     "status":{"allocatable":{"cpu":"63500m","memory":"500Gi","pods":"110","nvidia.com/gpu":"8","x":"bad"},
     "capacity":{"cpu":"64","tencent.com/vcuda-core":"800"},
-    "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}]}})"));
+    "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}],
+    "nodeInfo":{"kubeletVersion":"v1.36.3"}}})"));
   EXPECT_EQ(node.name, model::NodeName{"node-a"});
   EXPECT_EQ(node.revision, 9U);
   EXPECT_EQ(node.created, parseTime("2025-06-15T15:06:40Z"));
@@ -30,6 +31,7 @@ TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
   EXPECT_EQ(node.allocatable.cpu_milli, 63500);
   EXPECT_EQ(node.allocatable.extended, (std::map<std::string, std::int64_t>{{"nvidia.com/gpu", 8}}));
   EXPECT_EQ(node.allocatable_pods, 110);
+  EXPECT_EQ(node.kubelet, "v1.36.3");
   EXPECT_EQ(node.share_capacity, (model::ShareAmounts{800, 0}));
 }
 

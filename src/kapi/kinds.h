@@ -14,5 +14,9 @@ extern const Kind kLease;
 extern const Kind kCrd;
 extern const Kind kEvent;
 extern const Kind kQuotaMap;  // a ConfigMap that holds quotas
+extern const Kind kResourceSlice;
+extern const Kind kDeviceTaintRule;
+extern const Kind kDeviceClass;
+extern const Kind kResourceClaim;
 
 }  // namespace gs::kapi

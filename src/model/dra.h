@@ -1,8 +1,8 @@
 // What DRA drivers publish of their devices, and what pods ask of them: ResourceSlice, DeviceClass,
 // ResourceClaim and DeviceTaintRule of resource.k8s.io/v1, as values.
 //
-// Attributes and capacities are known by domain and name. A driver may leave the domain out, and means its own
-// name then; the decoder fills it in, so that nobody else has to know.
+// Attributes and capacities are known by domain and name. A driver may leave the domain out, and means its
+// own name then; the decoder fills it in, so that nobody else has to know.
 #pragma once
 
 #include <compare>
@@ -49,7 +49,8 @@ struct QualifiedName {
   friend auto operator<=>(const QualifiedName&, const QualifiedName&) = default;
 };
 
-using Attribute = std::variant<bool, std::int64_t, std::string, SemVer>;
+/// monostate: a value of a shape that is not served (a list); whatever is asked of it has no answer.
+using Attribute = std::variant<std::monostate, bool, std::int64_t, std::string, SemVer>;
 
 /// One device of a ResourceSlice.
 struct SliceDevice {
@@ -115,20 +116,15 @@ struct DeviceConstraint {
   friend bool operator==(const DeviceConstraint&, const DeviceConstraint&) = default;
 };
 
-/// A device by the name that its driver gave it: what allocations and mappings speak of.
-struct DeviceName {
-  std::string driver;
-  std::string pool;
-  std::string device;
-  friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
-};
-
 struct AllocatedDevice {
   std::string request;  // "request" or "request/way"
   DeviceName device;
   bool admin = false;  // looked at only: it holds nothing
   friend auto operator<=>(const AllocatedDevice&, const AllocatedDevice&) = default;
 };
+
+/// On a claim that we made: the decision that it was made for.
+inline constexpr const char* kOfReservationKey = "gpu.scheduling/reservation";
 
 struct ResourceClaim {
   ObjectKey key;

@@ -35,6 +35,14 @@ struct ObjectKey {
   [[nodiscard]] std::string text() const { return ns.empty() ? name : ns + "/" + name; }
 };
 
+/// A device by the name that its driver gave it: what DRA's allocations speak of. "" three times: none.
+struct DeviceName {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
+};
+
 /// The highest id of a GPU on its node.
 inline constexpr int kMaxDeviceId = 1023;
 

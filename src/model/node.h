@@ -32,6 +32,7 @@ struct Node {
   Resources allocatable;
   std::int64_t allocatable_pods = 0;
   ShareAmounts share_capacity{};  // of kShareResources in status.capacity; decides the enforcer
+  std::string kubelet;            // status.nodeInfo.kubeletVersion: "v1.36.3"
   friend bool operator==(const Node&, const Node&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const Node& node) { return {"", node.name.text}; }
@@ -50,6 +51,7 @@ struct Device {
   int id = 0;  // PCI order; unique on the node
   std::string uuid;
   std::string model;
+  std::string pci_bus_id;  // "00000000:17:00.0"; "" not known
   std::int64_t memory_mib = 0;
   Health health = Health::Unknown;
   std::string health_reason;
@@ -59,6 +61,7 @@ struct Device {
   bool partitioned = false;         // status lists MIG partitions
   bool id_moved = false;            // whoever is told its id may get another GPU
   std::vector<Uid> in_use_by;       // pods whose containers hold it, sorted
+  DeviceName dra;                   // as its DRA driver publishes it; none: no driver does
   friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -67,11 +70,18 @@ enum class Enforcement : std::uint8_t {
   Off,      // nothing
   Env,      // the container is told them
   Devices,  // the container has those, and no others
+  Dra,      // and it does not start otherwise: the vendor's DRA driver prepares them
 };
 
 /// As the status says it.
 [[nodiscard]] constexpr const char* enforcementName(Enforcement e) {
-  return e == Enforcement::Devices ? "devices" : e == Enforcement::Env ? "env" : "off";
+  switch (e) {
+    case Enforcement::Dra: return "dra";
+    case Enforcement::Devices: return "devices";
+    case Enforcement::Env: return "env";
+    case Enforcement::Off: break;
+  }
+  return "off";
 }
 
 struct GpuNodeStatus {
@@ -83,6 +93,7 @@ struct GpuNodeStatus {
   std::string
       observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
   Enforcement enforcement = Enforcement::Off;
+  std::string dra_resource{};  // with Dra: what limits of containers call its GPUs, "nvidia.com/gpu"
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const GpuNodeStatus& status) { return {"", status.node.text}; }

@@ -8,8 +8,10 @@
 namespace gs::testing {
 
 inline std::vector<kapi::Kind> allKinds() {
-  return {kapi::kPod,   kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus,
-          kapi::kLease, kapi::kCrd,  kapi::kEvent,    kapi::kQuotaMap};
+  return {
+      kapi::kPod,         kapi::kNode,         kapi::kGpuClaim, kapi::kGpuNodeStatus, kapi::kLease,
+      kapi::kCrd,         kapi::kEvent,        kapi::kQuotaMap, kapi::kResourceSlice, kapi::kDeviceTaintRule,
+      kapi::kDeviceClass, kapi::kResourceClaim};
 }
 
 }  // namespace gs::testing

@@ -233,10 +233,12 @@ void Ledger::removeNode(const model::NodeName& name) {
 void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   const NodeIndex i = indexFor(status.node);
   NodeState& n = *nodes_[i];
-  const bool enforces = status.enforcement == model::Enforcement::Devices;
-  bool same = n.has_status && n.enforces == enforces;
+  const bool enforces =
+      status.enforcement == model::Enforcement::Devices || status.enforcement == model::Enforcement::Dra;
+  bool same = n.has_status && n.enforces == enforces && n.dra_resource == status.dra_resource;
   n.has_status = true;
   n.enforces = enforces;
+  n.dra_resource = status.dra_resource;
   same = listDevices(n.devices, status.devices) && same;
   const std::int64_t anonymous = n.anonymous;
   deriveAnonymous(n);  // of users, too

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "model/node.h"
@@ -95,7 +96,9 @@ struct NodeState {
   bool awaits_status = false;
   /// Pods there have GPUs that nobody has named yet, and its agent is about to (engine/awaited_looks.h).
   bool awaits_look = false;
-  bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
+  bool enforces = false;  // its agent gives containers the devices that are chosen, and no others
+  /// What limits of containers call GPUs that a DRA driver prepares there: "nvidia.com/gpu"; "": none does.
+  std::string dra_resource;
   bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
   model::Node node;                  // name always set

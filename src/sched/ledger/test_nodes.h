@@ -57,6 +57,13 @@ struct TestNode {
   TestNode& notReady() { return node.ready = false, *this; }
   TestNode& unschedulable() { return node.unschedulable = true, *this; }
   TestNode& enforcement(model::Enforcement e) { return status.enforcement = e, *this; }
+  /// Its GPUs are prepared by a DRA driver.
+  TestNode& dra(const std::string& kubelet = "v1.36.3") {
+    node.kubelet = kubelet;
+    status.enforcement = model::Enforcement::Dra;
+    status.dra_resource = model::kNvidiaGpu;
+    return *this;
+  }
   TestNode& withoutStatus() { return has_status = false, *this; }
 
   void addTo(Ledger& ledger) const {

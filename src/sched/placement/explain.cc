@@ -22,6 +22,8 @@ const char* kindOf(Reason r) {
     case Reason::ClaimSelectorMismatch: return "ClaimSelectorMismatch";
     case Reason::UntoleratedTaint: return "UntoleratedTaint";
     case Reason::ManagedByOther: return "ManagedByOther";
+    case Reason::TwoMechanisms: return "TwoMechanisms";
+    case Reason::KubeletTooOld: return "KubeletTooOld";
     case Reason::TriedInVain: return "TriedInVain";
     case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
@@ -56,6 +58,13 @@ std::string textOf(const Misfit& m) {
       return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
     case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
     case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
+    case Reason::TwoMechanisms:
+      return fmt::format("node(s) offered {} by a device plugin and by a DRA driver: one of them must go",
+                         m.detail);
+    case Reason::KubeletTooOld:
+      return fmt::format(
+          "node(s) had kubelet {}: one older than 1.36 starts pods without what a DRA driver prepared",
+          m.detail.empty() ? "of an unknown version" : m.detail);
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";

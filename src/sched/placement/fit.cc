@@ -1,6 +1,8 @@
 #include "sched/placement/fit.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include "sched/doors/door.h"
 #include "sched/ledger/quota.h"
@@ -56,6 +58,33 @@ std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) 
   return a->have <= b->have ? a : b;
 }
 
+/// The kubelet gives containers what DRA prepared for their limits (KEP-5004: on from 1.36, and an older one
+/// starts them without any GPU).
+bool mapsLimitsToClaims(std::string_view kubelet) {
+  constexpr int kMajor = 1;
+  constexpr int kMinor = 36;
+  if (!kubelet.empty() && kubelet.front() == 'v') { kubelet.remove_prefix(1); }
+  int numbers[2] = {0, 0};
+  for (int& number : numbers) {
+    const auto [end, error] = std::from_chars(kubelet.data(), kubelet.data() + kubelet.size(), number);
+    if (error != std::errc{}) { return false; }
+    kubelet.remove_prefix(static_cast<std::size_t>(end - kubelet.data()));
+    if (!kubelet.empty() && kubelet.front() == '.') { kubelet.remove_prefix(1); }
+  }
+  return numbers[0] > kMajor || (numbers[0] == kMajor && numbers[1] >= kMinor);
+}
+
+/// Of a node whose GPUs a DRA driver prepares: why no pod gets any of them.
+std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
+  if (n.dra_resource.empty() || r.door == nullptr) { return std::nullopt; }
+  // The kubelet would hand the plugin's devices to some pods and the driver's to others, which are the same.
+  if (n.node.allocatable.get(n.dra_resource) > 0) {
+    return Misfit{Reason::TwoMechanisms, n.dra_resource, 0, 0};
+  }
+  if (!mapsLimitsToClaims(n.node.kubelet)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, 0, 0}; }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
@@ -75,6 +104,7 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   if (!isKeptBy(r.door, n.enforcer)) {
     return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
   }
+  if (auto misfit = refuseDra(n, r)) { return misfit; }
   if (std::binary_search(r.not_on.begin(), r.not_on.end(), n.node.name)) {
     return Misfit{Reason::TriedInVain, "", 0, 0};
   }
@@ -134,7 +164,8 @@ std::vector<Misfit> alsoShort(const NodeState& n, const PodRequest& r, const Mis
 
 std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const std::int64_t asked = r.resources.extended.empty() ? 0 : r.resources.get(model::kNvidiaGpu);
-  if (asked <= 0) { return std::nullopt; }
+  // What a DRA driver prepares the kubelet does not count.
+  if (asked <= 0 || n.dra_resource == model::kNvidiaGpu) { return std::nullopt; }
   const std::int64_t total = n.node.allocatable.get(model::kNvidiaGpu);
   std::int64_t free = total - n.used.get(model::kNvidiaGpu);
   if (!n.has_status) { free = std::min(free, unheldOf(n, self) - n.anonymous); }

@@ -132,6 +132,30 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
     [](const auto& info) { return std::string{info.param.name}; });
 // clang-format on
 
+TestNode draNode(const char* kubelet = "v1.36.3") { return testNode("a").gpus(4).dra(kubelet); }
+
+// clang-format off
+INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
+    FitCase{"PlainNeedsNoCountedResource", draNode(), testPlain(2), std::nullopt},
+    FitCase{"ClaimNeedsNone",    draNode(), testClaim(2), std::nullopt},
+    FitCase{"PlainTooMany",      draNode(), testPlain(5), Misfit{Reason::TooFewGpus, "", 5, 4}},
+    FitCase{"APluginBesideTheDriver", draNode().resource(model::kNvidiaGpu, 4), testPlain(1),
+            bare(Reason::TwoMechanisms, "nvidia.com/gpu")},
+    FitCase{"ForClaimsToo",      draNode().resource(model::kNvidiaGpu, 4), testClaim(1),
+            bare(Reason::TwoMechanisms, "nvidia.com/gpu")},
+    FitCase{"APluginThatOffersNone", draNode().resource(model::kNvidiaGpu, 0), testPlain(1), std::nullopt},
+    FitCase{"APluginOfAnotherResource", draNode().resource("amd.com/gpu", 4), testPlain(1), std::nullopt},
+    FitCase{"KubeletBefore",     draNode("v1.35.4"), testPlain(1), bare(Reason::KubeletTooOld, "v1.35.4")},
+    FitCase{"KubeletOfAVendor",  draNode("v1.37.2-eks-1a2b3c"), testPlain(1), std::nullopt},
+    FitCase{"KubeletOfTheNextMajor", draNode("v2.0.0"), testPlain(1), std::nullopt},
+    FitCase{"KubeletBeforeAll",  draNode("v0.99.0"), testPlain(1), bare(Reason::KubeletTooOld, "v0.99.0")},
+    FitCase{"KubeletUnknown",    draNode(""), testPlain(1), bare(Reason::KubeletTooOld, "")},
+    FitCase{"KubeletOddWords",   draNode("master"), testPlain(1), bare(Reason::KubeletTooOld, "master")},
+    FitCase{"OrdinaryPodsRunThere", draNode("v1.20.0").resource(model::kNvidiaGpu, 4), ordinary(),
+            std::nullopt}),
+    [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
+
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Amounts, Fit, ::testing::Values(
     FitCase{"TooManyPods",       testNode("a").pods(0), ordinary(), bare(Reason::TooManyPods)},

@@ -18,14 +18,18 @@ enum class Reason : std::uint8_t {
   ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector gpu-type=a100"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
   ManagedByOther,         // "node(s) were managed by gpu-manager"
-  TriedInVain,            // "node(s) did not take this pod a moment ago"
-  ExceedsQuota,           // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
-  TooManyPods,            // "Too many pods"
-  InsufficientResource,   // "Insufficient cpu"
-  ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
-  NoGpuStatus,            // "node(s) had no GpuNodeStatus"
-  AwaitsStatus,           // "node(s) had no GpuNodeStatus yet: its agent is waited for"
-  NoGpu,                  // "node(s) had no GPU"
+  /// "node(s) offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go"
+  TwoMechanisms,
+  /// "node(s) had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared"
+  KubeletTooOld,
+  TriedInVain,           // "node(s) did not take this pod a moment ago"
+  ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
+  TooManyPods,           // "Too many pods"
+  InsufficientResource,  // "Insufficient cpu"
+  ExistingAntiAffinity,  // "node(s) didn't satisfy existing pods anti-affinity rules"
+  NoGpuStatus,           // "node(s) had no GpuNodeStatus"
+  AwaitsStatus,          // "node(s) had no GpuNodeStatus yet: its agent is waited for"
+  NoGpu,                 // "node(s) had no GPU"
   TooFewGpus,  // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
   NoSuchGpus,  // "node(s) had no GPU 5" or "node(s) had no whole GPU 5: MIG cuts it up"
   /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"

@@ -1,0 +1,36 @@
+#include "engine/node_devices.h"
+
+#include <algorithm>
+
+namespace gs::engine {
+
+bool NodeDevices::report(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& status) {
+  if (status == nullptr) { return reported_.erase(node) > 0; }
+  auto& slot = reported_[node];
+  if (slot != nullptr && slot->uid == status->uid && slot->revision >= status->revision) { return false; }
+  slot = status;
+  return true;
+}
+
+model::Ptr<model::GpuNodeStatus> NodeDevices::reported(const model::NodeName& node) const {
+  const auto it = reported_.find(node);
+  return it == reported_.end() ? nullptr : it->second;
+}
+
+dra::NodeNames NodeDevices::taint(const controller::Change& rule) {
+  const auto at = std::lower_bound(rules_.begin(), rules_.end(), rule.key,
+                                   [](const auto& r, const model::ObjectKey& key) { return r->key < key; });
+  const bool known = at != rules_.end() && (*at)->key == rule.key;
+  const auto now = rule.object.as<model::DeviceTaintRule>();
+  if (now == nullptr && !known) { return {}; }
+  if (now == nullptr) {
+    rules_.erase(at);
+  } else if (known) {
+    *at = now;
+  } else {
+    rules_.insert(at, now);
+  }
+  return pools_.nodes();
+}
+
+}  // namespace gs::engine

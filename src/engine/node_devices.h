@@ -1,0 +1,45 @@
+// By whom each node's GPUs are known: its agent reports them (GpuNodeStatus), and DRA drivers publish them
+// (ResourceSlices, with the DeviceTaintRules of administrators). of() is what both say together
+// (dra/node_devices.h). A function of the objects that are there, in whatever order they came. One thread.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "controller/reflector.h"
+#include "dra/drivers.h"
+#include "dra/node_devices.h"
+#include "dra/pools.h"
+#include "model/node.h"
+#include "model/object.h"
+
+namespace gs::engine {
+
+class NodeDevices {
+ public:
+  explicit NodeDevices(dra::Drivers drivers = dra::knownDrivers()) : drivers_{std::move(drivers)} {}
+
+  /// The agent's; nullptr: none any more. False: nothing new.
+  bool report(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& status);
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> reported(const model::NodeName& node) const;
+
+  // Each gives the nodes whose devices may be others now.
+  dra::NodeNames publish(const controller::Change& slice) {
+    const auto published = slice.object.as<model::ResourceSlice>();
+    return published != nullptr ? pools_.put(published) : pools_.remove(slice.key);
+  }
+  dra::NodeNames taint(const controller::Change& rule);
+
+  /// nullptr: nobody knows of any.
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> of(const model::NodeName& node) const {
+    return dra::joined(node, reported(node), pools_.of(node), rules_, drivers_);
+  }
+
+ private:
+  const dra::Drivers drivers_;
+  std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> reported_;
+  dra::Pools pools_;
+  dra::TaintRules rules_;  // by key
+};
+
+}  // namespace gs::engine

@@ -1,0 +1,151 @@
+// What DRA drivers publish, as the engine's ledger has it.
+#include "engine/engine_hand_test.h"
+
+namespace gs::engine {
+namespace {
+
+using model::Health;
+
+const model::NodeName kDraNode{"node-d"};
+
+class DraNodes : public EngineTest {
+ protected:
+  DraNodes() { nodeComes("node-d"); }
+
+  static model::SliceDevice gpu(int i) {
+    model::SliceDevice d;
+    d.name = "gpu-" + std::to_string(i);
+    d.attributes[{"gpu.nvidia.com", "type"}] = std::string{"gpu"};
+    d.attributes[{"gpu.nvidia.com", "uuid"}] = "GPU-d-" + std::to_string(i);
+    d.attributes[{"resource.kubernetes.io", "pciBusID"}] = "0000:0" + std::to_string(i) + ":00.0";
+    return d;
+  }
+  model::ResourceSlice slice(const std::string& node, std::vector<model::SliceDevice> devices) {
+    model::ResourceSlice s;
+    s.key = {"", "slice-" + node};
+    s.uid = model::Uid{"slice-" + node};
+    s.revision = ++revision;
+    s.driver = "gpu.nvidia.com";
+    s.pool = node;
+    s.generation = static_cast<std::int64_t>(revision);
+    s.slices = 1;
+    s.node = model::NodeName{node};
+    s.devices = std::move(devices);
+    return s;
+  }
+  void sliceComes(const model::ResourceSlice& s) {
+    engine.apply({kapi::kResourceSlice, s.key, {}, shared(s), s.revision}, now);
+  }
+  void sliceGoes(const std::string& node) {
+    engine.apply({kapi::kResourceSlice, {"", "slice-" + node}, {}, {}, ++revision}, now);
+  }
+  void ruleComes(const std::string& pool) {
+    model::DeviceTaintRule rule;
+    rule.key = {"", "rule"};
+    rule.revision = ++revision;
+    rule.pool = pool;
+    rule.taint = {"fan", "", "NoSchedule"};
+    engine.apply({kapi::kDeviceTaintRule, rule.key, {}, shared(rule), rule.revision}, now);
+  }
+  void ruleGoes() { engine.apply({kapi::kDeviceTaintRule, {"", "rule"}, {}, {}, ++revision}, now); }
+  [[nodiscard]] const sched::NodeState& node(const model::NodeName& name = kDraNode) const {
+    return *engine.ledger().find(name);
+  }
+  [[nodiscard]] Health health(int id) const { return node().device(id)->facts.health; }
+
+  std::uint64_t revision = 10;
+};
+
+/// Without an agent the slices alone say what there is.
+TEST_F(DraNodes, SlicesAreDevicesOfTheNode) {
+  sliceComes(slice("node-d", {gpu(0), gpu(1)}));
+  EXPECT_TRUE(node().has_status);
+  EXPECT_TRUE(node().enforces);
+  EXPECT_EQ(node().dra_resource, "nvidia.com/gpu");
+  EXPECT_EQ(node().whole, 2);
+  EXPECT_EQ(node().device(1)->facts.dra, (model::DeviceName{"gpu.nvidia.com", "node-d", "gpu-1"}));
+  sliceGoes("node-d");
+  EXPECT_FALSE(node().has_status);
+  EXPECT_EQ(node().dra_resource, "");
+  EXPECT_EQ(node().whole, 0);
+}
+
+/// Whatever came first, and when the agent's status goes, what the driver publishes stays.
+TEST_F(DraNodes, SlicesAndTheAgentsStatusAreOne) {
+  for (const bool slice_first : {true, false}) {
+    auto status = testing::makeStatus("node-d", 2);
+    status.revision = ++revision;
+    status.devices[0].uuid = "GPU-d-1";
+    status.devices[1].uuid = "GPU-d-0";
+    if (slice_first) { sliceComes(slice("node-d", {gpu(0), gpu(1)})); }
+    statusComes(status);
+    if (!slice_first) { sliceComes(slice("node-d", {gpu(0), gpu(1)})); }
+    EXPECT_EQ(node().device(0)->facts.dra.device, "gpu-1");
+    EXPECT_EQ(node().device(1)->facts.dra.device, "gpu-0");
+    EXPECT_EQ(node().whole, 2);
+    engine.apply({kapi::kGpuNodeStatus, {"", "node-d"}, {}, {}, ++revision}, now);
+    EXPECT_EQ(node().device(0)->facts.dra.device, "gpu-0") << "in PCI order";
+    EXPECT_TRUE(node().has_status);
+    sliceGoes("node-d");
+    EXPECT_FALSE(node().has_status);
+  }
+}
+
+/// A device that vanished is what a lost GPU is: who has it keeps it, and nobody else gets it.
+TEST_F(DraNodes, ADeviceThatVanishedIsHeldByWhoHasIt) {
+  sliceComes(slice("node-d", {gpu(0), gpu(1)}));
+  const auto pod = PodBuilder("p").on("node-d");
+  comes(pod);
+  comes(testing::makeLease("node-d", 1, pod.value(), "r-1", "node-d:1"));
+  ASSERT_EQ(node().device(1)->holders.size(), 1U);
+  sliceComes(slice("node-d", {gpu(0)}));
+  ASSERT_NE(node().device(1), nullptr);
+  EXPECT_FALSE(node().device(1)->listed);
+  EXPECT_EQ(node().device(1)->holders.size(), 1U);
+  EXPECT_EQ(node().free_devices, 1);
+}
+
+TEST_F(DraNodes, ATaintRuleCountsWhileItIsThere) {
+  sliceComes(slice("node-d", {gpu(0), gpu(1)}));
+  ruleComes("node-d");
+  EXPECT_EQ(health(0), Health::Unhealthy);
+  EXPECT_EQ(node().device(0)->facts.health_reason, "device taint fan:NoSchedule, by DeviceTaintRule rule");
+  ruleComes("another");
+  EXPECT_EQ(health(0), Health::Healthy);
+  ruleComes("");
+  EXPECT_EQ(health(0), Health::Unhealthy);
+  ruleGoes();
+  EXPECT_EQ(health(0), Health::Healthy);
+}
+
+/// A rule for all devices of a large cluster: no event looks at all of its nodes.
+TEST_F(DraNodes, ARuleForManyNodesIsSpreadOverTurns) {
+  constexpr int kNodes = 600;
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string name = "n-" + std::to_string(i);
+    nodeComes(name.c_str());
+    sliceComes(slice(name, {gpu(0)}));
+  }
+  const auto unhealthy = [&] {
+    int count = 0;
+    for (int i = 0; i < kNodes; ++i) {
+      const auto* device = node(model::NodeName{"n-" + std::to_string(i)}).device(0);
+      count += device->facts.health == Health::Unhealthy ? 1 : 0;
+    }
+    return count;
+  };
+  ruleComes("");
+  EXPECT_EQ(unhealthy(), 0);
+  int turns = 0;
+  while (engine.nextDue() && *engine.nextDue() <= now) {
+    const int before = unhealthy();
+    engine.tick(now);
+    EXPECT_LE(unhealthy() - before, 256);
+    ASSERT_LT(++turns, 10);
+  }
+  EXPECT_EQ(unhealthy(), kNodes);
+  EXPECT_EQ(turns, 3);
+}
+
+}  // namespace
+}  // namespace gs::engine
