@@ -1,0 +1,118 @@
+#include "kapi/write_dra.h"
+
+#include "kapi/kinds.h"
+#include "kapi/write.h"
+#include "model/annotations.h"
+
+namespace gs::kapi {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+constexpr const char* kForLimits = "resource.kubernetes.io/extended-resource-claim";
+constexpr const char* kProtection = "resource.kubernetes.io/delete-protection";
+
+Call callAt(Verb verb, Kind kind, const model::ObjectKey& key, const char* subresource = "") {
+  Call call;
+  call.verb = verb;
+  call.kind = kind;
+  call.key = key;
+  call.subresource = subresource;
+  return call;
+}
+
+/// A PUT of the claim's status.
+Call putStatus(const model::ResourceClaim& claim, Value status) {
+  Call call = callAt(Verb::Update, kResourceClaim, claim.key, "status");
+  call.body = Object{{"apiVersion", apiVersion(kResourceClaim)},
+                     {"kind", kResourceClaim->name},
+                     {"metadata", Object{{"name", claim.key.name},
+                                         {"namespace", claim.key.ns},
+                                         {"uid", claim.uid.text},
+                                         {"resourceVersion", std::to_string(claim.revision)}}},
+                     {"status", std::move(status)}};
+  return call;
+}
+
+/// Only that node, as the API's own allocator writes it.
+Value selectorOf(const model::NodeName& node) {
+  Array values{node.text};
+  Array fields{Object{{"key", "metadata.name"}, {"operator", "In"}, {"values", std::move(values)}}};
+  Array terms{Object{{"matchFields", std::move(fields)}}};
+  return Object{{"nodeSelectorTerms", std::move(terms)}};
+}
+
+}  // namespace
+
+model::ObjectKey claimKeyOf(const model::Pod& pod) { return {pod.key.ns, "gpu-" + pod.uid.text}; }
+
+Call createClaim(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+                 const std::string& reservation) {
+  const model::ObjectKey key = claimKeyOf(pod);
+  Array asked;
+  for (const auto& r : requests) {
+    asked.push_back(Object{
+        {"name", r.request},
+        {"exactly",
+         Object{{"deviceClassName", r.device_class}, {"allocationMode", "ExactCount"}, {"count", r.count}}}});
+  }
+  Array owners{Object{{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"name", pod.key.name},
+                      {"uid", pod.uid.text},
+                      {"controller", true}}};
+  Array finalizers{kProtection};
+  Call call = callAt(Verb::Create, kResourceClaim, {key.ns, ""});
+  call.body =
+      Object{{"apiVersion", apiVersion(kResourceClaim)},
+             {"kind", kResourceClaim->name},
+             {"metadata",
+              Object{{"name", key.name},
+                     {"namespace", key.ns},
+                     {"annotations", Object{{kForLimits, "true"}, {model::kOfReservationKey, reservation}}},
+                     {"finalizers", std::move(finalizers)},
+                     {"ownerReferences", std::move(owners)}}},
+             {"spec", Object{{"devices", Object{{"requests", std::move(asked)}}}}}};
+  return call;
+}
+
+Call mapPod(const model::Pod& pod, const std::vector<LimitRequest>& requests, const std::string& fence) {
+  Array mappings;
+  for (const auto& r : requests) {
+    mappings.push_back(
+        Object{{"containerName", r.container}, {"resourceName", r.resource}, {"requestName", r.request}});
+  }
+  Call call = fencePod(pod.key, pod.uid, fence);
+  call.body.child("status").set(
+      "extendedResourceClaimStatus",
+      Object{{"resourceClaimName", claimKeyOf(pod).name}, {"requestMappings", std::move(mappings)}});
+  return call;
+}
+
+Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod, const model::NodeName& node,
+                   const std::vector<model::AllocatedDevice>& devices) {
+  Array results;
+  for (const auto& d : devices) {
+    results.push_back(Object{{"request", d.request},
+                             {"driver", d.device.driver},
+                             {"pool", d.device.pool},
+                             {"device", d.device.device}});
+  }
+  Array users{Object{{"resource", "pods"}, {"name", pod.key.name}, {"uid", pod.uid.text}}};
+  return putStatus(claim, Object{{"allocation", Object{{"devices", Object{{"results", std::move(results)}}},
+                                                       {"nodeSelector", selectorOf(node)}}},
+                                 {"reservedFor", std::move(users)}});
+}
+
+Call emptyClaim(const model::ResourceClaim& claim) { return putStatus(claim, Object{}); }
+
+Call fenceClaim(const model::ResourceClaim& claim, const std::string& value) {
+  Call call = callAt(Verb::MergePatch, kResourceClaim, claim.key);
+  call.body = Object{
+      {"metadata", Object{{"uid", claim.uid.text}, {"annotations", Object{{model::kFenceKey, value}}}}}};
+  return call;
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,45 @@
+// Builders of the writes by which a pod gets the devices of a DRA driver: the claim, the mapping of its
+// limits to it, the claim's allocation, and back (docs/inside/decisions/0011-gpus-by-dra.md). As in
+// kapi/write.h each is complete, with its preconditions in the body.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kapi/call.h"
+#include "model/dra.h"
+#include "model/pod.h"
+
+namespace gs::kapi {
+
+/// What one container asks for by a limit, as a request of the pod's claim.
+struct LimitRequest {
+  std::string container;
+  std::string resource;  // "nvidia.com/gpu"
+  std::string request;   // its name in the claim
+  std::string device_class;
+  std::int64_t count = 0;
+};
+
+/// The claim of a pod of ours: one name for each pod, so that whoever decides for it meets the others there.
+[[nodiscard]] model::ObjectKey claimKeyOf(const model::Pod& pod);
+/// POST of that claim. Its owner is the pod, so that it goes with it; its finalizer keeps anybody's DELETE
+/// from taking it from under a running container; by its annotation kube-scheduler and the resource claim
+/// controller know it as one for limits.
+[[nodiscard]] Call createClaim(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+                               const std::string& reservation);
+/// PATCH pods/p/status (merge) with the uid: the mapping of limits to that claim and a new fence value.
+[[nodiscard]] Call mapPod(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+                          const std::string& fence);
+/// PUT of the claim's status with uid and resourceVersion: these devices of `node`, for `pod`.
+[[nodiscard]] Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod,
+                                 const model::NodeName& node,
+                                 const std::vector<model::AllocatedDevice>& devices);
+/// PUT of an empty status with uid and resourceVersion: no container starts with it.
+[[nodiscard]] Call emptyClaim(const model::ResourceClaim& claim);
+/// PATCH (merge) with the uid: changes the resourceVersion that each PUT of ours names, so that none that
+/// was sent before can land.
+[[nodiscard]] Call fenceClaim(const model::ResourceClaim& claim, const std::string& value);
+
+}  // namespace gs::kapi
