@@ -36,7 +36,7 @@ tool() {
   case $1 in
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
-    load) echo "$CACHE/load-$(sources_version load)/load" ;;
+    load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
