@@ -1,10 +1,12 @@
 # shellcheck shell=bash
 # What the cases with a DRA driver share; sourced by them, and by nobody else. They run the newest Kubernetes
-# (`# Kubernetes: newest`, `# Needs: nodes dra-driver`), with `new_cluster --kubelets N` or `provider_up --kubelets N`.
+# (`# Kubernetes: newest`, `# Needs: nodes dra-driver`), with `new_cluster --kubelets N` or `provider_up
+# --kubelets N`.
 
 DRA=gpu.example.com # driver, and the class of all its devices
 
-# dra_cluster: the DeviceClass whose devices are also counted as nvidia.com/gpu, and the account of the drivers.
+# dra_cluster: the DeviceClass whose devices are also counted as nvidia.com/gpu, and the account of the
+# drivers.
 dra_cluster() {
   create <<YAML
 apiVersion: resource.k8s.io/v1
@@ -35,8 +37,8 @@ YAML
   provider_kubeconfig kube-system dra-driver >"$CASE_DIR/dra-driver.kubeconfig"
 }
 
-# start_dra NODE [FLAG...]: its driver; returns when the kubelet knows it. Its faults are files in the folder that
-# faults_of names.
+# start_dra NODE [FLAG...]: its driver; returns when the kubelet knows it. Its faults are files in the folder
+# that faults_of names.
 start_dra() {
   local node=$1 before
   before=$(times_registered "$node")
@@ -64,7 +66,8 @@ fault() {
 }
 no_fault() { rm "$(faults_of "$1")/$2"; }
 
-# dra_calls NODE [CLAIM]: what the kubelet asked of the driver: call, claim, devices and result, one call a line.
+# dra_calls NODE [CLAIM]: what the kubelet asked of the driver: call, claim, devices and result, one call a
+# line.
 dra_calls() {
   jq -r --arg claim "${2:-}" 'select(.call != "registered" and ($claim == "" or .name == $claim))
     | [.call, .name, (.devices // [] | join(",")), .result] | join(" ")' "$CASE_DIR/dra-calls-$1.log"
@@ -80,8 +83,8 @@ pod_resources() {
     jq -r --arg pod "$2" 'select(.pod == $pod) | [.container, .claim, .pool, .device] | join(" ")'
 }
 
-# slices_of NODE: generation, the number of slices that it should have, and the devices with the effects of their
-# taints, one slice a line.
+# slices_of NODE: generation, the number of slices that it should have, and the devices with the effects of
+# their taints, one slice a line.
 slices_of() {
   kubectl get resourceslices -o json | jq -r --arg node "$1" '.items | sort_by(.metadata.name)[] | .spec
     | select(.nodeName == $node) | "\(.pool.generation)/\(.pool.resourceSliceCount) "

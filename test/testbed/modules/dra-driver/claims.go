@@ -82,14 +82,17 @@ func (d *driver) PrepareResourceClaims(ctx context.Context, claims []*resourceap
 	results := map[types.UID]kubeletplugin.PrepareResult{}
 	for _, claim := range claims {
 		wanted := d.allocated(claim)
-		outcome, err := d.prepare(ctx, wanted)
+		note := func(what, result string) {
+			d.calls.write(call{"", what, wanted.Namespace, wanted.Name, wanted.UID, wanted.names(), result})
+		}
+		outcome, err := d.prepare(ctx, wanted, func() { note("hang", "until told otherwise") })
 		if err != nil {
 			results[claim.UID] = kubeletplugin.PrepareResult{Err: err}
 			outcome = err.Error()
 		} else {
 			results[claim.UID] = kubeletplugin.PrepareResult{Devices: d.answer(wanted)}
 		}
-		d.calls.write(call{"", "prepare", wanted.Namespace, wanted.Name, wanted.UID, wanted.names(), outcome})
+		note("prepare", outcome)
 	}
 	return results, nil
 }
@@ -112,8 +115,8 @@ func (d *driver) allocated(claim *resourceapi.ResourceClaim) prepared {
 }
 
 // prepare says "ok", or "again" if the claim has these devices already.
-func (d *driver) prepare(ctx context.Context, wanted prepared) (string, error) {
-	if err := d.trouble(ctx, wanted.names()); err != nil {
+func (d *driver) prepare(ctx context.Context, wanted prepared, hanging func()) (string, error) {
+	if err := d.trouble(ctx, wanted.names(), hanging); err != nil {
 		return "", err
 	}
 	d.mutex.Lock()

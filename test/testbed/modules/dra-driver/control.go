@@ -37,8 +37,8 @@ func (c config) vanished(device string) bool {
 	return gone
 }
 
-// trouble is what keeps a claim with these devices from being prepared.
-func (c config) trouble(ctx context.Context, devices []string) error {
+// trouble is what keeps a claim with these devices from being prepared. `hanging` is told when it begins to hang.
+func (c config) trouble(ctx context.Context, devices []string, hanging func()) error {
 	pause := func(how time.Duration) error {
 		select {
 		case <-ctx.Done():
@@ -56,7 +56,13 @@ func (c config) trouble(ctx context.Context, devices []string) error {
 			return err
 		}
 	}
-	for _, hangs := c.says("hang"); hangs; _, hangs = c.says("hang") {
+	for told := false; ; told = true {
+		if _, hangs := c.says("hang"); !hangs {
+			break
+		}
+		if !told {
+			hanging()
+		}
 		if err := pause(glance); err != nil {
 			return err
 		}

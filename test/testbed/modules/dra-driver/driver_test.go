@@ -135,6 +135,10 @@ func TestFaults(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	b.expect("the kubelet waits no longer: context deadline exceeded", b.prepare(short, "b", "node-a", "gpu-3"))
+	text, err := os.ReadFile(b.log)
+	if err != nil || strings.Count(string(text), `"call":"hang"`) != 1 {
+		t.Errorf("it hung once, and says: %s %v", text, err)
+	}
 }
 
 func TestWhatIsPublished(t *testing.T) {
