@@ -169,6 +169,7 @@ kind: KubeletConfiguration
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 cgroupDriver: cgroupfs
 cgroupRoot: /$TESTBED_CGROUP/$node
+failCgroupV1: false
 enforceNodeAllocatable: []
 failSwapOn: false
 localStorageCapacityIsolation: false

@@ -3,8 +3,8 @@
 
 KUBERNETES_VERSION=v1.33.13
 KUBERNETES_MODULE=kubernetes # its folder in modules/
-# GS_KUBERNETES=newest: servers of the newest release that can be compiled; kubectl and kubelet stay those of the other one.
-KUBECTL_VERSION=$KUBERNETES_VERSION
+HELM_KUBERNETES=$KUBERNETES_VERSION # for which helm renders where it asks no cluster
+# GS_KUBERNETES=newest: all of the newest release that can be compiled, kubelet and kubectl too.
 if [[ ${GS_KUBERNETES:-} == newest ]]; then
   KUBERNETES_VERSION=v1.37.2
   KUBERNETES_MODULE=kubernetes-newest
@@ -36,11 +36,10 @@ tool() {
   case $1 in
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
-    load) echo "$CACHE/load-$(sources_version load)/load" ;;
+    load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
-    kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
     csi-sanity) echo "$CACHE/csi-test-$CSI_TEST_VERSION/csi-sanity" ;;

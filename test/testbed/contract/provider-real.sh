@@ -117,6 +117,9 @@ provider_save() {
   if alive "$CASE_DIR/cluster" apiserver; then
     timeout 20 kubectl get nodes,pods,leases,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true # the case is over: a server half gone changes no verdict
     timeout 20 kubectl get gpuclaims,gpunodestatuses -A -o yaml >"$CASE_DIR/objects-of-ours.yaml" 2>&1 || true # not every case has our kinds
+    if [[ ${GS_KUBERNETES:-} == newest ]]; then
+      timeout 20 kubectl get deviceclasses,resourceslices,resourceclaims -A -o yaml >"$CASE_DIR/objects-of-dra.yaml" 2>&1 || true
+    fi
   fi
   local logs
   for logs in "$CASE_DIR"/cluster/node-?/var/log/pods; do
