@@ -146,19 +146,23 @@ std::optional<Number> parse(std::string_view text) {
   return n && applySuffix(*n, text) ? n : std::nullopt;
 }
 
+tl::unexpected<Error> notAQuantity(std::string_view text) {
+  return fail(Code::Invalid,
+              fmt::format("'{}' is not a quantity; write a number with at most 19 digits and one of "
+                          "the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei",
+                          text.substr(0, 80)));
+}
+
+tl::unexpected<Error> tooLarge(std::string_view text) {
+  return fail(Code::Invalid, fmt::format("quantity '{}' is over 64 bits", text.substr(0, 80)));
+}
+
 Result<std::int64_t> quantity(std::string_view text, int scale) {
   auto n = parse(text);
-  if (!n) {
-    return fail(Code::Invalid,
-                fmt::format("'{}' is not a quantity; write a number with at most 19 digits and one of "
-                            "the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei",
-                            text.substr(0, 80)));
-  }
+  if (!n) { return notAQuantity(text); }
   n->ten += scale;
   const auto whole = wholeOf(*n);
-  if (!whole) {
-    return fail(Code::Invalid, fmt::format("quantity '{}' is over 64 bits", text.substr(0, 80)));
-  }
+  if (!whole) { return tooLarge(text); }
   return *whole;
 }
 
@@ -175,6 +179,22 @@ Result<std::int64_t> quantityMilli(std::string_view text) { return quantity(text
 Result<std::int64_t> quantityUnits(std::string_view text) { return quantity(text, 0); }
 Result<std::int64_t> milliOf(const json::View& v) { return ofValue(v, 3); }
 Result<std::int64_t> unitsOf(const json::View& v) { return ofValue(v, 0); }
+
+Result<model::Quantity> exactQuantity(std::string_view text) {
+  constexpr Wide kNano = 1'000'000'000;
+  constexpr Wide kLimit = (Wide{1} << 63U) * kNano;
+  auto n = parse(text);
+  if (!n) { return notAQuantity(text); }
+  n->ten += 9;
+  const auto nano = sizeOf(*n);
+  if (!nano || *nano > kLimit || (*nano == kLimit && !n->negative)) { return tooLarge(text); }
+  const auto whole = static_cast<std::uint64_t>(*nano / kNano);
+  const auto rest = static_cast<std::int32_t>(*nano % kNano);
+  if (!n->negative) { return model::Quantity{static_cast<std::int64_t>(whole), rest}; }
+  // -1.25 is -2 and 0.75.
+  const std::uint64_t down = whole + (rest > 0 ? 1 : 0);
+  return model::Quantity{static_cast<std::int64_t>(-down), rest > 0 ? 1'000'000'000 - rest : 0};
+}
 
 std::optional<std::string> canonicalQuantity(std::string_view text) {
   constexpr Wide kNano = 1'000'000'000;

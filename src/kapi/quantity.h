@@ -1,4 +1,5 @@
-// Kubernetes quantities ("500m", "1Gi", "2e3", "0.5") -> whole numbers, rounded up as resource.Quantity does.
+// Kubernetes quantities ("500m", "1Gi", "2e3", "0.5") -> whole numbers, rounded up as resource.Quantity
+// does; or to the billionth, where two are compared.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "base/result.h"
 #include "json/document.h"
+#include "model/dra.h"
 
 namespace gs::kapi {
 
@@ -15,6 +17,8 @@ namespace gs::kapi {
 [[nodiscard]] Result<std::int64_t> quantityMilli(std::string_view text);
 /// In whole units, rounded up ("100m" -> 1, "1Ki" -> 1024).
 [[nodiscard]] Result<std::int64_t> quantityUnits(std::string_view text);
+/// To the billionth, rounded up ("1.5" -> 1 and 500,000,000; "-0.5" -> -1 and 500,000,000).
+[[nodiscard]] Result<model::Quantity> exactQuantity(std::string_view text);
 /// A JSON string or number. (Another name: a text would convert to both.)
 [[nodiscard]] Result<std::int64_t> milliOf(const json::View& v);
 [[nodiscard]] Result<std::int64_t> unitsOf(const json::View& v);

@@ -90,6 +90,49 @@ TEST(Quantity, ErrorNamesTheValue) {
   EXPECT_NE(quantityUnits("8Ei").error().message.find("'8Ei'"), std::string::npos);
 }
 
+struct ExactCase {
+  const char* text;
+  std::optional<model::Quantity> exact;
+};
+class ExactQuantity : public testing::TestWithParam<ExactCase> {};
+TEST_P(ExactQuantity, IsToTheBillionth) {
+  const auto exact = exactQuantity(GetParam().text);
+  EXPECT_EQ(exact ? std::optional{*exact} : std::nullopt, GetParam().exact) << GetParam().text;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, ExactQuantity,
+    testing::Values(
+        ExactCase{"0", model::Quantity{0, 0}}, ExactCase{"40Gi", model::Quantity{42'949'672'960, 0}},
+        ExactCase{"1.5", model::Quantity{1, 500'000'000}},
+        ExactCase{"1500m", model::Quantity{1, 500'000'000}}, ExactCase{"1n", model::Quantity{0, 1}},
+        ExactCase{"1.1n", model::Quantity{0, 2}}, ExactCase{"0.9999999999", model::Quantity{1, 0}},
+        ExactCase{"1e-30", model::Quantity{0, 1}}, ExactCase{"0.1Ki", model::Quantity{102, 400'000'000}},
+        ExactCase{"-1", model::Quantity{-1, 0}}, ExactCase{"-0.5", model::Quantity{-1, 500'000'000}},
+        ExactCase{"-1.25", model::Quantity{-2, 750'000'000}},
+        ExactCase{"-0.1n", model::Quantity{-1, 999'999'999}},
+        ExactCase{"9223372036854775807", model::Quantity{kMost, 0}}, ExactCase{"9223372036854775808", {}},
+        ExactCase{"-9223372036854775808", model::Quantity{kLeast, 0}}, ExactCase{"-9223372036854775809", {}},
+        ExactCase{"922337203685477580.7", model::Quantity{kMost / 10, 700'000'000}}, ExactCase{"8Ei", {}},
+        ExactCase{"1e1000", {}}, ExactCase{"", {}}, ExactCase{"1K", {}}));
+
+TEST(ExactQuantity, ErrorNamesTheValue) {
+  EXPECT_EQ(exactQuantity("many").error().code, Code::Invalid);
+  EXPECT_NE(exactQuantity("many").error().message.find("'many'"), std::string::npos);
+  EXPECT_NE(exactQuantity("8Ei").error().message.find("'8Ei' is over 64 bits"), std::string::npos);
+}
+
+TEST(QuantityProperty, ExactOrderIsThatOfTheMilli) {
+  EXPECT_TRUE(rc::check([] {
+    static const std::vector<std::string> kSuffix{"", "m", "k", "Ki", "Mi", "e3", "e-3"};
+    const auto text = [] {
+      return std::to_string(*rc::gen::inRange<std::int64_t>(-2000, 2000)) + *rc::gen::elementOf(kSuffix);
+    };
+    const std::string a = text();
+    const std::string b = text();
+    RC_ASSERT((*exactQuantity(a) <=> *exactQuantity(b)) == (*quantityMilli(a) <=> *quantityMilli(b)));
+  }));
+}
+
 TEST(QuantityProperty, WholeNumbersAreThemselves) {
   EXPECT_TRUE(rc::check([](std::int64_t n) { RC_ASSERT(*quantityUnits(std::to_string(n)) == n); }));
 }
