@@ -38,6 +38,7 @@ tool() {
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load) echo "$CACHE/load-$(sources_version load)/load" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
+    dra-oracle) echo "$CACHE/dra-oracle-$(sources_version dra-oracle)/dra-oracle" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
