@@ -213,6 +213,14 @@ function(gs_conformance)
   set_tests_properties(conformance_replay PROPERTIES LABELS world TIMEOUT 300)
 endfunction()
 
+# test/dra: bin/dra_selectors draws selectors of DRA and says what we make of them, for test/dra/compare-selectors.
+function(gs_dra)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/dra/*.cc")
+  add_executable(dra_selectors ${sources})
+  target_include_directories(dra_selectors PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(dra_selectors PRIVATE gs_options cel kapi json model base)
+endfunction()
+
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the
 # ctest test fuzz_replay_<name>.
 function(gs_fuzz_targets)

@@ -26,7 +26,9 @@ tl::unexpected<Error> Cursor::unexpected(std::string_view wanted) const {
   const std::size_t at = peek().at;
   if (peek().kind == Kind::End) { return wrong(at, fmt::format("it ends where {} should be", wanted)); }
   if (peek().kind == Kind::Minus) { return notServed(at, "'-' between two values"); }
-  if (peek().kind == Kind::Question) { return notServed(at, "'?' of optional values"); }
+  if (peek().kind == Kind::Question && wanted.starts_with("a ")) {
+    return notServed(at, "'?' of optional values");
+  }
   return wrong(at, fmt::format("{} should be here", wanted));
 }
 

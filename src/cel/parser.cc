@@ -117,8 +117,8 @@ class Parser {
     std::size_t signs = 0;
     while (at_.accept(first.kind)) { ++signs; }
     const bool odd = signs % 2 == 1;
-    if (first.kind == Kind::Minus && at_.peek().kind == Kind::Number) {
-      const auto number = numberLiteral(odd);
+    if (first.kind == Kind::Minus && signs == 1 && at_.peek().kind == Kind::Number) {
+      const auto number = numberLiteral(true);  // one sign is the number's own, so that -2^63 is a number
       return number ? memberOf(*number) : number;
     }
     const auto operand = member();

@@ -70,6 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusalCase{"(true", "at 6: it ends where ')' should be"},
                     RefusalCase{"true true", "at 6: the end of the selector should be here"},
                     RefusalCase{"true ? true", "at 12: it ends where ':' should be"},
+                    RefusalCase{"true ? true ? true : true : true", "at 13: ':' should be here"},
                     RefusalCase{"device.attributes['x'", "at 22: it ends where ']' should be"},
                     RefusalCase{"1 in [1", "at 8: it ends where ']' should be"},
                     RefusalCase{"'a'.startsWith('a',)", "at 20: a value should be here"},
@@ -84,6 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusalCase{"'\\400' == 'a'", "at 2: an escape that CEL does not have"},
                     RefusalCase{"true & true", "at 6: a character that begins nothing in CEL"},
                     RefusalCase{"9223372036854775808 > 0", "at 1: a number over 64 bits"},
+                    RefusalCase{"---9223372036854775808 < 0", "at 4: a number over 64 bits"},
                     RefusalCase{"-9223372036854775809 < 0", "at 2: a number over 64 bits"},
                     RefusalCase{"'a'.matches('(')", "at 4: matches() of a text that is no pattern of RE2"}));
 

@@ -38,6 +38,7 @@ tool() {
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
+    dra-oracle) echo "$CACHE/dra-oracle-$(sources_version dra-oracle)/dra-oracle" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
