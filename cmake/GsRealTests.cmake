@@ -7,7 +7,7 @@
 set(GS_CASES_ON_SANDBOX churn claims contention devices guide leases names outage)
 
 # Seconds of those that take longest, on a quiet machine of two cores: they are begun first. The others count as 30.
-set(GS_CASE_SECONDS everything=400 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 extender-protocol=50
+set(GS_CASE_SECONDS everything=400 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 conformance-newest=45 extender-protocol=50
                     kube-scheduler-churn=90 kubelets=70 kube-scheduler=40 webhook=50 argocd=60 chart-map=190 gkm-chart=110 kube-scheduler-newest=40
                     lease-namespace=50 outage=50 gkm-csi=35 gkm-nodes=290 gkm-faults=105 gkm-operator=150)
 
@@ -96,6 +96,9 @@ function(gs_real_tests)
     elseif(case STREQUAL "conformance")
       gs_real_test(conformance "${CMAKE_SOURCE_DIR}/test/conformance/with-real" bash -c
                    "$<TARGET_FILE:conformance> compare $REAL $SANDBOX && $<TARGET_FILE:conformance> drawn $REAL $SANDBOX")
+    elseif(case STREQUAL "conformance-newest")
+      gs_real_test(conformance-newest "${CMAKE_COMMAND}" -E env GS_KUBERNETES=newest "${CMAKE_SOURCE_DIR}/test/conformance/with-real"
+                   bash -c "$<TARGET_FILE:conformance> --newest compare $REAL $SANDBOX")
     elseif(case STREQUAL "kubectl")
       gs_real_test(kubectl "${CMAKE_COMMAND}" -E env GS_CONTROLLERS=1 "${CMAKE_SOURCE_DIR}/test/conformance/with-real" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
     endif()

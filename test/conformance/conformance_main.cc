@@ -7,6 +7,8 @@
 //                                                                   other kinds are left out
 // conformance replay [CASE...]                                      the table on a sandbox in this process,
 //                                                                   against recorded/
+// With --newest before any of these (but drawn): the table of what only newer servers serve, newest/. Without
+// it replay plays both.
 // Run in the repository's root. Exit status 1: they differ; 2: it could not be tried.
 #include <fmt/format.h>
 
@@ -27,9 +29,14 @@
 namespace gs::conformance {
 namespace {
 
-constexpr const char* kCases = "test/conformance/cases";
-constexpr int kAtLeast = 600;
-constexpr const char* kRecorded = "test/conformance/recorded";
+/// Cases, and what a real server answered to them.
+struct Table {
+  const char* cases;
+  const char* recorded;
+  int at_least;  // so many requests, or some were lost
+};
+constexpr Table kOldest{"test/conformance/cases", "test/conformance/recorded", 600};
+constexpr Table kNewest{"test/conformance/newest/cases", "test/conformance/newest/recorded", 300};
 
 using Arguments = std::vector<std::string>;
 
@@ -39,8 +46,8 @@ int complain(const std::string& what) {
 }
 
 /// Setup, and those that are named; all when none is.
-Result<std::vector<Case>> chosenCases(const Arguments& names) {
-  auto cases = readCases(kCases);
+Result<std::vector<Case>> chosenCases(const Table& table, const Arguments& names) {
+  auto cases = readCases(table.cases);
   if (!cases || names.empty()) { return cases; }
   for (const auto& name : names) {
     if (std::none_of(cases->begin(), cases->end(), [&](const Case& c) { return c.name == name; })) {
@@ -68,11 +75,11 @@ struct Tally {
       fmt::print("{} {} {}\n    {}\n", step.where, step.method, step.target, how);
     }
   }
-  /// `whole`: no case was left out, so that few requests mean a table that was lost.
-  int report(bool whole) const {
+  /// 0 for `at_least`: cases were left out.
+  int report(int at_least) const {
     fmt::print("{} requests, {} answered differently\n", steps, different);
-    const bool few = whole && steps < kAtLeast;
-    if (few) { fmt::print("the whole table has {} requests at least\n", kAtLeast); }
+    const bool few = steps < at_least;
+    if (few) { fmt::print("the whole table has {} requests at least\n", at_least); }
     return different == 0 && !few ? 0 : 1;
   }
 };
@@ -83,18 +90,18 @@ Result<Server> serverOf(const std::string& kubeconfig) {
   return overHttp(*access);
 }
 
-int compare(const Arguments& args) {
+int compare(const Table& table, const Arguments& args) {
   if (args.size() < 2) { return complain("compare needs two kubeconfigs"); }
   const auto real = serverOf(args[0]);
   const auto ours = serverOf(args[1]);
-  const auto cases = chosenCases({args.begin() + 2, args.end()});
+  const auto cases = chosenCases(table, {args.begin() + 2, args.end()});
   for (const auto* error :
        {real ? nullptr : &real.error(), ours ? nullptr : &ours.error(), cases ? nullptr : &cases.error()}) {
     if (error != nullptr) { return complain(error->message); }
   }
   Tally tally;
   for (const Case& one : *cases) { tally.add(one, play(one, *real), play(one, *ours)); }
-  return tally.report(args.size() == 2);
+  return tally.report(args.size() == 2 ? table.at_least : 0);
 }
 
 /// A number, or what there is without one.
@@ -115,33 +122,33 @@ int drawn(const Arguments& args) {
       options, [&] { return *serverOf(args[0]); }, [&] { return *serverOf(args[1]); });
 }
 
-int record(const Arguments& args) {
+int record(const Table& table, const Arguments& args) {
   const auto server =
       args.empty() ? Result<Server>{fail(Code::Invalid, "record needs a kubeconfig")} : serverOf(args[0]);
-  const auto cases = chosenCases({});
+  const auto cases = chosenCases(table, {});
   if (!server || !cases) { return complain(server ? cases.error().message : server.error().message); }
   for (const Case& one : *cases) {
-    std::ofstream out{fmt::format("{}/{}.jsonl", kRecorded, one.name)};
+    std::ofstream out{fmt::format("{}/{}.jsonl", table.recorded, one.name)};
     const Answers answers = play(one, *server);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       out << json::print(compared(one.steps[i], answers[i])) << '\n';
     }
-    if (!out) { return complain(fmt::format("{} can't be written", kRecorded)); }
+    if (!out) { return complain(fmt::format("{} can't be written", table.recorded)); }
   }
   return 0;
 }
 
-Answers recorded(const Case& one) {
+Answers recorded(const Table& table, const Case& one) {
   Answers out;
-  std::ifstream in{fmt::format("{}/{}.jsonl", kRecorded, one.name)};
+  std::ifstream in{fmt::format("{}/{}.jsonl", table.recorded, one.name)};
   for (std::string line; std::getline(in, line);) {
     out.push_back(json::parse(line).value_or(json::Value{}));
   }
   return out;
 }
 
-int replay(const Arguments& args) {
-  const auto cases = chosenCases(args);
+int replay(const Table& table, const Arguments& args) {
+  const auto cases = chosenCases(table, args);
   if (!cases) { return complain(cases.error().message); }
   const SystemClock clock;
   sandbox::Live::Options options;
@@ -149,19 +156,29 @@ int replay(const Arguments& args) {
   sandbox::Live live{std::move(options), clock};
   sandbox::HttpPort port{live};
   Tally tally;
-  for (const Case& one : *cases) { tally.add(one, recorded(one), play(one, inProcess(port))); }
-  return tally.report(args.empty());
+  for (const Case& one : *cases) { tally.add(one, recorded(table, one), play(one, inProcess(port))); }
+  return tally.report(args.empty() ? table.at_least : 0);
 }
 
-int run(const Arguments& args) {
+/// A sandbox of its own for each table.
+int replayBoth() {
+  const int oldest = replay(kOldest, {});
+  return std::max(oldest, replay(kNewest, {}));
+}
+
+int run(Arguments args) {
+  const bool newest = !args.empty() && args[0] == "--newest";
+  if (newest) { args.erase(args.begin()); }
+  const Table& table = newest ? kNewest : kOldest;
   const std::string what = args.empty() ? "" : args[0];
   const Arguments rest{args.begin() + (args.empty() ? 0 : 1), args.end()};
-  if (what == "compare") { return compare(rest); }
-  if (what == "drawn") { return drawn(rest); }
-  if (what == "record") { return record(rest); }
-  if (what == "replay") { return replay(rest); }
+  if (what == "compare") { return compare(table, rest); }
+  if (what == "drawn" && !newest) { return drawn(rest); }
+  if (what == "record") { return record(table, rest); }
+  if (what == "replay") { return rest.empty() && !newest ? replayBoth() : replay(table, rest); }
   return complain(
-      "conformance compare REAL SANDBOX [CASE...] | drawn REAL SANDBOX [COUNT [SEED [KIND]]] | record "
+      "conformance [--newest] compare REAL SANDBOX [CASE...] | drawn REAL SANDBOX [COUNT [SEED [KIND]]] | "
+      "record "
       "KUBECONFIG | "
       "replay [CASE...]");
 }

@@ -92,7 +92,7 @@ void maskRestart(Value& cell) {
 
 /// Ages stand in the columns of these names, and beside restarts.
 void maskAges(json::Object& table, const Value& columns) {
-  static constexpr std::array kAges{"Age", "Last Seen", "First Seen"};
+  static constexpr std::array kAges{"Age", "Last Seen", "First Seen", "TimeAdded"};
   std::vector<bool> ages;
   for (const Value& column : columns.items()) {
     ages.push_back(std::find(kAges.begin(), kAges.end(), column["name"].str()) != kAges.end());

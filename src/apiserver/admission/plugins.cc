@@ -205,6 +205,56 @@ class ClaimResize final : public AdmissionPlugin {
   }
 };
 
+/// It is no plugin in a real server, whose registry asks for the namespace.
+class AdminAccess final : public AdmissionPlugin {
+ public:
+  explicit AdminAccess(const Store& store) : store_{store} {}
+
+  Said validate(const AdmissionRequest& request, const Value& object) override {
+    if (!request.resource.isDevices() || !request.resource.namespaced) { return allowed(); }
+    const std::string field = request.operation == Operation::Create ? askedBy(request.resource, object)
+                              : request.subresource == "status"      ? given(object, request.old)
+                                                                     : "";
+    if (field.empty() || mayHaveIt(request.ns)) { return allowed(); }
+    return refusedWith(invalidKind(
+        request.resource.kind, request.resource.group, object["metadata"]["name"].str(),
+        {fieldForbidden(field,
+                        "admin access to devices requires the `resource.kubernetes.io/admin-access: true` "
+                        "label on the containing namespace")}));
+  }
+
+ private:
+  /// The field that asks for it, as the real server names it; "": none.
+  static std::string askedBy(const Resource& resource, const Value& object) {
+    const bool of_template = resource.kind == "ResourceClaimTemplate";
+    const Value& spec = of_template ? object["spec"]["spec"] : object["spec"];
+    const auto& requests = spec["devices"]["requests"].items();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!requests[i]["exactly"]["adminAccess"].boolOr(false)) { continue; }
+      return fmt::format("spec.devices.requests[{}].adminAccess", i);
+    }
+    return {};
+  }
+  static std::string resultWithIt(const Value& claim) {
+    const auto& results = claim["status"]["allocation"]["devices"]["results"].items();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!results[i]["adminAccess"].boolOr(false)) { continue; }
+      return fmt::format("status.allocation.devices.results[{}].adminAccess", i);
+    }
+    return {};
+  }
+  static std::string given(const Value& claim, const Value& old) {
+    return resultWithIt(old).empty() ? resultWithIt(claim) : "";
+  }
+  [[nodiscard]] bool mayHaveIt(std::string_view ns) const {
+    const auto* space = store_.find({"/namespaces", "", std::string{ns}});
+    return space != nullptr &&
+           (*space->object)["metadata"]["labels"]["resource.kubernetes.io/admin-access"].str() == "true";
+  }
+
+  const Store& store_;
+};
+
 }  // namespace
 
 std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store) {
@@ -217,6 +267,9 @@ std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds() {
 }
 std::unique_ptr<AdmissionPlugin> runtimeClass() { return std::make_unique<RuntimeClass>(); }
 std::unique_ptr<AdmissionPlugin> claimResize() { return std::make_unique<ClaimResize>(); }
+std::unique_ptr<AdmissionPlugin> adminAccess(const Store& store) {
+  return std::make_unique<AdminAccess>(store);
+}
 
 void addBuiltins(Admission& admission, const Store& store) {
   admission.add(namespaceLifecycle(store));
@@ -225,6 +278,7 @@ void addBuiltins(Admission& admission, const Store& store) {
   admission.add(defaultTolerationSeconds());
   admission.add(runtimeClass());
   admission.add(claimResize());
+  admission.add(adminAccess(store));
 }
 
 }  // namespace gs::apiserver

@@ -23,6 +23,9 @@ namespace gs::apiserver {
 /// PersistentVolumeClaimResize: a claim does not grow (403), since no StorageClass is here that lets it.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> claimResize();
 
+/// Devices that others use, too, are for the claims of namespaces that are labelled so (422).
+[[nodiscard]] std::unique_ptr<AdmissionPlugin> adminAccess(const Store& store);
+
 /// All of them, in kube-apiserver's order. Webhooks and policies come after these.
 /// `store` must outlive `admission`.
 void addBuiltins(Admission& admission, const Store& store);

@@ -155,6 +155,7 @@ tl::expected<json::Value, std::string> decode(Call& call, const Resource& r, jso
     }
   } else {
     defaultKind(r, object);
+    defaultTaintTimes(r, object, call.now);
     auto decoded = goDecode(*r.schema, object, known);
     if (!decoded) { return tl::unexpected(decoded.error()); }
     object = std::move(decoded->object);
@@ -204,6 +205,7 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
   if (r.isAdmissionPolicy()) {
     for (auto& warning : policyWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
   }
+  for (auto& warning : deviceWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
   if (r.custom) {
     for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {
       call.warnings.push_back(std::move(warning));

@@ -162,7 +162,9 @@ Handled Deletes::removeNow(Call& call, const StoredObject& there, const json::Va
     return terminate(call, there, grace);
   }
   const Value uid = old["metadata"]["uid"];
-  if (!call.dry_run) { drop(call.key(), call.now); }
+  const bool answers_object = r.isDevices() && !r.is("resource.k8s.io/devicetaintrules");
+  const ObjectPtr last = call.dry_run ? there.object : drop(call.key(), call.now);
+  if (answers_object) { return Response{200, *last}; }
   Value details = json::Object{{"name", call.route.name}};
   if (!r.group.empty()) { details.set("group", r.group); }
   details.set("kind", r.plural);

@@ -45,6 +45,14 @@ void keepServerFields(const Value& old, Value& next) {
   meta.erase("selfLink");
 }
 
+/// What the kind itself says of the part that is written.
+void keepByKind(const Call& call, const Value& old, Value& next) {
+  const Resource& r = call.resource();
+  if (!isSpec(call.route.subresource)) { return keepStatus(r, old, next); }
+  keepKind(r, old, next);
+  keepTaintTime(r, old, next, call.now);
+}
+
 bool losesLastFinalizer(const Value& old, const Value& next) {
   return !old["metadata"]["deletionTimestamp"].isNull() && next["metadata"]["finalizers"].items().empty() &&
          !old["metadata"]["finalizers"].items().empty() &&
@@ -68,7 +76,7 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
   }
   Value out = old;
   take(out, next, "status");
-  if (!r.custom) {
+  if (!r.custom && !r.isDevices()) {
     for (const char* field : {"labels", "annotations", "finalizers"}) {
       take(out.child("metadata"), next["metadata"], field);
     }
@@ -90,7 +98,7 @@ Handled Writes::replace(Call& call, const StoredObject& there, json::Value next,
     return invalidKind(r.kind, r.storeGroup(), call.route.name, errors);
   }
   keepOtherPart(r, call.route.subresource, old, next);
-  if (isSpec(call.route.subresource)) { keepKind(r, old, next); }
+  keepByKind(call, old, next);
   if (r.counted() && isSpec(call.route.subresource) && specPart(r, next) != specPart(r, old)) {
     next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
   }

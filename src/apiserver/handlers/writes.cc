@@ -111,9 +111,9 @@ Handled Writes::update(Call& call) {
   if (!uid.empty() && uid != stored_uid) { return preconditionFailed(call, "UID", uid, stored_uid); }
   if (there == nullptr) { return create(call, *std::move(body)); }
   if (!r.unconditional() && meta["resourceVersion"].str().empty()) {
-    return invalidKind(
-        r.plural, r.group, call.route.name,
-        {fieldInvalid("metadata.resourceVersion", std::string{"0x0"}, "must be specified for an update")});
+    return invalidKind(r.plural, r.group, call.route.name,
+                       {fieldInvalid("metadata.resourceVersion", std::string{r.isDevices() ? "0" : "0x0"},
+                                     "must be specified for an update")});
   }
   return replace(call, *there, *std::move(body), nullptr);
 }

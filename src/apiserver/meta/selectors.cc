@@ -60,6 +60,8 @@ std::optional<std::string> storedField(const std::string& resource, std::string_
       field == "metadata.name" || field == "metadata.namespace" ||
       (resource == "/pods" && std::find(kPods.begin(), kPods.end(), field) != kPods.end()) ||
       (resource == "/nodes" && field == "spec.unschedulable") ||
+      (resource == "resource.k8s.io/resourceslices" &&
+       (field == "spec.nodeName" || field == "spec.driver" || field == "spec.pool.name")) ||
       (resource == "batch/jobs" && field == "status.succeeded") ||
       (resource == "/namespaces" && field == "status.phase") ||
       (resource == "events.k8s.io/events" && !field.starts_with("involvedObject.") &&
@@ -80,7 +82,11 @@ std::string textOf(const Value& v, const std::vector<std::string>& path) {
 }
 
 Refused unknownField(const std::string& resource, std::string_view field) {
-  if (resource.starts_with("apps/")) {
+  if (resource == "resource.k8s.io/resourceslices") {
+    return badRequest(
+        fmt::format("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}", field));
+  }
+  if (resource.starts_with("apps/") || resource.starts_with("resource.k8s.io/")) {
     return badRequest(fmt::format(
         "\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field));
   }

@@ -49,6 +49,10 @@ struct PrintTable {
 [[nodiscard]] std::optional<json::Array> workloadCells(const Resource& resource, const json::Value& object,
                                                        Wall now);
 
+// Of the kinds of resource.k8s.io (table_devices.cc).
+[[nodiscard]] json::Array deviceColumns(const Resource& resource);
+[[nodiscard]] json::Array deviceCells(const Resource& resource, const json::Value& object, Wall now);
+
 // Cells of the built-in kinds (table_cells.cc).
 [[nodiscard]] json::Array podCells(const json::Value& pod, Wall now);
 [[nodiscard]] json::Array nodeCells(const json::Value& node, Wall now);

@@ -114,6 +114,7 @@ void checkCommon(const PodAround& pod, const Value& c, const std::string& field,
   checkKnownOrMissing(errors, field + ".imagePullPolicy", c["imagePullPolicy"],
                       {"Always", "IfNotPresent", "Never"});
   checkContainerResources(c["resources"], field + ".resources", errors);
+  checkContainerClaims(pod, c["resources"]["claims"], field + ".resources.claims", errors);
   checkResizePolicy(pod, c["resizePolicy"], field + ".resizePolicy", errors);
   const Value& context = c["securityContext"];
   if (context.isObject()) {

@@ -141,6 +141,7 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.isRoleBinding()) { return checkRoleBinding(r, object, old); }
   if (r.kind == "PersistentVolume") { return checkPersistentVolume(object, old); }
   if (r.kind == "PersistentVolumeClaim") { return checkPersistentVolumeClaim(object, old); }
+  if (r.isDevices()) { return checkDeviceKind(r, object, old); }
   return {};
 }
 
@@ -161,6 +162,7 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.isRoleBinding()) { defaultRoleBinding(object); }
   if (r.kind == "PersistentVolume") { defaultPersistentVolume(object); }
   if (r.kind == "PersistentVolumeClaim") { defaultPersistentVolumeClaim(object); }
+  if (r.isDevices()) { defaultDeviceKind(r, object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
     object.child("metadata")
@@ -174,8 +176,14 @@ void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
   if (r.isWorkload()) { keepWorkload(r, old, next); }
   if (r.kind == "Service") { keepService(old, next); }
   if (r.isStorage()) { keepStorage(r, old, next); }
+  if (r.isDevices()) { keepDeviceKind(r, next); }
   if (r.kind == "Lease") { dropLeaseStrategy(next, old); }
   if (r.kind == "ServiceAccount") { keepSecretNames(next); }
+}
+
+void keepStatus(const Resource& r, const json::Value& old, json::Value& next) {
+  if (r.is("/pods")) { keepPodClaimStatus(old, next); }
+  if (r.is("resource.k8s.io/resourceclaims")) { keepClaimStatus(old, next); }
 }
 
 void beginKind(const Resource& r, json::Value& object, Now now) {
@@ -190,6 +198,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.kind == "Service") { beginService(object); }
   if (r.kind == "EndpointSlice") { beginEndpoints(object); }
   if (r.isStorage()) { beginStorage(r, object, now); }
+  if (r.isDevices()) { beginDeviceKind(r, object); }
   if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
   if (r.kind == "ServiceAccount") { keepSecretNames(object); }
   if (r.kind == "PodDisruptionBudget") {

@@ -22,6 +22,8 @@ namespace gs::apiserver {
 void defaultKind(const Resource& resource, json::Value& object);
 /// What the server itself counts in an object that becomes another one.
 void keepKind(const Resource& resource, const json::Value& old, json::Value& next);
+/// What a write of its status leaves as it was in spite of what it says, or takes along.
+void keepStatus(const Resource& resource, const json::Value& old, json::Value& next);
 /// What a new object begins with beside its defaults: its first status.
 void beginKind(const Resource& resource, json::Value& object, Now now);
 
@@ -36,6 +38,10 @@ void beginKind(const Resource& resource, json::Value& object, Now now);
 /// Those of a pod that an update makes of `old`.
 [[nodiscard]] FieldErrors checkChangedPodNotes(const json::Value& pod, const json::Value& old);
 [[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
+/// The claims that its status names (pod_claim_checks.cc).
+[[nodiscard]] FieldErrors checkPodClaimStatus(const json::Value& pod);
+/// They are replaced, and not lost where a client knows nothing of them.
+void keepPodClaimStatus(const json::Value& old, json::Value& next);
 void defaultPod(json::Value& pod);
 /// What templates get too.
 void defaultPodSpec(json::Value& spec);
@@ -112,6 +118,20 @@ void defaultPersistentVolumeClaim(json::Value& claim);
 /// Their first status, and the finalizer that keeps them while they are in use.
 void beginStorage(const Resource& resource, json::Value& object, Now now);
 void keepStorage(const Resource& resource, const json::Value& old, json::Value& next);
+
+// Kinds of resource.k8s.io (device_kinds.cc).
+[[nodiscard]] FieldErrors checkDeviceKind(const Resource& resource, const json::Value& object,
+                                          const json::Value& old);
+void defaultDeviceKind(const Resource& resource, json::Value& object);
+void beginDeviceKind(const Resource& resource, json::Value& object);
+void keepDeviceKind(const Resource& resource, json::Value& next);
+/// A taint of a device that says no time is as old as the write.
+void defaultTaintTimes(const Resource& resource, json::Value& object, Now now);
+/// The taint of a rule that gets another effect is as old as the write.
+void keepTaintTime(const Resource& resource, const json::Value& old, json::Value& next, Now now);
+/// What drivers said of devices that are no longer allocated goes.
+void keepClaimStatus(const json::Value& old, json::Value& next);
+[[nodiscard]] std::vector<std::string> deviceWarnings(const Resource& resource, const json::Value& object);
 
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);

@@ -28,6 +28,7 @@ bool isCost(std::string_view text) {
 FieldErrors checkSpec(const Value& spec, const std::string& field, bool is_pod) {
   FieldErrors errors;
   PodAround pod{spec, checkVolumes(spec["volumes"], field + ".volumes", errors), is_pod};
+  checkPodClaims(spec["resourceClaims"], field + ".resourceClaims", errors);
   checkContainers(pod, field + ".containers", errors);
   checkInitContainers(pod, field + ".initContainers", errors);
   append(errors, checkLabels(spec["nodeSelector"], field + ".nodeSelector"));

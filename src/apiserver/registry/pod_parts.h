@@ -36,6 +36,12 @@ void checkEnvFrom(const json::Value& sources, const std::string& field, FieldErr
 void checkFieldRef(const json::Value& ref, const std::string& field, bool in_volume, FieldErrors& errors);
 void checkResourceRef(const json::Value& ref, const std::string& field, bool in_volume, FieldErrors& errors);
 
+// Claims of devices (pod_claim_checks.cc).
+void checkPodClaims(const json::Value& claims, const std::string& field, FieldErrors& errors);
+/// Those that a container uses, of those of its pod.
+void checkContainerClaims(const PodAround& pod, const json::Value& claims, const std::string& field,
+                          FieldErrors& errors);
+
 // Resources (resource_checks.cc).
 void checkContainerResources(const json::Value& resources, const std::string& field, FieldErrors& errors);
 /// Amounts of a node: `field` is "status.capacity".

@@ -163,6 +163,7 @@ FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old) {
   const Value& spec = pod["spec"];
   const Value& had = old["spec"];
   FieldErrors errors = checkChangedPodNotes(pod, old);
+  if (pod["status"] != old["status"]) { append(errors, checkPodClaimStatus(pod)); }
   if (spec == had) { return errors; }
   append(errors, checkPodContent(pod));
   if (!checkSameContainers(spec, had, "containers", errors) ||

@@ -53,6 +53,11 @@ rbac.authorization.k8s.io v1 clusterroles ClusterRole c
 rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
 rbac.authorization.k8s.io v1 roles Role -
 rbac.authorization.k8s.io v1 rolebindings RoleBinding -
+resource.k8s.io v1 resourceclaims ResourceClaim s
+resource.k8s.io v1 resourceclaimtemplates ResourceClaimTemplate -
+resource.k8s.io v1 deviceclasses DeviceClass c
+resource.k8s.io v1 resourceslices ResourceSlice c
+resource.k8s.io v1 devicetaintrules DeviceTaintRule cs
 authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview cp
 authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview cp
 authentication.k8s.io v1 selfsubjectreviews SelfSubjectReview cp

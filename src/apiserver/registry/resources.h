@@ -71,6 +71,8 @@ struct Resource {
   }
   /// A PersistentVolume or a PersistentVolumeClaim.
   [[nodiscard]] bool isStorage() const { return is("/persistentvolumes") || is("/persistentvolumeclaims"); }
+  /// Of resource.k8s.io: what DRA drivers publish, and claims of it.
+  [[nodiscard]] bool isDevices() const { return !custom && group == "resource.k8s.io"; }
   /// It has a pod template: a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job.
   [[nodiscard]] bool isWorkload() const {
     return (group == "apps" && plural != "controllerrevisions") || group == "batch";
@@ -78,12 +80,13 @@ struct Resource {
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const {
     return custom || isCrds() || is("/pods") || group == "policy" || group == "discovery.k8s.io" ||
-           group == "networking.k8s.io" || isWorkload() || isWebhooks() || isAdmissionPolicy();
+           group == "networking.k8s.io" || isWorkload() || isWebhooks() || isAdmissionPolicy() ||
+           (isDevices() && !namespaced);
   }
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
     return !custom && !isCrds() && group != "policy" && plural != "leases" && !isWebhooks() &&
-           !isAdmissionPolicy();
+           !isAdmissionPolicy() && !is("resource.k8s.io/devicetaintrules");
   }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }

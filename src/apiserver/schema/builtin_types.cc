@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "apiserver/schema/device_types.h"
 #include "apiserver/schema/pod_types.h"
 #include "apiserver/schema/volume_types.h"
 #include "base/ascii.h"
@@ -44,10 +45,16 @@ ContainerStatus v1.ContainerStatus name:!string state:ContainerState lastState:C
   restartCount:!int32 image:!string imageID:!string containerID:string started:*bool
   allocatedResources:{quantity} resources:*Resources volumeMounts:[any]@mountPath user:*any
   allocatedResourcesStatus:[any]@name stopSignal:*string
+PodClaimStatus v1.PodResourceClaimStatus name:!string resourceClaimName:*string
+MappedRequest v1.ContainerExtendedResourceRequest containerName:!string resourceName:!string
+  requestName:!string
+ExtendedClaimStatus v1.PodExtendedResourceClaimStatus requestMappings:![MappedRequest]
+  resourceClaimName:!string
 PodStatus v1.PodStatus observedGeneration:int64 phase:string conditions:[PodCondition]@type message:string
   reason:string nominatedNodeName:string hostIP:string hostIPs:[Ip] podIP:string podIPs:[Ip]@ip
   startTime:*time initContainerStatuses:[ContainerStatus] containerStatuses:[ContainerStatus] qosClass:string
-  ephemeralContainerStatuses:[ContainerStatus] resize:string resourceClaimStatuses:[any]@name
+  ephemeralContainerStatuses:[ContainerStatus] resize:string resourceClaimStatuses:*[PodClaimStatus]@name
+  extendedResourceClaimStatus:*ExtendedClaimStatus
 Pod v1.Pod kind:string apiVersion:string metadata:ObjectMeta spec:PodSpec status:PodStatus
 Binding v1.Binding kind:string apiVersion:string metadata:ObjectMeta target:!ObjectReference
 Taint v1.Taint key:!string value:string effect:!string timeAdded:*time
@@ -280,7 +287,7 @@ NetworkPolicy v1.NetworkPolicy kind:string apiVersion:string metadata:ObjectMeta
 class Compiler {
  public:
   Compiler() {
-    for (const char* table : {kMetaTypes, kPodTypes, kTypes, kVolumeTypes}) {
+    for (const char* table : {kMetaTypes, kPodTypes, kTypes, kVolumeTypes, kDeviceTypes}) {
       for (const auto& line : foldedLines(table)) { addType(line); }
     }
   }

@@ -14,8 +14,8 @@ ConfigMapEnv v1.ConfigMapEnvSource name:string optional:*bool
 SecretEnv v1.SecretEnvSource name:string optional:*bool
 EnvFrom v1.EnvFromSource prefix:string configMapRef:*ConfigMapEnv secretRef:*SecretEnv
 ContainerPort v1.ContainerPort name:string hostPort:int32 containerPort:!int32 protocol:string hostIP:string
-ResourceClaim v1.ResourceClaim name:!string request:string
-Resources v1.ResourceRequirements limits:{quantity} requests:{quantity} claims:[ResourceClaim]@name
+ContainerClaim v1.ResourceClaim name:!string request:string
+Resources v1.ResourceRequirements limits:{quantity} requests:{quantity} claims:[ContainerClaim]@name
 VolumeMount v1.VolumeMount name:!string readOnly:bool recursiveReadOnly:*string mountPath:!string
   subPath:string mountPropagation:*string subPathExpr:string
 VolumeDevice v1.VolumeDevice name:!string devicePath:!string
