@@ -10,6 +10,7 @@
 #include "sandbox/controllers/client.h"
 #include "sandbox/controllers/daemon_sets.h"
 #include "sandbox/controllers/deployments.h"
+#include "sandbox/controllers/device_claims.h"
 #include "sandbox/controllers/objects.h"
 #include "sandbox/controllers/replica_sets.h"
 #include "sandbox/controllers/stateful_sets.h"
@@ -20,8 +21,8 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<const char*, 7> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
-                                                 kJobs,        kVolumes,     kClaims};
+constexpr std::array<const char*, 8> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
+                                                 kJobs,        kVolumes,     kClaims,       kDeviceClaims};
 constexpr int kMostDoublings = 16;
 
 bool isControlled(std::string_view resource) {
@@ -74,6 +75,10 @@ void Controllers::lookAtAll(Now now) {
     const auto [first, last] = api_.store().range(resource);
     for (auto it = first; it != last; ++it) { plan(it->first, now.mono + config_.react_after); }
   }
+  const auto [first, last] = api_.store().range(kPods);
+  for (auto it = first; it != last; ++it) {
+    if (hasDeviceClaims(*it->second.object)) { plan(it->first, now.mono + config_.react_after); }
+  }
 }
 
 void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
@@ -90,6 +95,7 @@ void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
   if (key.resource == kVolumes || key.resource == kClaims || key.resource == kPods) {
     planVolumes(entry, now);
   }
+  if (key.resource == kPods) { planDeviceClaims(entry, now); }
   if (ownersOf(key.resource).empty()) { return; }
   for (const auto& object : {entry.before, entry.after}) {
     if (object) { planOwners(key, *object, now); }
@@ -128,6 +134,20 @@ void Controllers::planVolumes(const apiserver::HistoryEntry& entry, Now now) {
   } else if (const auto volume = object["spec"]["volumeName"].str(); !volume.empty()) {
     plan({kVolumes, "", std::string{volume}}, soon);
   }
+}
+
+void Controllers::planDeviceClaims(const apiserver::HistoryEntry& entry, Now now) {
+  const bool gone = entry.after == nullptr;
+  const Value& pod = gone ? *entry.before : *entry.after;
+  if (!hasDeviceClaims(pod)) { return; }
+  const Mono soon = now.mono + config_.react_after;
+  if (gone) {
+    forget(entry.key, pod);
+  } else {
+    plan(entry.key, soon);
+  }
+  if (!gone && !isDone(pod)) { return; }
+  for (const auto& claim : deviceClaimsOf(pod)) { plan({kDeviceClaims, entry.key.ns, claim}, soon); }
 }
 
 void Controllers::planDaemons(const apiserver::HistoryEntry& entry, Now now) {
@@ -191,6 +211,8 @@ void Controllers::act(const Key& key, Now now) {
                       : key.resource == kDaemonSets   ? syncDaemonSet(client, *object)
                       : key.resource == kVolumes      ? syncVolume(client, *object)
                       : key.resource == kClaims       ? syncVolumeClaim(client, *object)
+                      : key.resource == kDeviceClaims ? syncDeviceClaim(client, *object)
+                      : key.resource == kPods         ? syncPodClaims(client, *object)
                                                       : jobs_.sync(client, *object);
   if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
   if (again.failed) { return retry(key, now); }

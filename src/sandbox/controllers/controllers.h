@@ -1,7 +1,7 @@
-// The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, PersistentVolumes and
-// PersistentVolumeClaims, as one machine on the API server in memory: it sees what changed, and brings each
-// object that this is about nearer to what it asks for, in a turn of its own, `react_after` later. What is
-// refused is tried again, less and less often.
+// The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, PersistentVolumes,
+// PersistentVolumeClaims and ResourceClaims, as one machine on the API server in memory: it sees what
+// changed, and brings each object that this is about nearer to what it asks for, in a turn of its own,
+// `react_after` later. What is refused is tried again, less and less often.
 //
 // Owner references let the API server's garbage collector delete what belongs to what is deleted.
 // Reads the store's history since the last call; acts only in tick(), by requests. Same calls,
@@ -56,6 +56,8 @@ class Controllers {
   void planDaemons(const apiserver::HistoryEntry& entry, Now now);
   /// A claim and a volume that name each other, and a claim that a pod uses.
   void planVolumes(const apiserver::HistoryEntry& entry, Now now);
+  /// A pod that names claims of devices, and the claims of one that no longer needs them.
+  void planDeviceClaims(const apiserver::HistoryEntry& entry, Now now);
   void planGrandparent(const Key& key, const json::Value& pod, Now now);
   /// At `when`, or earlier if it is planned so.
   void plan(const Key& key, Mono when);
