@@ -51,10 +51,21 @@ Value compared(Op op, const Value& left, const Value& right) {
   return std::int64_t{order < 0 ? -1 : order > 0 ? 1 : 0};
 }
 
-Value ofTexts(const Node& node, const Value& left, const Value& right) {
+/// What contains() and matches() may cost together, in Kubernetes' units and at its rates. Kubernetes
+/// counts all else too; here only these can cost more than the selector is long, when names stand for long
+/// texts.
+constexpr std::uint64_t kMaxCost = 1'000'000;
+
+Value ofTexts(const Node& node, const Value& left, const Value& right, Kept& kept) {
   const auto* const text = std::get_if<std::string_view>(&left);
   const auto* const part = std::get_if<std::string_view>(&right);
   if (text == nullptr || part == nullptr) { return noSuchOverload(); }
+  if (node.op == Op::Contains || node.op == Op::Matches) {
+    kept.cost += (text->size() / 10 + 1) * (part->size() / (node.op == Op::Contains ? 10 : 4) + 1);
+    if (kept.cost > kMaxCost) {
+      return Fault{"it costs too much: contains() and matches() of long texts", true};
+    }
+  }
   switch (node.op) {
     case Op::StartsWith: return text->starts_with(*part);
     case Op::EndsWith: return text->ends_with(*part);
@@ -136,7 +147,7 @@ Value apply(const Node& node, const Value& left, const Value& right, Kept& kept)
     case Op::StartsWith:
     case Op::EndsWith:
     case Op::Contains:
-    case Op::Matches: return ofTexts(node, left, right);
+    case Op::Matches: return ofTexts(node, left, right, kept);
     case Op::Major:
     case Op::Minor:
     case Op::Patch: return partOf(node.op, left);

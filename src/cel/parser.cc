@@ -201,8 +201,8 @@ class Parser {
       return wrong(token.at, fmt::format("'{}' is a word that CEL keeps for itself", token.text));
     }
     if (at_.peek().kind == Kind::Open) { return callInFront(token.at, token.text); }
-    if (token.text == "cel" && at_.peek().kind == Kind::Dot && at_.peek(1).text == "bind" &&
-        at_.peek(2).kind == Kind::Open) {
+    if (token.text == "cel" && at_.peek().kind == Kind::Dot && at_.peek(1).kind == Kind::Name &&
+        at_.peek(1).text == "bind" && at_.peek(2).kind == Kind::Open) {
       return bind();
     }
     const auto bound = std::find_if(bound_.rbegin(), bound_.rend(),

@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "at 4: matches() of anything but a text that is written there"},
         RefusalCase{"semver('1', true).major() == 1", "at 1: semver() with 2 values between its parentheses"},
         RefusalCase{"device.attributes['x'].exists(k, k == 'a')", "at 23: .exists() is not served"},
+        RefusalCase{"cel.'bind'(x, 1, true)", "at 1: the name 'cel' is not served"},
         RefusalCase{"cel.bind(x, [1], 1 in x)", "at 10: cel.bind() of a list is not served"},
         RefusalCase{"cel.bind(device, 1, true)", "at 10: cel.bind() of the name 'device' is not served"}));
 

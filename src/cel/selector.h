@@ -14,7 +14,8 @@
 // Kubernetes' type check refuses (device.driver == 1). Errors name the construct and where it stands.
 // A domain that the device lacks is empty; a name that it lacks is an error, which && and || may get over,
 // whichever side it stands on. Values of different types are not equal, and have no order.
-// Limits: 10 KiB of text, 64 levels of nesting, 16 patterns; evaluation looks at each part once at most.
+// Limits: 10 KiB of text, 64 levels of nesting, 16 patterns; evaluation looks at each part once at most,
+// and contains() and matches() may cost what Kubernetes allows.
 // Differs from Kubernetes: a quantity over 2^63 or of more than 19 digits, and a version with a number over
 // 2^63, are errors; patterns are RE2's own, not Go's.
 // Immutable; copies share the program; any thread.

@@ -29,10 +29,11 @@ struct Map {
 using Value =
     std::variant<Fault, bool, std::int64_t, std::string_view, const model::SemVer*, model::Quantity, Map>;
 
-/// What was made while evaluating, until the result is known.
+/// What was made while evaluating, until the result is known; and what that cost.
 struct Kept {
   std::forward_list<std::string> texts;
   std::forward_list<model::SemVer> versions;
+  std::uint64_t cost = 0;
 };
 
 [[nodiscard]] inline Value noSuchOverload() { return Fault{"no such overload"}; }

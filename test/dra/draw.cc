@@ -53,8 +53,8 @@ class Drawing {
  private:
   struct Bound {
     std::string name;
-    bool map;           // of attributes, else a value
-    Shape shape;        // of a value
+    bool map;     // of attributes, else a value
+    Shape shape;  // of a value
   };
 
   /// Mostly of that shape.
@@ -108,9 +108,9 @@ class Drawing {
                                                                          : oneOf(rng_, kNoVersions)));
       case Shape::Amount:
         return rng_.chance(40) ? picked(capacities())
-                               : fmt::format("quantity({})", literalOf(rng_, rng_.chance(90)
-                                                                                ? oneOf(rng_, kQuantities)
-                                                                                : oneOf(rng_, kNoQuantities)));
+                               : fmt::format("quantity({})",
+                                             literalOf(rng_, rng_.chance(90) ? oneOf(rng_, kQuantities)
+                                                                             : oneOf(rng_, kNoQuantities)));
       default: return attribute();
     }
   }
@@ -128,7 +128,9 @@ class Drawing {
 
   std::string scalar() { return operand(static_cast<Shape>(rng_.below(kShapes))); }
 
-  std::string space() { return rng_.chance(80) ? " " : rng_.chance(50) ? "" : rng_.chance(50) ? "\n\t" : " // in\n"; }
+  std::string space() {
+    return rng_.chance(80) ? " " : rng_.chance(50) ? "" : rng_.chance(50) ? "\n\t" : " // in\n";
+  }
 
   std::string boolean() {
     switch (rng_.below(10)) {
@@ -184,16 +186,21 @@ class Drawing {
   std::string comparison() {
     const Shape shape = rng_.chance(50) ? Shape::Version : Shape::Amount;
     const std::string receiver = rng_.chance(40) ? attribute() : operand(shape);
-    if (rng_.chance(30)) { return fmt::format("{}.compareTo({}) {} 0", receiver, of(shape), rng_.chance(50) ? "<=" : "=="); }
+    if (rng_.chance(30)) {
+      return fmt::format("{}.compareTo({}) {} 0", receiver, of(shape), rng_.chance(50) ? "<=" : "==");
+    }
     return fmt::format("{}.{}({})", receiver, rng_.chance(50) ? "isLessThan" : "isGreaterThan", of(shape));
   }
 
   std::string textTest() {
     constexpr std::array kTests{"startsWith", "endsWith", "contains"};
-    if (rng_.chance(25)) { return fmt::format("{}.matches({})", operand(Shape::Text), literalOf(rng_, oneOf(rng_, kPatterns))); }
+    if (rng_.chance(25)) {
+      return fmt::format("{}.matches({})", operand(Shape::Text), literalOf(rng_, oneOf(rng_, kPatterns)));
+    }
     if (rng_.chance(15)) { return fmt::format("isSemver({})", of(Shape::Text)); }
     if (rng_.chance(15)) {
-      return fmt::format("isQuantity({})", rng_.chance(70) ? literalOf(rng_, oneOf(rng_, kQuantities)) : of(Shape::Text));
+      return fmt::format("isQuantity({})",
+                         rng_.chance(70) ? literalOf(rng_, oneOf(rng_, kQuantities)) : of(Shape::Text));
     }
     return fmt::format("{}.{}({})", operand(Shape::Text), oneOf(rng_, kTests), of(Shape::Text));
   }
@@ -204,7 +211,8 @@ class Drawing {
   }
 
   std::string choice(Shape shape) {
-    return fmt::format("{}{}?{}{} : {}", operand(Shape::Bool), space(), space(), operand(shape), operand(shape));
+    return fmt::format("{}{}?{}{} : {}", operand(Shape::Bool), space(), space(), operand(shape),
+                       operand(shape));
   }
 
   std::string binding() {
@@ -242,7 +250,10 @@ class Drawing {
   }
 
   std::string sizeOf() {
-    const std::string what = rng_.chance(40) ? of(Shape::Text) : rng_.chance(40) ? names() : rng_.chance(50) ? domains() : list(Shape::Int);
+    const std::string what = rng_.chance(40)   ? of(Shape::Text)
+                             : rng_.chance(40) ? names()
+                             : rng_.chance(50) ? domains()
+                                               : list(Shape::Int);
     return rng_.chance(50) ? fmt::format("size({})", what) : fmt::format("({}).size()", what);
   }
 
@@ -265,14 +276,17 @@ class Drawing {
   }
 
   std::string key() {
-    return fmt::format("[{}]", rng_.chance(40) ? "device.driver" : depth_ < 5 ? of(rng_.chance(50) ? Shape::Text : Shape::Any) : "'d'");
+    return fmt::format("[{}]", rng_.chance(40) ? "device.driver"
+                               : depth_ < 5    ? of(rng_.chance(50) ? Shape::Text : Shape::Any)
+                                               : "'d'");
   }
 
   std::string picked(const std::string& map) {
     const std::string_view name = oneOf(rng_, kNames);
     if (rng_.chance(1)) { return map + ".in"; }
     if (rng_.chance(3)) { return map + key(); }
-    return rng_.chance(80) ? fmt::format("{}.{}", map, name) : fmt::format("{}[{}]", map, literalOf(rng_, name));
+    return rng_.chance(80) ? fmt::format("{}.{}", map, name)
+                           : fmt::format("{}[{}]", map, literalOf(rng_, name));
   }
 
   std::string attribute() {
@@ -292,7 +306,9 @@ DrawnPair draw(std::uint64_t seed, std::uint64_t number) {
   Rng rng{seed * 1'000'003 + number};
   DrawnPair out;
   out.device = drawDevice(rng);
-  do { out.expression = Drawing{rng.split(), out.device.device}.root(); } while (out.expression.size() > 4000);
+  do {
+    out.expression = Drawing{rng.split(), out.device.device}.root();
+  } while (out.expression.size() > 4000);
   return out;
 }
 

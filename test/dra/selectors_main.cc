@@ -22,11 +22,10 @@ int main(int argc, char** argv) {
     const auto selector = gs::cel::Selector::parse(pair.expression);
     const gs::cel::Outcome outcome = selector ? selector->matches(pair.device.driver, pair.device.device)
                                               : gs::cel::Outcome{false, selector.error().message};
-    const std::string line =
-        gs::json::print(gs::json::Object{{"expression", std::move(pair.expression)},
-                                         {"device", std::move(pair.device.object)},
-                                         {"ok", outcome.matches},
-                                         {"error", outcome.error}});
+    const std::string line = gs::json::print(gs::json::Object{{"expression", std::move(pair.expression)},
+                                                              {"device", std::move(pair.device.object)},
+                                                              {"ok", outcome.matches},
+                                                              {"error", outcome.error}});
     std::puts(line.c_str());
   }
   return 0;
