@@ -43,7 +43,8 @@ Value valueOf(const model::Attribute& attribute) {
   if (const auto* truth = std::get_if<bool>(&attribute)) { return *truth; }
   if (const auto* number = std::get_if<std::int64_t>(&attribute)) { return *number; }
   if (const auto* text = std::get_if<std::string>(&attribute)) { return std::string_view{*text}; }
-  return &std::get<model::SemVer>(attribute);
+  if (const auto* version = std::get_if<model::SemVer>(&attribute)) { return version; }
+  return Fault{"the attribute's value is of a kind that is not served (a list)"};
 }
 
 class Evaluation {

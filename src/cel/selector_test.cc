@@ -205,5 +205,21 @@ TEST(Selector, CostsAsMuchAsKubernetesAllowsAtMost) {
 
 TEST(Selector, RemembersItsText) { EXPECT_EQ(Selector::parse("1 == 1 // one")->text(), "1 == 1 // one"); }
 
+/// A list, say: it is there, and nothing that is asked of it has an answer.
+TEST(Selector, AnAttributeOfAKindThatIsNotServedIsAnError) {
+  model::SliceDevice device;
+  device.attributes[{"d", "list"}] = model::Attribute{};
+  const auto of = [&](const char* text) {
+    const auto selector = Selector::parse(text);
+    return selector ? selector->matches("d", device) : Outcome{false, selector.error().message};
+  };
+  EXPECT_NE(of(R"(device.attributes["d"].list == "a")").error, "");
+  EXPECT_NE(of(R"(device.attributes["d"].list != "a")").error, "");
+  EXPECT_NE(of(R"(device.attributes["d"].list)").error, "");
+  EXPECT_EQ(of(R"("list" in device.attributes["d"])"), (Outcome{true, ""}));
+  EXPECT_EQ(of(R"(has(device.attributes["d"].list))"), (Outcome{true, ""}));
+  EXPECT_EQ(of(R"(false && device.attributes["d"].list == 1)"), (Outcome{false, ""}));
+}
+
 }  // namespace
 }  // namespace gs::cel

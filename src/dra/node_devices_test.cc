@@ -157,7 +157,8 @@ TEST(JoinedStatus, WhatKeepsPodsOffMakesItUnhealthyAndSaysWhy) {
     Sources sources{{gpu(0)}, {}, row.rules};
     sources.published[0].taints = row.taints;
     sources.published[0].unsupported = row.unsupported;
-    const auto& device = sources.status()->devices[0];
+    const auto status = sources.status();
+    const auto& device = status->devices[0];
     EXPECT_EQ(device.health_reason, row.why);
     EXPECT_EQ(device.health == model::Health::Healthy, row.why.empty()) << row.why;
   }

@@ -91,6 +91,28 @@ TEST_F(DraNodes, SlicesAndTheAgentsStatusAreOne) {
   }
 }
 
+/// Of the agent's status the newest counts, whatever the slices do beside it.
+TEST(NodeDevicesTest, AnOlderReportChangesNothing) {
+  NodeDevices devices;
+  const auto report = [](const char* uid, model::Revision revision) {
+    auto status = testing::makeStatus("node-d", 1);
+    status.uid = model::Uid{uid};
+    status.revision = revision;
+    return std::make_shared<const model::GpuNodeStatus>(status);
+  };
+  EXPECT_FALSE(devices.report(kDraNode, nullptr));
+  EXPECT_TRUE(devices.report(kDraNode, report("u", 5)));
+  for (const model::Revision revision : {4U, 5U}) {
+    EXPECT_FALSE(devices.report(kDraNode, report("u", revision)));
+  }
+  EXPECT_EQ(devices.of(kDraNode)->revision, 5U);
+  EXPECT_TRUE(devices.report(kDraNode, report("u", 6)));
+  EXPECT_TRUE(devices.report(kDraNode, report("v", 3))) << "another object of the name";
+  EXPECT_EQ(devices.of(kDraNode)->uid, model::Uid{"v"});
+  EXPECT_TRUE(devices.report(kDraNode, nullptr));
+  EXPECT_EQ(devices.of(kDraNode), nullptr);
+}
+
 /// A device that vanished is what a lost GPU is: who has it keeps it, and nobody else gets it.
 TEST_F(DraNodes, ADeviceThatVanishedIsHeldByWhoHasIt) {
   sliceComes(slice("node-d", {gpu(0), gpu(1)}));
