@@ -1,5 +1,6 @@
 #include "agent/simulated.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "agent/status.h"
@@ -27,6 +28,7 @@ TEST(SimulatedHardware, IsPublishedAsTheNodeFileHasIt) {
   for (std::size_t id = 0; id < 8; ++id) {
     model::Device meant = sim.devices[id];
     meant.links = status.devices[id].links;
+    meant.pci_bus_id = fmt::format("00000000:{:02X}:00.0", id);
     EXPECT_EQ(status.devices[id], meant) << id;
   }
   EXPECT_EQ(status.devices[1].links, (std::vector<model::Link>{{0, 600}, {2, 600}, {3, 600}}));
