@@ -174,9 +174,9 @@ TEST(JoinedStatus, TheAgentsHealthCountsTooWhereItIsWorse) {
   unknown.health = model::Health::Unknown;
   unknown.health_reason = "no driver";
   sources.reported = reportOf({sick, unknown});
-  sources.published[1].taints = {{"k", "", "NoSchedule"}};
+  for (auto& device : sources.published) { device.taints = {{"k", "", "NoSchedule"}}; }
   const auto status = sources.status();
-  EXPECT_EQ(status->devices[0].health_reason, "XID 79");
+  EXPECT_EQ(status->devices[0].health_reason, "XID 79") << "of two that are as bad the agent's";
   EXPECT_EQ(status->devices[1].health, model::Health::Unhealthy);
   EXPECT_EQ(status->devices[1].health_reason, "device taint k:NoSchedule");
 }

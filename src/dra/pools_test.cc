@@ -72,8 +72,8 @@ TEST(PoolsTest, ANewerGenerationThatGoesGivesTheOneBeforeBack) {
 TEST(PoolsTest, SlicesThatSayAnotherNumberOfThemAreNotWhole) {
   Pools pools;
   pools.put(shared(part("s-1", 1, 2, {gpu(0)})));
-  pools.put(shared(part("s-2", 1, 1, {gpu(1)})));
-  EXPECT_NE(troubleOn(pools, kA), "");
+  pools.put(shared(part("s-2", 1, 3, {gpu(1)})));
+  EXPECT_EQ(troubleOn(pools, kA), "generation 1 of pool a of gpu.nvidia.com has 2 of 3 slices");
 }
 
 TEST(PoolsTest, ADeviceThatIsNamedTwiceSpoilsItsPoolUntilOneGoes) {
