@@ -84,8 +84,8 @@ TEST_F(DraNodes, SlicesAndTheAgentsStatusAreOne) {
     EXPECT_EQ(node().device(1)->facts.dra.device, "gpu-0");
     EXPECT_EQ(node().whole, 2);
     engine.apply({kapi::kGpuNodeStatus, {"", "node-d"}, {}, {}, ++revision}, now);
+    ASSERT_TRUE(node().has_status);
     EXPECT_EQ(node().device(0)->facts.dra.device, "gpu-0") << "in PCI order";
-    EXPECT_TRUE(node().has_status);
     sliceGoes("node-d");
     EXPECT_FALSE(node().has_status);
   }
