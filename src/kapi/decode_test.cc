@@ -5,6 +5,7 @@
 
 #include "kapi/json_text_test.h"
 #include "kapi/kinds.h"
+#include "kapi/time.h"
 
 namespace gs::kapi {
 namespace {
