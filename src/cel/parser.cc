@@ -69,13 +69,13 @@ class Parser {
   }
 
   Result<NodeId> choice() {
-    const auto condition = either();
+    auto condition = either();
     if (!condition || at_.peek().kind != Kind::Question) { return condition; }
     const std::size_t at = at_.take().at;
-    const auto yes = either();
+    auto yes = either();
     if (!yes) { return yes; }
     if (!at_.accept(Kind::Colon)) { return at_.unexpected("':'"); }
-    const auto no = expression();
+    auto no = expression();
     if (!no) { return no; }
     return build_.operation(Op::Choose, at, "?:", {*condition, *yes, *no});
   }
@@ -87,7 +87,7 @@ class Parser {
     std::vector<NodeId> parts;
     const std::size_t at = at_.peek().at;
     do {
-      const auto one = (this->*part)();
+      auto one = (this->*part)();
       if (!one) { return one; }
       parts.push_back(*one);
     } while (at_.accept(kind));
