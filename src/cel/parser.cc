@@ -103,7 +103,7 @@ class Parser {
                        [&](const Relation& one) { return one.kind == at_.peek().kind; });
       if (found == std::end(kRelations)) { break; }
       const std::size_t at = at_.take().at;
-      const auto right = unary();
+      auto right = unary();
       if (!right) { return right; }
       left = build_.operation(found->op, at, found->sign, {*left, *right});
     }
@@ -121,7 +121,7 @@ class Parser {
       const auto number = numberLiteral(true);  // one sign is the number's own, so that -2^63 is a number
       return number ? memberOf(*number) : number;
     }
-    const auto operand = member();
+    auto operand = member();
     if (!operand || !odd) { return operand; }
     const bool negate = first.kind == Kind::Minus;
     return build_.operation(negate ? Op::Negate : Op::Not, first.at, negate ? "-" : "!", {*operand});
@@ -149,7 +149,7 @@ class Parser {
         const std::string name = at_.take().text;
         made = at_.peek().kind == Kind::Open ? callBehind(*made, at, name) : build_.dotted(*made, at, name);
       } else if (at_.accept(Kind::OpenList)) {
-        const auto key = expression();
+        auto key = expression();
         if (!key) { return key; }
         if (!at_.accept(Kind::CloseList)) { return at_.unexpected("']'"); }
         made = build_.operation(Op::Pick, at, "[]", {*made, *key});
@@ -186,7 +186,7 @@ class Parser {
     const std::size_t at = at_.take().at;
     std::vector<NodeId> elements;
     while (at_.peek().kind != Kind::CloseList) {
-      const auto element = expression();
+      auto element = expression();
       if (!element) { return element; }
       elements.push_back(*element);
       if (!at_.accept(Kind::Comma)) { break; }
@@ -281,7 +281,7 @@ class Parser {
       return notServed(name.at, fmt::format("cel.bind() of the name '{}'", name.text));
     }
     if (!at_.accept(Kind::Comma)) { return at_.unexpected("','"); }
-    const auto value = expression();
+    auto value = expression();
     if (!value) { return value; }
     if (build_.node(*value).type == Type::List) { return notServed(name.at, "cel.bind() of a list"); }
     if (!at_.accept(Kind::Comma)) { return at_.unexpected("','"); }
