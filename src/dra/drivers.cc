@@ -47,11 +47,6 @@ const model::QualifiedName& pciBusIdAttribute() {
   return kName;
 }
 
-const model::QualifiedName& numaNodeAttribute() {
-  static const model::QualifiedName kName{"resource.kubernetes.io", "numaNode"};
-  return kName;
-}
-
 std::string textOf(const model::SliceDevice& device, const model::QualifiedName& name) {
   const auto it = device.attributes.find(name);
   const auto* text = it == device.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);

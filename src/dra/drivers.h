@@ -31,10 +31,8 @@ using Drivers = std::vector<Driver>;
 /// nullptr: none of them.
 [[nodiscard]] const Driver* findDriver(const Drivers& drivers, std::string_view name);
 
-/// Where drivers of PCI devices say their address, and on which NUMA node they are
-/// (k8s.io/dynamic-resource-allocation/deviceattribute).
+/// Where drivers of PCI devices say their address (k8s.io/dynamic-resource-allocation/deviceattribute).
 [[nodiscard]] const model::QualifiedName& pciBusIdAttribute();
-[[nodiscard]] const model::QualifiedName& numaNodeAttribute();
 
 /// The device is a whole GPU of its driver.
 [[nodiscard]] bool isWholeGpu(const Driver& driver, const model::SliceDevice& device);
