@@ -59,9 +59,9 @@ LAYERS = {
     "scheduler/caches":  ("kcache/kinds scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/report":  ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/leases":  ("scheduler/term scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
+    "scheduler/leases":  ("scheduler/term scheduler/core dra engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/pending": ("scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base",
+    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
                           "fmt expected",  PURE),
     "scheduler": ("scheduler/placing scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
                   "kapi json net/http_types.h base", "fmt expected",  PURE),

@@ -18,6 +18,7 @@ void Engine::synced(Mono now) {
 
 void Engine::apply(const controller::Change& change, Mono now) {
   state_.cache.forgetOld(now);
+  state_.claims.forgetOld(now);
   state_.ends.forgetOld(now);
   handle(change, now);
   state_.ends.noteFreed();
@@ -26,13 +27,14 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 8> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 9> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
       {kapi::kGpuNodeStatus, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyStatus(c, at); }},
       {kapi::kResourceSlice, [](Engine& e, const auto& c, Mono at) { e.nodes_.applySlice(c, at); }},
       {kapi::kDeviceTaintRule, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyTaintRule(c, at); }},
+      {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.apply(c); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
@@ -44,6 +46,7 @@ void Engine::handle(const controller::Change& change, Mono now) {
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto pod = object.as<model::Pod>()) { pods_.put(pod, now); }
   if (const auto lease = object.as<model::Lease>()) { leases_.put(lease, now); }
+  if (const auto claim = object.as<model::ResourceClaim>()) { resource_claims_.put(claim); }
   state_.ends.noteFreed();
 }
 

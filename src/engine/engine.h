@@ -8,6 +8,7 @@
 //   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
+//   an allocated ResourceClaim          Source::Claim for those whose it is (allocated_claims.h)
 //   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings):
 //                                       Source::BoundPod for devices by id (held_devices.h) and for shares,
 //                                       which are in flight until the kubelet took it; devices that are
@@ -32,6 +33,7 @@
 #include "engine/node_handler.h"
 #include "engine/pod_handler.h"
 #include "engine/quota_table.h"
+#include "engine/resource_claim_handler.h"
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
@@ -87,6 +89,14 @@ class Engine {
 
   [[nodiscard]] sched::Doors doors() const { return state_.doors; }
   [[nodiscard]] const Cache& cache() const { return state_.cache; }
+  /// ResourceClaims: what their watch brought, and answers to calls of ours.
+  [[nodiscard]] const AllocatedClaims& allocatedClaims() const { return state_.claims; }
+  /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
+  void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
+    resource_claims_.gone(key, uid);
+  }
+  /// Their watch brought everything up to there.
+  void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
   [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }
   /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
@@ -137,6 +147,7 @@ class Engine {
   LeaseHandler leases_{state_};
   NodeHandler nodes_{state_};
   ClaimHandler claims_{state_};
+  ResourceClaimHandler resource_claims_{state_};
   QuotaTable quota_;
   sched::Decider decider_;
   sched::Queue queue_;

@@ -6,6 +6,7 @@
 // Members refer to those above them, so it is not copied or moved. One thread.
 #pragma once
 
+#include "engine/allocated_claims.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/derived_holds.h"
@@ -36,7 +37,8 @@ struct EngineState {
   Touched touched;
 
   sched::Ledger ledger{doors};
-  PodDevices devices{cache, leases, doors};
+  AllocatedClaims claims;
+  PodDevices devices{cache, leases, claims, doors};
   DerivedHolds held{devices, ledger};
   DeviceBlocks blocks{ledger};
   sched::AntiAffinity anti_affinity{ledger};

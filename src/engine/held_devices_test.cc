@@ -8,10 +8,10 @@
 namespace gs::engine {
 namespace {
 
-using Uuids = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 using Ids = std::vector<int>;
 
-model::GpuNodeStatus statusOf(const Uuids& uuids) {
+model::GpuNodeStatus statusOf(const Texts& uuids) {
   model::GpuNodeStatus s;
   for (const auto& uuid : uuids) {
     model::Device d;
@@ -26,8 +26,8 @@ struct HeldCase {
   const char* name;
   const char* told;  // gpu.scheduling/visible-devices
   Ids given;
-  Uuids leased;
-  Uuids there;
+  Texts leased;
+  Texts there;
   Ids held;
 };
 class HeldNow : public ::testing::TestWithParam<HeldCase> {};
@@ -36,7 +36,7 @@ TEST_P(HeldNow, FollowsTheUuid) {
   model::Pod pod;
   if (*c.told != 0) { pod.annotations[model::kVisibleDevicesKey] = c.told; }
   const auto status = statusOf(c.there);
-  const Uuids told = sched::toldUuids(pod);
+  const Texts told = sched::toldUuids(pod);
   EXPECT_EQ(heldNow(told, c.given, c.leased, DeviceIndex{status}), c.held);
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -60,7 +60,7 @@ TEST(HeldDevices, ARenumberingIsAnyOtherUuidUnderAnId) {
   EXPECT_FALSE(isRenumbered(nullptr, nullptr));
   EXPECT_TRUE(isRenumbered(nullptr, &ab));
   EXPECT_TRUE(isRenumbered(&ab, nullptr));
-  for (const auto& other : {Uuids{"B", "A"}, Uuids{"A"}, Uuids{"A", "B", "C"}, Uuids{"A", ""}}) {
+  for (const auto& other : {Texts{"B", "A"}, Texts{"A"}, Texts{"A", "B", "C"}, Texts{"A", ""}}) {
     const auto status = statusOf(other);
     EXPECT_TRUE(isRenumbered(&ab, &status));
   }

@@ -62,6 +62,7 @@ void Informers::take(const controller::Reflector& reflector, const controller::R
   if (output.listed_at) { forgetUnlisted(reflector, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
   if (reflector.kind() == kapi::kQuotaMap) { tellQuota(reflector, output, now); }
+  if (reflector.kind() == kapi::kResourceClaim) { engine_.sawResourceClaims(reflector.progress()); }
   if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
 }
 
@@ -118,6 +119,14 @@ void Informers::forgetUnlisted(const controller::Reflector& reflector, model::Re
       }
     }
     for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, listed_at); }
+  } else if (reflector.kind() == kapi::kResourceClaim) {
+    std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
+    for (const auto& [key, claim] : engine_.allocatedClaims().all()) {
+      if (claim->revision <= listed_at && !reflector.knows(key, claim->uid)) {
+        gone.emplace_back(key, claim->uid);
+      }
+    }
+    for (const auto& [key, uid] : gone) { engine_.resourceClaimGone(key, uid); }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/held_devices.h"
+#include "engine/resource_claim_handler.h"
 
 namespace gs::engine {
 
@@ -105,6 +106,7 @@ void NodeHandler::takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mon
   if (other_ids && isThere(name)) { s_.uuids.changed(name, before.get(), status.get()); }
   s_.awaited.statusChanged(name, true);
   if (other_ids) { renumbered(name); }
+  deriveAnew(s_, s_.claims.nodeChanged(name, status.get()));
   touchHolders(name, changedHealth(before.get(), *status));
   touchHolders(name, changedUse(before.get(), *status));
   for (const auto& uid : users) { userChanged(uid); }
@@ -120,6 +122,7 @@ void NodeHandler::dropStatus(const model::NodeName& name, Mono now) {
   s_.ledger.removeStatus(name);
   s_.awaited.statusChanged(name, false);
   renumbered(name);
+  deriveAnew(s_, s_.claims.nodeChanged(name, nullptr));
   for (const auto& uid : changedUsers(before.get(), nullptr)) { userChanged(uid); }
   s_.reclaim.statusGone(name, now);
 }

@@ -51,6 +51,7 @@ sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
 PodDevices::Holds PodDevices::devices(const model::Uid& uid, const sched::Holdings* said) const {
   Holds holds;
   for (const auto& key : cache_.leasesOf(uid)) { addLease(uid, *cache_.lease(key), holds); }
+  for (const auto& [node, id] : claims_.heldBy(uid)) { holds.try_emplace({node, id, Source::Claim}); }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
   const sched::Holdings own = said != nullptr ? sched::Holdings{} : read(*pod);

@@ -2,7 +2,8 @@
 // cache, and of what leases said that are gone (LeaseMemory). The kubelet's device manager has the like under
 // the same name (podDevices).
 //
-// A pod has what its leases are for; what its object says, by the doors that read it (sched::Holdings), under
+// A pod has what its leases are for; what ResourceClaims give it, which hold as leases do, until they are
+// emptied or gone; what its object says, by the doors that read it (sched::Holdings), under
 // the ids that these devices have now (held_devices.h); and what its agent sees it use, whatever is written.
 // Its end frees the latter two, and its leases hold until they go: devices() says what counts now, ofEnded()
 // what its containers may still have.
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/allocated_claims.h"
 #include "engine/cache.h"
 #include "engine/lease_memory.h"
 #include "sched/doors/door.h"
@@ -34,8 +36,8 @@ class PodDevices {
   };
   using Holds = std::map<Hold, sched::Amount>;
 
-  PodDevices(const Cache& cache, const LeaseMemory& leases, sched::Doors doors)
-      : cache_{cache}, leases_{leases}, doors_{doors} {}
+  PodDevices(const Cache& cache, const LeaseMemory& leases, const AllocatedClaims& claims, sched::Doors doors)
+      : cache_{cache}, leases_{leases}, claims_{claims}, doors_{doors} {}
 
   /// What the doors read of it.
   [[nodiscard]] sched::Holdings read(const model::Pod& pod) const { return sched::holdingsOf(pod, doors_); }
@@ -73,6 +75,7 @@ class PodDevices {
 
   const Cache& cache_;
   const LeaseMemory& leases_;
+  const AllocatedClaims& claims_;
   sched::Doors doors_;
 };
 

@@ -53,7 +53,8 @@ class PodDevicesAlone : public ::testing::Test {
 
   Cache cache;
   LeaseMemory leases{cache};
-  PodDevices devices{cache, leases, sched::kDoors};
+  AllocatedClaims claims;
+  PodDevices devices{cache, leases, claims, sched::kDoors};
 };
 
 TEST_F(PodDevicesAlone, ALeaseHoldsUntilItGoesAndTheRestWhileThePodRunsThere) {

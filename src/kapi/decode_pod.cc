@@ -308,6 +308,31 @@ std::vector<model::InitShares> initShareLimits(const View& spec) {
   return any ? std::move(out) : std::vector<model::InitShares>{};
 }
 
+/// Of a pod that asks for such GPUs.
+std::vector<model::GpuLimit> gpuLimits(const View& spec) {
+  using Of = model::GpuLimit::Of;
+  std::vector<model::GpuLimit> out;
+  const auto add = [&](const View& container, Of of) {
+    const auto count = unitsOf(container["resources"]["limits"][model::kNvidiaGpu]).value_or(0);
+    if (count > 0) { out.push_back({text(container["name"]), count, of}); }
+  };
+  for (const View container : spec["initContainers"].items()) {
+    add(container, container["restartPolicy"].str() == "Always" ? Of::Sidecar : Of::Init);
+  }
+  for (const View container : spec["containers"].items()) { add(container, Of::Container); }
+  return out;
+}
+
+model::MappedLimits mappedLimits(const View& v) {
+  model::MappedLimits out;
+  out.claim = text(v["resourceClaimName"]);
+  for (const View m : v["requestMappings"].items()) {
+    out.mappings.push_back({text(m["containerName"]), text(m["resourceName"]), text(m["requestName"])});
+  }
+  sortUnique(out.mappings);
+  return out;
+}
+
 /// A negative amount asks too: it is refused (sched/doors/vcuda.cc).
 bool asksForShares(const model::Resources& requests) {
   return std::any_of(model::kShareResources.begin(), model::kShareResources.end(),
@@ -441,6 +466,8 @@ model::Pod decodePod(const View& v) {
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
+    if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }
+    pod.mapped = mappedLimits(v["status"]["extendedResourceClaimStatus"]);
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }

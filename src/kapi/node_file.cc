@@ -126,12 +126,12 @@ class NodeReader {
 
   void readEnforcement(const Value& v, SimNode& node) {
     if (v.isNull()) { return; }
-    for (const auto one : {Enforcement::Off, Enforcement::Env, Enforcement::Devices}) {
+    for (const auto one : {Enforcement::Off, Enforcement::Env, Enforcement::Devices, Enforcement::Dra}) {
       if (v.str() != enforcementName(one)) { continue; }
       node.enforcement = one;
       return;
     }
-    wrong("enforcement", v, "write devices, env or \"off\"; quote off, which is false in YAML");
+    wrong("enforcement", v, "write dra, devices, env or \"off\"; quote off, which is false in YAML");
   }
 
   void readGpus(const Value& v, SimNode& node) {
@@ -293,7 +293,10 @@ Value encodeNode(const SimNode& node) {
   for (const auto& [key, value] : node.labels) { labels[key] = value; }
   auto allocatable = node.allocatable;
   auto capacity = node.allocatable;
-  if (!node.devices.empty()) {  // as the kubelet counts with a device plugin: unhealthy ones cannot be given
+  // A DRA driver's GPUs nobody counts.
+  if (!node.devices.empty() &&
+      node.enforcement !=
+          Enforcement::Dra) {  // as the kubelet counts with a device plugin: unhealthy ones cannot be given
     const auto healthy = std::count_if(node.devices.begin(), node.devices.end(),
                                        [](const Device& d) { return d.health == model::Health::Healthy; });
     allocatable.try_emplace(model::kNvidiaGpu, std::to_string(healthy));

@@ -5,6 +5,7 @@
 //     labels: {gpu-type: l40s}
 //     taints: [{key: k, value: v, effect: NoSchedule}]
 //     enforcement: devices           # or env, off: what its agent does; devices is the default
+//                                    # dra: a DRA driver prepares its GPUs, and there is no device plugin
 //     allocatable: {cpu: "64", memory: 512Gi, pods: "110", ephemeral-storage: 1Ti}   # these are the defaults
 //     gpus:
 //       count: 4

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"TaintEffect", NODE(R"("taints":[{"key":"k","effect":"No"}])"), "taints[].effect is \"No\""},
         Mistake{"TaintKey", NODE(R"("taints":[{"effect":"NoSchedule"}])"), "taints[].key is null"},
         Mistake{"TaintsMap", NODE(R"("taints":{})"), "taints is {}; write a list"},
-        Mistake{"Enforcement", NODE(R"("enforcement":"all")"), "enforcement is \"all\"; write devices, env"},
+        Mistake{"Enforcement", NODE(R"("enforcement":"all")"), "enforcement is \"all\"; write dra, devices, env"},
         Mistake{"EnforcementOff", NODE(R"("enforcement":false)"), "quote off, which is false in YAML"},
         Mistake{"Quantity", NODE(R"("allocatable":{"cpu":"many"})"), "allocatable.cpu is \"many\""},
         Mistake{"NoCount", NODE(R"("gpus":{})"), "gpus.count is null"},

@@ -48,7 +48,7 @@ Value selectorOf(const model::NodeName& node) {
 
 model::ObjectKey claimKeyOf(const model::Pod& pod) { return {pod.key.ns, "gpu-" + pod.uid.text}; }
 
-Call createClaim(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+Call createClaim(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                  const std::string& reservation) {
   const model::ObjectKey key = claimKeyOf(pod);
   Array asked;
@@ -78,7 +78,8 @@ Call createClaim(const model::Pod& pod, const std::vector<LimitRequest>& request
   return call;
 }
 
-Call mapPod(const model::Pod& pod, const std::vector<LimitRequest>& requests, const std::string& fence) {
+Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
+            const std::string& fence) {
   Array mappings;
   for (const auto& r : requests) {
     mappings.push_back(

@@ -13,24 +13,15 @@
 
 namespace gs::kapi {
 
-/// What one container asks for by a limit, as a request of the pod's claim.
-struct LimitRequest {
-  std::string container;
-  std::string resource;  // "nvidia.com/gpu"
-  std::string request;   // its name in the claim
-  std::string device_class;
-  std::int64_t count = 0;
-};
-
 /// The claim of a pod of ours: one name for each pod, so that whoever decides for it meets the others there.
 [[nodiscard]] model::ObjectKey claimKeyOf(const model::Pod& pod);
 /// POST of that claim. Its owner is the pod, so that it goes with it; its finalizer keeps anybody's DELETE
 /// from taking it from under a running container; by its annotation kube-scheduler and the resource claim
 /// controller know it as one for limits.
-[[nodiscard]] Call createClaim(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+[[nodiscard]] Call createClaim(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                                const std::string& reservation);
 /// PATCH pods/p/status (merge) with the uid: the mapping of limits to that claim and a new fence value.
-[[nodiscard]] Call mapPod(const model::Pod& pod, const std::vector<LimitRequest>& requests,
+[[nodiscard]] Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                           const std::string& fence);
 /// PUT of the claim's status with uid and resourceVersion: these devices of `node`, for `pod`.
 [[nodiscard]] Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod,

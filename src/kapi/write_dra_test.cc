@@ -25,7 +25,7 @@ model::ResourceClaim theClaim() {
   return claim;
 }
 
-std::vector<LimitRequest> asked() {
+std::vector<model::LimitRequest> asked() {
   return {{"main", "nvidia.com/gpu", "container-0-request-0", "gpu.nvidia.com", 2},
           {"side", "nvidia.com/gpu", "container-1-request-0", "gpu.nvidia.com", 1}};
 }

@@ -144,6 +144,17 @@ struct ResourceClaim {
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
 
+/// What one container of a pod asks for by a limit, as a request of the pod's own claim.
+struct LimitRequest {
+  std::string container;
+  std::string resource;  // "nvidia.com/gpu"
+  std::string request;   // its name in the claim
+  std::string device_class;
+  std::int64_t count = 0;
+  std::size_t first = 0;  // of the pod's devices, in their order, it has `count` from this one on
+  friend bool operator==(const LimitRequest&, const LimitRequest&) = default;
+};
+
 /// A taint that an administrator lays on devices. "" of a selector's field: any.
 struct DeviceTaintRule {
   ObjectKey key;

@@ -40,6 +40,30 @@ struct InitShares {
   friend bool operator==(const InitShares&, const InitShares&) = default;
 };
 
+/// What the limits of a container say of GPUs that a DRA driver may prepare (kNvidiaGpu).
+struct GpuLimit {
+  enum class Of : std::uint8_t { Container, Init, Sidecar };
+  std::string container;
+  std::int64_t count = 0;
+  Of of = Of::Container;
+  friend bool operator==(const GpuLimit&, const GpuLimit&) = default;
+};
+
+/// One entry of status.extendedResourceClaimStatus: this limit is served by that request of the pod's claim.
+struct LimitMapping {
+  std::string container;
+  std::string resource;
+  std::string request;
+  friend auto operator<=>(const LimitMapping&, const LimitMapping&) = default;
+};
+
+/// status.extendedResourceClaimStatus: by which ResourceClaim of its namespace the pod's limits are served.
+struct MappedLimits {
+  std::string claim;                   // "": by none
+  std::vector<LimitMapping> mappings;  // sorted
+  friend bool operator==(const MappedLimits&, const MappedLimits&) = default;
+};
+
 struct Pod {
   ObjectKey key;
   Uid uid;
@@ -93,6 +117,8 @@ struct Pod {
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
 
   // What only a placement asks; empty once the pod is bound.
+  std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
+  MappedLimits mapped;
   std::map<std::string, std::string> node_selector;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;

@@ -105,6 +105,11 @@ class TestParts {
         c.reconciles.add(notice.uid);
         again = binder.noticed(notice) || again;
       }
+      allocations.pump(c.now.mono, c.out);
+      for (const auto& notice : allocations.takeNotices()) {
+        c.reconciles.add(notice.uid);
+        again = binder.noticed(notice) || again;
+      }
       while (const auto uid = c.reconciles.take()) { again = binder.advance(*uid) || again; }
     }
     binds.settle();
@@ -165,11 +170,12 @@ class TestParts {
   NodeCaches node_caches{0, c.rng};
   Slots slots{c.config.max_binding_cycles};
   LeaseDesk desk{c.engine, c.config.max_sharers, c.parts};
+  AllocationDesk allocations{c.engine, c.rng, c.parts};
   GoneProofs proofs{c};
   PendingPods pending{c};
   Probes probes{c, slots, pending};
-  Binder binder{c, {desk, slots, pending, proofs, node_caches}};
-  Leftovers leftovers{c, desk, record, pending, binder, proofs};
+  Binder binder{c, {desk, allocations, slots, pending, proofs, node_caches}};
+  Leftovers leftovers{c, desk, allocations, record, pending, binder, proofs};
   Holds holds{c};
   Nominator nominator{c, holds};
   AskedBinds binds{c, {record, slots, pending, probes, binder, leftovers, holds}};

@@ -23,6 +23,7 @@ void Scheduler::reconcileSome(int& left) {
 
 void Scheduler::reconcile(const model::Uid& uid) {
   ++reconciles_;
+  allocations_.touched(uid);
   const model::Pod* pod = c_.cache().pod(uid);
   if (pod == nullptr || pod->finished()) {
     reconcileEnded(uid);
@@ -83,7 +84,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (probes_.underWay(pod.uid)) { return; }  // its answer brings a newer version
   if (leftovers_.removing(pod.uid)) { return leftovers_.remove(pod); }
   if (!c_.ours(pod) && !GS_MUTANT(DropsOthersLeases)) { return; }
-  if (!c_.cache().leasesOf(pod.uid).empty()) {
+  if (leftovers_.has(pod)) {
     if (!pending_.mayTry(pod.uid)) { return; }
     if (!c_.places(pod)) { return asked_binds_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
     if (!term_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
@@ -101,6 +102,12 @@ void Scheduler::noticed(const LeaseNotice& notice) {
   if (binder_.noticed(notice)) { return; }
   const model::Pod* pod = c_.cache().pod(notice.uid);
   if (pod != nullptr && pod->bound()) { bound_leases_.repaired(*pod, notice); }
+}
+
+/// What came of a ResourceClaim.
+void Scheduler::noticed(const AllocationNotice& notice) {
+  c_.reconciles.add(notice.uid);
+  if (!binder_.noticed(notice)) { (void)leftovers_.noticed(notice); }
 }
 
 bool Scheduler::podWriteOpen(const model::Uid& uid) const {

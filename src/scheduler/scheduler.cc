@@ -26,6 +26,10 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kNode},
       {.kind = kapi::kGpuClaim},
       {.kind = kapi::kGpuNodeStatus},
+      // Who may not read them has no nodes with DRA drivers, as far as we are concerned.
+      {.kind = kapi::kResourceSlice, .optional = true},
+      {.kind = kapi::kDeviceTaintRule, .optional = true},
+      {.kind = kapi::kResourceClaim, .optional = true},
       {.kind = kapi::kLease,
        .ns = config.lease_namespace,
        .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
@@ -43,14 +47,15 @@ Scheduler::Scheduler(Config config, Rng rng)
       slots_{c_.config.max_binding_cycles},
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
+      allocations_{c_.engine, c_.rng, c_.parts},
       proofs_{c_},
       pending_{c_},
       fetch_first_{c_, node_caches_},
       unschedulable_{c_, pending_, node_caches_, fetch_first_},
       probes_{c_, slots_, pending_},
-      binder_{c_, {desk_, slots_, pending_, proofs_, node_caches_}},
+      binder_{c_, {desk_, allocations_, slots_, pending_, proofs_, node_caches_}},
       bound_leases_{c_, desk_, term_.record()},
-      leftovers_{c_, desk_, term_.record(), pending_, binder_, proofs_},
+      leftovers_{c_, desk_, allocations_, term_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
       contradictions_{c_},
@@ -315,7 +320,10 @@ void Scheduler::work() {
     desk_.pump(c_.now.mono, c_.out);
     const auto notices = desk_.takeNotices();
     for (const auto& notice : notices) { noticed(notice); }
-    if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
+    allocations_.pump(c_.now.mono, c_.out);
+    const auto of_claims = allocations_.takeNotices();
+    for (const auto& notice : of_claims) { noticed(notice); }
+    if (notices.empty() && of_claims.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
   for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
   asked_binds_.settle();

@@ -152,6 +152,7 @@ class Scheduler {
   void reconcileUnbound(const model::Pod& pod);
   bool isOurTurn(const model::Pod& pod);
   void noticed(const LeaseNotice& notice);
+  void noticed(const AllocationNotice& notice);
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
 
   Context c_;
@@ -161,6 +162,7 @@ class Scheduler {
   Slots slots_;
   StatusRevision status_revision_;
   LeaseDesk desk_;
+  AllocationDesk allocations_;
   GoneProofs proofs_;
   PendingPods pending_;
   FetchFirst fetch_first_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -60,9 +61,10 @@ const char* nameOf(Cut cut) {
 }
 
 /// By which door the pod comes.
-enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary };
+enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary, Dra };
 void PrintTo(Way way, std::ostream* out) {
-  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary"}.at(static_cast<std::size_t>(way));
+  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary", "Dra"}.at(
+      static_cast<std::size_t>(way));
 }
 
 /// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of
@@ -70,7 +72,7 @@ void PrintTo(Way way, std::ostream* out) {
 class Play {
  public:
   Play(std::size_t at, std::optional<Cut> cut, Way way)
-      : at_{at}, cut_{cut}, way_{way}, world_{World::Options{}} {
+      : at_{at}, cut_{cut}, way_{way}, world_{optionsFor(way)} {
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return judge(id, call); });
   }
 
@@ -84,19 +86,40 @@ class Play {
         claim("two", 2, way_ == Way::Shared ? json::Object{{"exclusivity", "Shared"}} : json::Object{}));
     world_.create(claim("eight", 8));
     const bool claims = way_ == Way::Exclusive || way_ == Way::Shared;
+    const bool by_limit = way_ == Way::Plain || way_ == Way::Dra;
     const std::string worker = way_ == Way::Mapped ? "worker-0" : "worker";
     world_.create(way_ == Way::Mapped ? mappedPod(worker, "0=node-b:0,1")
-                                      : pod(worker, claims ? "two" : "", way_ == Way::Plain ? 2 : 0));
+                                      : pod(worker, claims ? "two" : "", by_limit ? 2 : 0));
     if (!until([&] { return isBound(worker); })) { return "the pod was never bound"; }
     (void)settle();
     world_.kubelet().finish("default", worker);
-    world_.create(pod("big", "eight"));
+    if (way_ == Way::Dra && sees(worker) != 2) { return fmt::format("it sees {} GPUs", sees(worker)); }
+    world_.create(way_ == Way::Dra ? pod("big", "", 8) : pod("big", "eight"));
     if (!until([&] { return isBound("big"); })) { return "the big pod was never bound"; }
-    return settle();
+    const std::string left = settle();
+    if (!left.empty() || way_ != Way::Dra) { return left; }
+    if (sees("big") != 8) { return fmt::format("the big pod sees {} GPUs", sees("big")); }
+    if (world_.driver().inUse() > 0) { return "a GPU was to be prepared that others have"; }
+    const auto claims_left = world_.get("/apis/resource.k8s.io/v1/resourceclaims")["items"].items().size();
+    return claims_left == 1 ? "" : fmt::format("{} ResourceClaims are left", claims_left);
   }
   [[nodiscard]] std::size_t writes() const { return seen_; }
 
  private:
+  static World::Options optionsFor(Way way) {
+    World::Options options;
+    if (way != Way::Dra) { return options; }
+    options.controllers = true;
+    for (auto& node : options.nodes) { node.enforcement = model::Enforcement::Dra; }
+    return options;
+  }
+  /// How many GPUs its containers had when they started.
+  std::size_t sees(const std::string& name) {
+    const auto object = world_.get("/api/v1/namespaces/default/pods/" + name);
+    const auto devices = world_.kubelet().devicesAtStart(std::string{object["metadata"]["uid"].str()});
+    if (!devices || devices->empty()) { return 0; }
+    return 1 + static_cast<std::size_t>(std::count(devices->begin(), devices->end(), ','));
+  }
   CallFault judge(sandbox::ReplicaId id, const kapi::Call& call) {
     const bool counted = call.leader_only && id == victim_;
     if (!counted) { return {}; }
@@ -155,12 +178,13 @@ std::string nameOf(Way way) {
     case Way::Mapped: return "Mapped";
     case Way::Plain: return "Plain";
     case Way::Ordinary: return "Ordinary";
+    case Way::Dra: return "Dra";
   }
   return "";
 }
 INSTANTIATE_TEST_SUITE_P(Pods, CutPoints,
                          ::testing::Values(Way::Exclusive, Way::Shared, Way::Mapped, Way::Plain,
-                                           Way::Ordinary),
+                                           Way::Ordinary, Way::Dra),
                          [](const auto& info) { return nameOf(info.param); });
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "sandbox/node/kubelet.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
@@ -220,6 +220,14 @@ void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, N
     happened(sim, uid, pod_event::NotMounted{}, now);
     return;
   }
+  if (driver_ != nullptr && driver_->serves(sim.node)) {
+    auto prepared = driver_->prepare(*sim.pod);
+    if (!prepared) {
+      happened(sim, uid, pod_event::NotMounted{}, now);
+      return;
+    }
+    sim.prepared = *std::move(prepared);
+  }
   if (const auto plugin = plugins_.find(sim.node); plugin != plugins_.end()) {
     if (const auto refusal = plugin->second->preStart(*sim.pod, now)) {
       return refuse(sim, uid, *refusal, now);
@@ -259,7 +267,9 @@ std::optional<Duration> Kubelet::timeToRun(const Value& pod, Now now) {
 /// What the containers got, from the pod as it is now.
 void Kubelet::holdContainers(Sim& sim, const std::string& uid, Wall created) {
   const Value& pod = *sim.pod;
-  sim.running = {uid, sim.key, devicesOf(pod), gpusOf(pod), false, created};
+  const bool by_driver = driver_ != nullptr && driver_->serves(sim.node);
+  const std::string devices = by_driver ? fmt::format("{}", fmt::join(sim.prepared, ",")) : devicesOf(pod);
+  sim.running = {uid, sim.key, devices, gpusOf(pod), by_driver, false, created};
   auto& envs = envs_[uid];
   envs.clear();
   for (const char* part : {"containers", "initContainers"}) {

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "model/ids.h"
 #include "sandbox/node/addresses.h"
+#include "sandbox/node/device_driver.h"
 #include "sandbox/node/device_plugin.h"
 #include "sandbox/node/pod_env.h"
 #include "sandbox/node/pod_lifecycle.h"
@@ -61,6 +62,8 @@ class Kubelet {
   void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
   /// Of all nodes. It must outlive this.
   void setVolumes(Volumes& volumes) { volumes_ = &volumes; }
+  /// Of the nodes that it serves. It must outlive this.
+  void setDriver(DeviceDriver& driver) { driver_ = &driver; }
   /// A pod that is to have its volumes: its containers exist, or are to start.
   [[nodiscard]] bool needsVolumes(const std::string& uid) const;
 
@@ -68,10 +71,12 @@ class Kubelet {
   struct Running {
     std::string uid;
     model::ObjectKey pod;
-    std::string
-        devices;   // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
-    int gpus = 0;  // that its containers have at once, by their limits of nvidia.com/gpu
-    bool ended = false;  // the API says that its pod ended or went
+    /// gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start; on a node with
+    /// a driver, the UUIDs of what it prepared.
+    std::string devices;
+    int gpus = 0;            // that its containers have at once, by their limits of nvidia.com/gpu
+    bool by_driver = false;  // they have what a driver prepared, and nothing else
+    bool ended = false;      // the API says that its pod ended or went
     Wall created{};
   };
   /// Ordered by uid.
@@ -91,6 +96,7 @@ class Kubelet {
     apiserver::ObjectPtr pod;  // last seen
     PodState state;
     std::string started_at;
+    std::vector<std::string> prepared;  // by a driver, before its containers started
     Running running;
   };
   using Sims = std::map<std::string, Sim>;  // by uid
@@ -127,6 +133,7 @@ class Kubelet {
   std::set<std::string> down_;
   std::map<std::string, DevicePlugin*> plugins_;  // by node
   Volumes* volumes_ = nullptr;                    // nullptr: nothing is waited for
+  DeviceDriver* driver_ = nullptr;                // nullptr: no node has one
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
   Addresses addresses_{"10.244"};

@@ -1,5 +1,7 @@
 #include "sandbox/node/machines.h"
 
+#include "sandbox/node/dra_driver.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +86,8 @@ std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api) {
     }
     if (const auto* status = api.store().find({"gpu.scheduling/gpunodestatuses", "", sim.name.text})) {
       auto known = kapi::decodeGpuNodeStatus(*status->object);
-      sim.enforcement = known.enforcement;
+      const bool by_driver = api.store().find({kSlices, "", sliceOf(sim)}) != nullptr;
+      sim.enforcement = by_driver ? model::Enforcement::Dra : known.enforcement;
       sim.devices = std::move(known.devices);
       for (auto& device : sim.devices) { device.in_use_by.clear(); }
     }
@@ -266,10 +269,12 @@ void Machines::tick(Now now) {
     if (agents_ && (containers_changed || m.dirty_)) { seeContainers(m); }
     carryOut(m, now);
     if (agents_) { runAgent(m); }
-    if (m.dirty_ && !m.sim.devices.empty()) { setAllocatable(m, now); }
+    const bool by_driver = m.sim.enforcement == model::Enforcement::Dra;
+    if (m.dirty_ && by_driver) { publish(m, now); }
+    if (m.dirty_ && !by_driver && !m.sim.devices.empty()) { setAllocatable(m, now); }
     const bool is_due = m.dirty_ || (m.next_ && *m.next_ <= now.mono);
     m.dirty_ = false;
-    if (is_due && !agents_) { writeByHand(m, now); }
+    if (is_due && !agents_ && !by_driver) { writeByHand(m, now); }
   }
 }
 
@@ -277,6 +282,9 @@ void Machines::create(Machine& m, Now now) {
   m.created_ = true;
   Value node = kapi::encodeNode(m.sim);
   describe(node, addresses_.next(), now);
+  if (m.sim.enforcement == model::Enforcement::Dra) {  // an older one would know of none
+    node.child("status").child("nodeInfo").set("kubeletVersion", "v1.37.2");
+  }
   (void)send("POST", "/api/v1/nodes", std::move(node), now);
 }
 
@@ -343,6 +351,27 @@ void Machines::writeByHand(Machine& m, Now now) {
   m.next_ = written ? std::nullopt : std::optional{now.mono + kRetry};
 }
 
+/// As the node's DRA driver does: all its GPUs in one slice, under names that stay.
+void Machines::publish(const Machine& m, Now now) {
+  const std::string name = sliceOf(m.sim);
+  const auto* node = api_.store().find({"/nodes", "", m.sim.name.text});
+  if (node == nullptr) { return; }
+  const auto* there = api_.store().find({kSlices, "", name});
+  Value slice = draSlice(m.sim, (*node->object)["metadata"]["uid"].str());
+  std::int64_t generation = 1;
+  if (there != nullptr) {
+    generation += (*there->object)["spec"]["pool"]["generation"].intOr(0);
+    slice.child("metadata").set("resourceVersion", (*there->object)["metadata"]["resourceVersion"]);
+  }
+  slice.child("spec").child("pool").set("generation", generation);
+  const std::string path = "/apis/resource.k8s.io/v1/resourceslices";
+  if (there == nullptr) {
+    (void)send("POST", path, std::move(slice), now);
+  } else {
+    (void)send("PUT", path + "/" + name, std::move(slice), now);
+  }
+}
+
 /// nvidia.com/gpu as the kubelet counts it: the healthy devices.
 void Machines::setAllocatable(const Machine& m, Now now) {
   const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(), [&](const auto& d) {
@@ -374,7 +403,7 @@ void Machines::seeContainers(Machine& m) const {
     for (const auto& [said, gpu] : got) { used.insert(gpu); }
   }
   for (const auto& r : running) {
-    if (!r.devices.empty() || r.gpus == 0 || m.held_.contains(r.uid)) { continue; }
+    if (!r.devices.empty() || r.gpus == 0 || r.by_driver || m.held_.contains(r.uid)) { continue; }
     auto& got = m.held_[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
     for (const auto& d : m.sim.devices) {
       if (static_cast<int>(got.size()) == r.gpus) { break; }

@@ -133,6 +133,7 @@ class Machines {
   void runAgent(Machine& m);
   void changeDevices(Machine& m, std::vector<model::Device> devices);
   void writeByHand(Machine& m, Now now);
+  void publish(const Machine& m, Now now);
   void setAllocatable(const Machine& m, Now now);
   void seeContainers(Machine& m) const;
   [[nodiscard]] Machine* find(const std::string& node);

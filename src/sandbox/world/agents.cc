@@ -57,7 +57,8 @@ void Agents::start(OfNode& p) {
   if (on == machines_.all().end()) { return; }  // it has just gone
   p.process.begin();
   p.seen = 0;
-  const model::Enforcement enforcement = on->second.sim.enforcement;
+  const bool by_driver = on->second.sim.enforcement == model::Enforcement::Dra;
+  const model::Enforcement enforcement = by_driver ? model::Enforcement::Off : on->second.sim.enforcement;
   p.machine = std::make_unique<agent::Agent>(agent::Agent::Config{.node = model::NodeName{p.node},
                                                                   .enforcement = enforcement,
                                                                   .boot_id = on->second.boot,

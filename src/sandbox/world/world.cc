@@ -64,6 +64,7 @@ World::World(Options options)
                 schedulerRng(options_.seed),
                 Rng{options_.seed ^ kExtenderSeed}},
       kubelet_{std::make_unique<Kubelet>(*api_)},
+      driver_{*api_, *kubelet_},
       machines_{std::make_unique<Machines>(
           *api_, *kubelet_, options_.restore.isNull() ? options_.nodes : machinesIn(*api_), options_.agents)},
       agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed},
@@ -73,6 +74,7 @@ World::World(Options options)
       options_.on_refused({kapi::Level::Error, "refused", {{"request", what}, {"error", why}}});
     });
   }
+  kubelet_->setDriver(driver_);
   transport_.connect(replicas_);
   agent_wire_.connect(*agents_);
   if (options_.controllers) { controllers_.emplace(*api_); }

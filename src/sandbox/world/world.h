@@ -23,6 +23,7 @@
 #include "extender/standalone.h"
 #include "kapi/node_file.h"
 #include "sandbox/controllers/controllers.h"
+#include "sandbox/node/dra_driver.h"
 #include "sandbox/node/kubelet.h"
 #include "sandbox/node/machines.h"
 #include "sandbox/world/agents.h"
@@ -131,6 +132,8 @@ class World {
   // Nodes.
   [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }
   [[nodiscard]] Machines& machines() { return *machines_; }
+  /// Of the machines whose enforcement is dra.
+  [[nodiscard]] DraDriver& driver() { return driver_; }
   /// The processes of the shipped agent, and the wire by which they reach the API server: its judge, stream
   /// judge, witness and tampering are of their own. setApiAway() is for both wires.
   [[nodiscard]] Agents& agents() { return *agents_; }
@@ -185,6 +188,7 @@ class World {
   std::optional<OwnPods> own_pods_;
   Replicas replicas_;
   std::unique_ptr<Kubelet> kubelet_;
+  DraDriver driver_;
   std::unique_ptr<Machines> machines_;
   std::unique_ptr<Agents> agents_;
   std::optional<controllers::Controllers> controllers_;

@@ -9,6 +9,8 @@ namespace {
 PodRequest baseRequest(const model::Pod& pod, Filters filters) {
   PodRequest r;
   r.resources = pod.requests;
+  r.theirs = filters == Filters::Theirs;
+  r.mapped = !pod.mapped.claim.empty();
   if (filters == Filters::Theirs) {
     r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
     return r;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLeastChangesKept = 1024;
 // Whose word on the amount counts, first to last; positions are those of the bits of Source.
-constexpr std::array<std::size_t, 4> kAuthority{1, 2, 0, 3};
+constexpr std::array<std::size_t, 5> kAuthority{1, 2, 0, 3, 4};
 
 std::uint8_t bitsOf(Source s) { return static_cast<std::uint8_t>(s); }
 std::size_t positionOf(Source s) { return static_cast<std::size_t>(std::countr_zero(bitsOf(s))); }
@@ -551,7 +551,7 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
               enough(want.memory, have.memory, n.used.memory) &&
               enough(want.ephemeral, have.ephemeral, n.used.ephemeral);
   for (const auto& [name, asked] : want.extended) {
-    fits = fits && enough(asked, have.get(name), n.used.get(name));
+    fits = fits && (name == n.dra_resource || enough(asked, have.get(name), n.used.get(name)));
   }
   GS_CHECK(fits, "{}: no room for the resources of {}", n.node.name.text, uid.text);
 }

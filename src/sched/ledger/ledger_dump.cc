@@ -31,6 +31,7 @@ std::string sourcesText(std::uint8_t sources) {
   if ((sources & bitOf(Source::BoundPod)) != 0) { names.push_back("bound"); }
   if ((sources & bitOf(Source::Reservation)) != 0) { names.push_back("reservation"); }
   if ((sources & bitOf(Source::Draining)) != 0) { names.push_back("draining"); }
+  if ((sources & bitOf(Source::Claim)) != 0) { names.push_back("claim"); }
   return fmt::format("{}", fmt::join(names, ","));
 }
 
@@ -62,7 +63,7 @@ void dumpDevice(const DeviceState& d, std::uint8_t without, std::string& out) {
     const auto sources = static_cast<std::uint8_t>(h.sources & ~without);
     if (sources == 0) { continue; }
     fmt::format_to(std::back_inserter(holders), "    holder {} by {}:", h.uid.text, sourcesText(sources));
-    for (const std::size_t at : {1U, 2U, 0U, 3U}) {
+    for (const std::size_t at : {1U, 2U, 0U, 3U, 4U}) {
       if ((sources >> at & 1U) != 0) {
         fmt::format_to(std::back_inserter(holders), " {}", amountText(h.said[at]));
       }

@@ -105,7 +105,8 @@ bool isNamedBy(const DeviceState& d, const Holder& holder, std::uint8_t without)
   if (sources == 0) { return false; }
   const auto& users = d.facts.in_use_by;
   if (std::find(users.begin(), users.end(), holder.uid) != users.end()) { return true; }
-  if ((sources & static_cast<unsigned>(Source::Lease)) != 0) { return true; }
+  constexpr auto kWritten = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::Claim);
+  if ((sources & kWritten) != 0) { return true; }
   return d.givable() && std::none_of(d.holders.begin(), d.holders.end(), [&](const Holder& other) {
            return other.uid != holder.uid && shown(other) != 0;
          });

@@ -18,7 +18,8 @@
 namespace gs::sched {
 
 /// Who says that a pod holds a device. Bits.
-enum class Source : std::uint8_t { Reservation = 1, Lease = 2, BoundPod = 4, Draining = 8 };
+/// Claim: a ResourceClaim that is allocated it.
+enum class Source : std::uint8_t { Reservation = 1, Lease = 2, BoundPod = 4, Draining = 8, Claim = 16 };
 
 /// How much of a device a holder takes. Exclusive: all of it.
 struct Amount {
@@ -31,12 +32,13 @@ struct Amount {
 struct Holder {
   model::Uid uid;
   std::uint8_t sources = 0;  // bits of Source
-  /// What counts: the word of the Lease, else of the BoundPod, the Reservation, Draining.
+  /// What counts: the word of the Lease, else of the BoundPod, the Reservation, Draining, the Claim.
   Amount amount;
-  std::array<Amount, 4> said{};  // by source (its bit's position); zero for a source that is not set
+  std::array<Amount, 5> said{};  // by source (its bit's position); zero for a source that is not set
   /// It surely has the device. An annotation that its author edited names what it does not have.
   [[nodiscard]] bool isSure() const {
-    constexpr auto kSure = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::Reservation);
+    constexpr auto kSure = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::Reservation) |
+                           static_cast<unsigned>(Source::Claim);
     return (sources & kSure) != 0;
   }
   friend bool operator==(const Holder&, const Holder&) = default;
@@ -71,8 +73,8 @@ struct InFlight {
 /// A pod that has GPUs of this node by their number (nvidia.com/gpu): the kubelet chose which. Those that are
 /// surely its own are `named`:
 ///   - what its agent sees it use;
-///   - what a lease of it names: nobody else writes these, and none is written for what an edited annotation
-///     names and could not be given;
+///   - what a lease or a ResourceClaim of it names: users do not write these, and none is written for what an
+///     edited annotation names and could not be given;
 ///   - what it alone holds of the devices that could be given.
 /// Whatever else its annotation names takes nothing off the number: whoever may edit the annotation would
 /// free a GPU that the pod's containers have.

@@ -24,6 +24,10 @@ const char* kindOf(Reason r) {
     case Reason::ManagedByOther: return "ManagedByOther";
     case Reason::TwoMechanisms: return "TwoMechanisms";
     case Reason::KubeletTooOld: return "KubeletTooOld";
+    case Reason::DraIsTheirs: return "DraIsTheirs";
+    case Reason::DraNotShared: return "DraNotShared";
+    case Reason::DraNeedsLimit: return "DraNeedsLimit";
+    case Reason::NoDraDriver: return "NoDraDriver";
     case Reason::TriedInVain: return "TriedInVain";
     case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
@@ -65,6 +69,13 @@ std::string textOf(const Misfit& m) {
       return fmt::format(
           "node(s) had kubelet {}: one older than 1.36 starts pods without what a DRA driver prepared",
           m.detail.empty() ? "of an unknown version" : m.detail);
+    case Reason::DraIsTheirs: return "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself";
+    case Reason::DraNotShared: return "node(s) had GPUs of a DRA driver: these are not shared";
+    case Reason::DraNeedsLimit:
+      return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
+                         m.need);
+    case Reason::NoDraDriver:
+      return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";

@@ -74,14 +74,25 @@ bool mapsLimitsToClaims(std::string_view kubelet) {
   return numbers[0] > kMajor || (numbers[0] == kMajor && numbers[1] >= kMinor);
 }
 
-/// Of a node whose GPUs a DRA driver prepares: why no pod gets any of them.
+/// Of a node whose GPUs a DRA driver prepares for limits of containers: why this pod gets none of them. And
+/// of any other, why a pod that was once meant for such a node cannot run there: its kubelet would wait for
+/// what the pod's claim is allocated (docs/inside/decisions/0011-gpus-by-dra.md).
 std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
-  if (n.dra_resource.empty() || r.door == nullptr) { return std::nullopt; }
+  if (r.door == nullptr) { return std::nullopt; }
+  if (n.dra_resource.empty()) {
+    return r.mapped ? std::optional{Misfit{Reason::NoDraDriver, "", 0, 0}} : std::nullopt;
+  }
   // The kubelet would hand the plugin's devices to some pods and the driver's to others, which are the same.
   if (n.node.allocatable.get(n.dra_resource) > 0) {
     return Misfit{Reason::TwoMechanisms, n.dra_resource, 0, 0};
   }
   if (!mapsLimitsToClaims(n.node.kubelet)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, 0, 0}; }
+  if (r.theirs) { return Misfit{Reason::DraIsTheirs, "", 0, 0}; }
+  if (!r.devices) { return std::nullopt; }
+  if (r.devices->shared) { return Misfit{Reason::DraNotShared, "", 0, 0}; }
+  if (r.resources.get(n.dra_resource) != r.devices->count) {
+    return Misfit{Reason::DraNeedsLimit, n.dra_resource, r.devices->count, 0};
+  }
   return std::nullopt;
 }
 

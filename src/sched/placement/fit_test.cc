@@ -36,6 +36,18 @@ PodRequest tolerating(PodRequest r, model::Toleration t) {
   r.tolerations.push_back(std::move(t));
   return r;
 }
+PodRequest shared(PodRequest r) {
+  r.devices->shared = true;
+  return r;
+}
+PodRequest theirs(PodRequest r) {
+  r.theirs = true;
+  return r;
+}
+PodRequest mapped(PodRequest r) {
+  r.mapped = true;
+  return r;
+}
 Misfit bare(Reason r, const std::string& detail = "") { return {r, detail, 0, 0}; }
 TestNode tainted(const char* effect = "NoSchedule") {
   return testNode("a").gpus(4).taint("team", "research", effect);
@@ -137,7 +149,16 @@ TestNode draNode(const char* kubelet = "v1.36.3") { return testNode("a").gpus(4)
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
     FitCase{"PlainNeedsNoCountedResource", draNode(), testPlain(2), std::nullopt},
-    FitCase{"ClaimNeedsNone",    draNode(), testClaim(2), std::nullopt},
+    FitCase{"ClaimWithALimit",   draNode(), asking(testClaim(2), model::kNvidiaGpu, 2), std::nullopt},
+    FitCase{"ClaimWithoutLimit", draNode(), testClaim(2), Misfit{Reason::DraNeedsLimit, "nvidia.com/gpu", 2, 0}},
+    FitCase{"ClaimWithASmallerLimit", draNode(), asking(testClaim(2), model::kNvidiaGpu, 1),
+            Misfit{Reason::DraNeedsLimit, "nvidia.com/gpu", 2, 0}},
+    FitCase{"SharedClaim",       draNode(), shared(testClaim(1)), bare(Reason::DraNotShared)},
+    FitCase{"OfKubeScheduler",   draNode(), theirs(testPlain(1)), bare(Reason::DraIsTheirs)},
+    FitCase{"OrdinaryOfKubeScheduler", draNode(), theirs(ordinary()), std::nullopt},
+    FitCase{"MappedBefore",      draNode(), mapped(testPlain(1)), std::nullopt},
+    FitCase{"MappedAndNoDriver", testNode("a").gpus(4).resource(model::kNvidiaGpu, 4), mapped(testPlain(1)),
+            bare(Reason::NoDraDriver)},
     FitCase{"PlainTooMany",      draNode(), testPlain(5), Misfit{Reason::TooFewGpus, "", 5, 4}},
     FitCase{"APluginBesideTheDriver", draNode().resource(model::kNvidiaGpu, 4), testPlain(1),
             bare(Reason::TwoMechanisms, "nvidia.com/gpu")},

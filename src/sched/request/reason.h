@@ -22,6 +22,14 @@ enum class Reason : std::uint8_t {
   TwoMechanisms,
   /// "node(s) had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared"
   KubeletTooOld,
+  /// "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself"
+  DraIsTheirs,
+  /// "node(s) had GPUs of a DRA driver: these are not shared"
+  DraNotShared,
+  /// "node(s) had GPUs of a DRA driver: write a limit nvidia.com/gpu: 2 into the pod too"
+  DraNeedsLimit,
+  /// "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"
+  NoDraDriver,
   TriedInVain,           // "node(s) did not take this pod a moment ago"
   ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   TooManyPods,           // "Too many pods"

@@ -90,6 +90,8 @@ struct PodRequest {
   bool only_certain = true;            // see sched/ledger/shares.h
   std::string gang{};                  // the namespace and name of the gang that the pod is placed with
   std::string on_node{};               // the node that maps mean by that name (Ledger::named()); "": any
+  bool theirs = false;                 // another scheduler places it, and asks us
+  bool mapped = false;                 // its limits are mapped to a ResourceClaim, which nothing undoes
   std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's

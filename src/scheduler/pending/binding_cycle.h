@@ -1,11 +1,14 @@
 // A binding cycle: one decision of ours under way, from "these devices for this pod" to the pod being seen
 // bound, or everything given back. (kube-scheduler calls by this name what it does after it chose a node.)
 //
-//   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
+//   Leasing --all Held--> Allocating --> Binding --201--> Bound --pod seen bound--> (gone)
+//      |                    | only where a DRA driver prepares the devices: the pod's limits are mapped to its
+//      |                    | claim, the claim is allocated, and the watch brought what stood before that
+//      |                    |
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
 //      |                    | a lease of it went meanwhile: Leasing
 //      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
-//      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
+//      +--Lost, Refused, doomed--> Releasing --claim empty, all Gone--> (gone; the pod is queued again)
 //
 // What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused,
 // when the API took none for 10 s or says that it will not (429, no connection), and when the leases were not
@@ -16,6 +19,7 @@
 // after a fence whose answer shows the pod unbound (or the pod is gone).
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,10 +28,11 @@
 #include "model/ids.h"
 #include "sched/ledger/ledger.h"
 #include "sched/placement/decider.h"
+#include "scheduler/core/allocation.h"
 
 namespace gs::scheduler {
 
-enum class Stage : std::uint8_t { Leasing, Binding, Reading, Fencing, Releasing, Bound };
+enum class Stage : std::uint8_t { Leasing, Allocating, Binding, Reading, Fencing, Releasing, Bound };
 
 struct BindingCycle {
   model::ReservationId id;
@@ -41,6 +46,13 @@ struct BindingCycle {
   bool by_id = false;  // the pod names its devices by id (a map), and is told ids, whoever is told UUIDs
   std::string fence;   // the pod's fence value when this was decided
   std::string caches;  // what was said then of the pod's kernel caches on the node; "" nothing
+  std::optional<Allocation> allocation;  // of the pod's ResourceClaim; nullopt: it needs none there
+  std::string map_fence;                 // the fence value that its mapping brings; "": not sent yet
+  bool mapped = false;                   // the API server said so
+  bool claimed = false;                  // the claim may be allocated what was decided
+  model::Revision allocated_at = 0;      // of the claim, since it is; 0: not
+  bool emptying = false;                 // Releasing: its claim is emptied, and leases are given after that
+  Mono allocating_since{};
   sched::Reservation hold;
   Stage stage = Stage::Leasing;
   std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
@@ -61,7 +73,7 @@ struct BindingCycle {
 
   /// A Binding of it was sent and may have been applied, and takes devices.
   [[nodiscard]] bool boundPerhaps() const {
-    return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
+    return stage != Stage::Leasing && stage != Stage::Allocating && stage != Stage::Releasing && !ids.empty();
   }
 };
 

@@ -50,6 +50,7 @@ void Binder::forget(const model::Uid& uid) {
   if (!cycle.empty()) {
     cycle.mapped().hold.release();
     c_.engine.expectsNoMore(cycle.mapped().node, uid);
+    if (cycle.mapped().claimed) { allocations_.forget(uid); }
   }
   calls_.drop(uid);
   slots_.close(uid);
@@ -69,6 +70,7 @@ BindingCycle Binder::make(const model::Pod& pod, const model::NodeName& node, st
   cycle.by_id = request.devices && !request.devices->exact.empty();
   cycle.fence = fenceOf(pod);
   cycle.caches = node_caches_.saidThere(pod.kernel_caches, node);
+  cycle.allocation = allocationFor(pod, cycle);
   return cycle;
 }
 
@@ -145,6 +147,7 @@ void Binder::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*
   BindingCycle* cycle = find(call->key);
   if (cycle == nullptr || call->stale) { return; }
   switch (call->what) {
+    case Purpose::Map: mapAnswered(*cycle, outcome); return;
     case Purpose::Bind: bindAnswered(*cycle, outcome); return;
     case Purpose::ReadAfterConflict: conflictRead(*cycle, outcome); return;
     case Purpose::Fence: fenceAnswered(*cycle, outcome); return;
@@ -195,7 +198,8 @@ bool Binder::awaitsBinding(const BindingCycle& cycle) const {
 /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent
 /// for its leases.
 bool Binder::boundByOthers(const BindingCycle& cycle) const {
-  const bool none_taken = cycle.stage == Stage::Leasing || cycle.stage == Stage::Reading ||
+  const bool none_taken = cycle.stage == Stage::Leasing || cycle.stage == Stage::Allocating ||
+                          cycle.stage == Stage::Reading ||
                           (cycle.stage == Stage::Binding && !calls_.open(cycle.uid));
   return none_taken && !cycle.adopted && !cycle.rivalled;
 }
@@ -217,6 +221,10 @@ bool Binder::bound(const model::Pod& pod) {
   if (as_decided && cycle->stage != Stage::Bound) { bindApplied(*cycle); }
   if (!as_decided) {
     giveBut(*cycle, pod);
+    const bool elsewhere = cycle->claimed && pod.node != cycle->node;
+    const bool others = cycle->adopted || cycle->rivalled;
+    cycle->claimed = false;  // what is wished of its claim is not forgotten with the cycle
+    if (elsewhere) { allocations_.empty(pod.uid, pod.key, others); }
     tellCaller(*cycle, false, fmt::format("somebody else bound it to {}", pod.node.text));
   }
   forget(pod.uid);
@@ -463,6 +471,13 @@ void Binder::release(BindingCycle& cycle, std::string why) {
   cycle.open_leases.clear();
   c_.log(kapi::Level::Info, "placement dropped",
          {{"pod", cycle.pod.text()}, {"node", cycle.node.text}, {"why", cycle.why}});
+  cycle.emptying = cycle.claimed;
+  if (!cycle.emptying) { return giveLeases(cycle); }
+  allocations_.empty(cycle.uid, cycle.pod, cycle.adopted || cycle.rivalled);
+}
+
+/// No container of it starts any more with what it was given.
+void Binder::giveLeases(BindingCycle& cycle) {
   for (const int id : openLeases(cycle)) { desk_.give(c_.leaseKey(cycle.node, id), cycle.uid, cycle.id); }
   if (cycle.open_leases.empty()) { finishRelease(cycle); }
 }

@@ -2,7 +2,7 @@
 // the states).
 //
 // It owns every decision that is under way: nobody else changes a binding cycle. It gets there by the lease
-// desk, a Binding, and a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
+// desk, on nodes of a DRA driver by the allocation desk and a mapping, by a Binding, and by a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
 // everything was given back, the cycle is gone, and the pod is reconciled. Where a Binding was sent whose
 // cycle is gone before anybody knew what came of it is kept, over a loss of leadership too: the pod may have
 // run there. A part of the scheduler's; one thread.
@@ -18,6 +18,7 @@
 #include "scheduler/caches/node_caches.h"
 #include "scheduler/core/context.h"
 #include "scheduler/core/slots.h"
+#include "scheduler/leases/allocation_desk.h"
 #include "scheduler/leases/gone_proofs.h"
 #include "scheduler/leases/lease_desk.h"
 #include "scheduler/pending/binding_cycle.h"
@@ -29,6 +30,7 @@ class Binder : public controller::Part {
  public:
   struct Beside {
     LeaseDesk& desk;
+    AllocationDesk& allocations;
     Slots& slots;
     PendingPods& pending;
     GoneProofs& proofs;
@@ -37,6 +39,7 @@ class Binder : public controller::Part {
   Binder(Context& context, const Beside& beside)
       : c_{context},
         desk_{beside.desk},
+        allocations_{beside.allocations},
         slots_{beside.slots},
         pending_{beside.pending},
         proofs_{beside.proofs},
@@ -70,6 +73,8 @@ class Binder : public controller::Part {
   bool advance(const model::Uid& uid);
   /// What came of a lease. False: no binding cycle waits for it.
   bool noticed(const LeaseNotice& notice);
+  /// What came of a pod's ResourceClaim. False: no binding cycle waits for it.
+  bool noticed(const AllocationNotice& notice);
   /// Its pod is bound, to what the cycle asked for or not. False: wait, the answer to its Binding is on the
   /// way and says which.
   [[nodiscard]] bool bound(const model::Pod& pod);
@@ -94,7 +99,7 @@ class Binder : public controller::Part {
 
  private:
   static constexpr Duration kReservedAfter = std::chrono::seconds{1};
-  enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, Fence, ReadBound };
+  enum class Purpose : std::uint8_t { Map, Bind, ReadAfterConflict, Fence, ReadBound };
   struct Placing {
     model::NodeName node;
     std::vector<int> ids;
@@ -118,6 +123,17 @@ class Binder : public controller::Part {
   [[nodiscard]] bool awaitsBinding(const BindingCycle& cycle) const;
   [[nodiscard]] bool boundByOthers(const BindingCycle& cycle) const;
   [[nodiscard]] sched::Annotations annotationsOf(const BindingCycle& cycle, const model::Pod& pod) const;
+  // allocating.cc: what a DRA driver is to prepare
+  [[nodiscard]] std::optional<Allocation> allocationFor(const model::Pod& pod,
+                                                        const BindingCycle& cycle) const;
+  [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
+  void allocate(BindingCycle& cycle);
+  void advanceAllocating(BindingCycle& cycle, const model::Pod& pod);
+  void map(BindingCycle& cycle);
+  void mapAnswered(BindingCycle& cycle, const kapi::Outcome& outcome);
+  void giveLeases(BindingCycle& cycle);
   void bindOrTakeAgain(BindingCycle& cycle);
   void bind(BindingCycle& cycle);
   void bindAnswered(BindingCycle& cycle, const kapi::Outcome& outcome);
@@ -148,6 +164,7 @@ class Binder : public controller::Part {
 
   Context& c_;
   LeaseDesk& desk_;
+  AllocationDesk& allocations_;
   Slots& slots_;
   PendingPods& pending_;
   GoneProofs& proofs_;

@@ -48,6 +48,7 @@ const char* textOf(std::optional<Stage> stage) {
   if (!stage) { return "gone"; }
   switch (*stage) {
     case Stage::Leasing: return "Leasing";
+    case Stage::Allocating: return "Allocating";
     case Stage::Binding: return "Binding";
     case Stage::Reading: return "Reading";
     case Stage::Fencing: return "Fencing";

@@ -14,6 +14,21 @@
 #include "scheduler/placing/binder.h"
 
 namespace gs::scheduler {
+namespace {
+
+/// Where its containers have what the pod was given and nothing else: UUIDs, and where one is not known their
+/// places, which begin with 0 there. (A GPU without a UUID is known by its driver's name of it.)
+std::vector<std::string> visibleInside(const BindingCycle& cycle) {
+  const auto is_known = [](const std::string& uuid) {
+    return !uuid.empty() && uuid.find('/') == std::string::npos;
+  };
+  if (std::all_of(cycle.uuids.begin(), cycle.uuids.end(), is_known)) { return cycle.uuids; }
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < cycle.ids.size(); ++i) { places.push_back(std::to_string(i)); }
+  return places;
+}
+
+}  // namespace
 
 bool Binder::advance(const model::Uid& uid) {
   BindingCycle* cycle = find(uid);
@@ -27,7 +42,9 @@ bool Binder::gaveUpFor(BindingCycle& cycle, const model::Pod& pod) {
     release(cycle, "the pod is being deleted");
     return true;
   }
-  if (fenceOf(pod) == cycle.fence || GS_MUTANT(IgnoresFences)) { return false; }
+  const std::string fence = fenceOf(pod);
+  const bool is_own_mapping = !cycle.map_fence.empty() && fence == cycle.map_fence;
+  if (fence == cycle.fence || is_own_mapping || GS_MUTANT(IgnoresFences)) { return false; }
   giveUp(cycle, "the pod was fenced");
   return true;
 }
@@ -76,6 +93,7 @@ void Binder::advance(BindingCycle& cycle, const model::Pod& pod) {
         bindOrTakeAgain(cycle);
       }
       return;
+    case Stage::Allocating: advanceAllocating(cycle, pod); return;
     case Stage::Binding:  // a refused one is sent again
       if (!gaveUpFor(cycle, pod) && !gaveUpRenumbered(cycle)) { bindOrTakeAgain(cycle); }
       return;
@@ -84,7 +102,9 @@ void Binder::advance(BindingCycle& cycle, const model::Pod& pod) {
       return;
     case Stage::Fencing: fence(cycle); return;
     case Stage::Releasing:
-      if (leasesFail(cycle)) { slots_.stuck(cycle.uid); }
+      if (leasesFail(cycle) || (cycle.emptying && allocations_.failing(cycle.uid))) {
+        slots_.stuck(cycle.uid);
+      }
       return;
     case Stage::Bound: return;
   }
@@ -113,10 +133,14 @@ bool Binder::isOvertaken(const BindingCycle& cycle) const {
 void Binder::bindOrTakeAgain(BindingCycle& cycle) {
   if (isOvertaken(cycle)) {
     giveUp(cycle, "other pods on its node have its GPUs, or may have them: they were bound there meanwhile");
-  } else if (holdsAllLeases(cycle) || GS_MUTANT(BindsEarly)) {
-    bind(cycle);
-  } else {
+  } else if (isByDra(cycle) != cycle.allocation.has_value()) {
+    giveUp(cycle, "its node gives GPUs in another way now");
+  } else if (!holdsAllLeases(cycle) && !GS_MUTANT(BindsEarly)) {
     takeLeases(cycle, false);
+  } else if (!isAllocated(cycle)) {
+    allocate(cycle);
+  } else {
+    bind(cycle);
   }
 }
 
@@ -126,11 +150,14 @@ sched::Annotations Binder::annotationsOf(const BindingCycle& cycle, const model:
   sched::Annotations out;
   if (cycle.ids.empty()) { out = sched::disowned(pod, c_.engine.doors()); }
   if (cycle.door == nullptr) { return out; }
-  const bool uuids = c_.config.visible_uuids;
-  auto said = cycle.door->annotations({.node = cycle.node,
-                                       .ids = cycle.ids,
-                                       .uuids = uuids ? cycle.uuids : std::vector<std::string>{},
-                                       .reservation = cycle.id.text});
+  std::vector<std::string> visible;
+  if (cycle.allocation) {
+    visible = visibleInside(cycle);
+  } else if (c_.config.visible_uuids) {
+    visible = cycle.uuids;
+  }
+  auto said = cycle.door->annotations(
+      {.node = cycle.node, .ids = cycle.ids, .uuids = std::move(visible), .reservation = cycle.id.text});
   said.merge(out);
   return said;
 }

@@ -69,7 +69,18 @@ void Leftovers::remove(const model::Pod& pod) {
   c_.sendAbout(pod.uid, kapi::fencePod(pod.key, pod.uid, of_pod.fence_value), calls_.begin(pod.uid));
 }
 
+bool Leftovers::noticed(const AllocationNotice& notice) {
+  const auto of_pod = pods_.find(notice.uid);
+  if (of_pod == pods_.end()) { return false; }
+  if (notice.what == AllocationNotice::What::Empty) { of_pod->second.emptying = false; }
+  return true;
+}
+
 void Leftovers::deleteFenced(const model::Pod& pod, OfPod& of_pod) {
+  if (of_pod.emptying) {
+    if (allocations_.failing(pod.uid)) { stays(pod, "the pod's ResourceClaim cannot be emptied"); }
+    return;
+  }
   const auto now_there = reservationsOf(pod.uid);
   if (GS_MUTANT(FenceCoversAll)) { of_pod.leases = now_there; }
   std::erase_if(of_pod.leases, [&](const auto& lease) { return !now_there.contains(lease); });
@@ -110,6 +121,8 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
       fenceOf(*pod) == of_pod->second.fence_value) {
     c_.engine.learn(outcome.object, now.mono);
     of_pod->second.fenced = !pod->bound();  // bound: its leases are judged as a bound pod's
+    of_pod->second.emptying = of_pod->second.fenced && allocations_.hasClaim(*pod);
+    if (of_pod->second.emptying) { allocations_.empty(uid, pod->key, true); }
     return;
   }
   const bool refused = outcome.result == kapi::CallResult::Refused;
@@ -124,7 +137,10 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
 }
 
 void Leftovers::forget(const model::Uid& uid) {
-  pods_.erase(uid);
+  const auto of_pod = pods_.find(uid);
+  if (of_pod == pods_.end()) { return calls_.forget(uid); }
+  if (of_pod->second.emptying) { allocations_.forget(uid); }
+  pods_.erase(of_pod);
   calls_.forget(uid);
 }
 

@@ -1,5 +1,6 @@
 // Leases of an unbound pod that no binding cycle of ours explains: an earlier leader's. A complete set that
-// fits is adopted (R26, R38). Anything else is fenced and then deleted, and the pod is looked at again; only
+// fits is adopted (R26, R38). Anything else is fenced and then deleted, on a node with a DRA driver after the
+// pod's ResourceClaim was emptied, and the pod is looked at again; only
 // leases that were there when the fence was sent: another leader may have decided after it, and then its
 // Binding can land. A part of the scheduler's; one thread.
 #pragma once
@@ -23,10 +24,11 @@ namespace gs::scheduler {
 
 class Leftovers : public controller::Part {
  public:
-  Leftovers(Context& context, LeaseDesk& desk, const LeaseRecord& record, PendingPods& pending,
-            Binder& binder, GoneProofs& proofs)
+  Leftovers(Context& context, LeaseDesk& desk, AllocationDesk& allocations, const LeaseRecord& record,
+            PendingPods& pending, Binder& binder, GoneProofs& proofs)
       : c_{context},
         desk_{desk},
+        allocations_{allocations},
         record_{record},
         pending_{pending},
         binder_{binder},
@@ -35,6 +37,12 @@ class Leftovers : public controller::Part {
 
   /// True: the binder has them now. `on`: only where they are of this node.
   [[nodiscard]] bool adopt(const model::Pod& pod, const model::NodeName* on = nullptr);
+  /// Leases name it, or its ResourceClaim is allocated something.
+  [[nodiscard]] bool has(const model::Pod& pod) const {
+    return !c_.cache().leasesOf(pod.uid).empty() || allocations_.hasDevices(pod);
+  }
+  /// Its ResourceClaim is empty. False: nobody waited for that here.
+  bool noticed(const AllocationNotice& notice);
   /// The next step of deleting them.
   void remove(const model::Pod& pod);
   /// They are being deleted.
@@ -57,6 +65,7 @@ class Leftovers : public controller::Part {
     Reservations leases;  // known when the fence was sent
     std::string fence_value;
     bool fenced = false;
+    bool emptying = false;  // of its ResourceClaim, which comes before its leases
   };
   /// Devices that a complete set of leases of one reservation names.
   struct Whole {
@@ -71,6 +80,7 @@ class Leftovers : public controller::Part {
 
   Context& c_;
   LeaseDesk& desk_;
+  AllocationDesk& allocations_;
   const LeaseRecord& record_;
   PendingPods& pending_;
   Binder& binder_;

@@ -1,0 +1,119 @@
+#include "engine/allocated_claims.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace gs::engine {
+namespace {
+
+/// What `set` has under `key`; an empty one is forgotten.
+template <class Sets, class Key, class Value>
+void change(Sets& sets, const Key& key, const Value& value, bool add) {
+  if (add) {
+    sets[key].insert(value);
+    return;
+  }
+  const auto it = sets.find(key);
+  if (it == sets.end()) { return; }
+  it->second.erase(value);
+  if (it->second.empty()) { sets.erase(it); }
+}
+
+}  // namespace
+
+AllocatedClaims::Holders AllocatedClaims::holdersOf(const model::ResourceClaim& claim) {
+  if (!claim.allocated) { return {}; }
+  if (!claim.reserved_for.empty()) { return {claim.reserved_for.begin(), claim.reserved_for.end()}; }
+  return {claim.owner_pod.empty() ? claim.uid : claim.owner_pod};
+}
+
+void AllocatedClaims::index(const model::ResourceClaim& claim, bool add) {
+  for (const auto& holder : holdersOf(claim)) { change(by_holder_, holder, claim.key, add); }
+  if (!claim.allocated) { return; }
+  for (const auto& result : claim.results) {
+    if (!result.admin) { change(by_device_, result.device, claim.key, add); }
+  }
+}
+
+AllocatedClaims::Holders AllocatedClaims::put(const model::Ptr<model::ResourceClaim>& claim) {
+  if (gone_.covers(claim->uid, claim->revision)) { return {}; }
+  auto& known = claims_[claim->key];
+  if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) { return {}; }
+  Holders concerned = holdersOf(*claim);
+  if (known != nullptr) {
+    concerned.merge(holdersOf(*known));
+    index(*known, false);
+    if (known->uid != claim->uid) { gone_.add(known->uid); }
+  }
+  known = claim;
+  index(*claim, true);
+  // Whoever waits for his own claim has to hear of it, allocated or not.
+  if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
+  return concerned;
+}
+
+AllocatedClaims::Holders AllocatedClaims::remove(const model::ObjectKey& key, const model::Uid& uid) {
+  if (!uid.empty()) { gone_.add(uid); }
+  const auto it = claims_.find(key);
+  if (it == claims_.end() || (!uid.empty() && it->second->uid != uid)) { return {}; }
+  const auto claim = it->second;
+  gone_.add(claim->uid);
+  index(*claim, false);
+  claims_.erase(it);
+  Holders concerned = holdersOf(*claim);
+  if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
+  return concerned;
+}
+
+AllocatedClaims::Holders AllocatedClaims::nodeChanged(const model::NodeName& node,
+                                                      const model::GpuNodeStatus* status) {
+  std::vector<std::pair<model::DeviceName, int>> now;
+  if (status != nullptr) {
+    for (const auto& device : status->devices) {
+      if (!device.dra.device.empty()) { now.emplace_back(device.dra, device.id); }
+    }
+  }
+  std::sort(now.begin(), now.end());
+  auto& listed = listed_[node];
+  std::vector<std::pair<model::DeviceName, int>> changed;
+  std::set_symmetric_difference(listed.begin(), listed.end(), now.begin(), now.end(),
+                                std::back_inserter(changed));
+  Holders concerned;
+  for (const auto& [name, id] : changed) {
+    const bool is_listed = std::binary_search(now.begin(), now.end(), std::pair{name, id});
+    change(names_, name, Device{node, id}, is_listed);
+    for (const auto* claim : holding(name)) { concerned.merge(holdersOf(*claim)); }
+  }
+  listed = std::move(now);
+  if (listed.empty()) { listed_.erase(node); }
+  return concerned;
+}
+
+const model::ResourceClaim* AllocatedClaims::find(const model::ObjectKey& key) const {
+  const auto it = claims_.find(key);
+  return it == claims_.end() ? nullptr : it->second.get();
+}
+
+std::vector<AllocatedClaims::Device> AllocatedClaims::heldBy(const model::Uid& holder) const {
+  const auto it = by_holder_.find(holder);
+  if (it == by_holder_.end()) { return {}; }
+  std::set<Device> devices;
+  for (const auto& key : it->second) {
+    for (const auto& result : claims_.at(key)->results) {
+      const auto name = result.admin ? names_.end() : names_.find(result.device);
+      if (name != names_.end()) { devices.insert(name->second.begin(), name->second.end()); }
+    }
+  }
+  return {devices.begin(), devices.end()};
+}
+
+std::vector<const model::ResourceClaim*> AllocatedClaims::holding(const model::DeviceName& device) const {
+  std::vector<const model::ResourceClaim*> out;
+  const auto it = by_device_.find(device);
+  if (it == by_device_.end()) { return out; }
+  for (const auto& key : it->second) { out.push_back(claims_.at(key).get()); }
+  return out;
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,146 @@
+#include "engine/allocated_claims.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "testing/builders.h"
+
+namespace gs::engine {
+namespace {
+
+model::DeviceName gpu(const std::string& pool, int n) {
+  return {"gpu.nvidia.com", pool, "gpu-" + std::to_string(n)};
+}
+
+model::ResourceClaim claimOf(const std::string& name, model::Revision revision,
+                             std::vector<model::DeviceName> devices, std::vector<const char*> pods = {}) {
+  model::ResourceClaim claim;
+  claim.key = {"default", name};
+  claim.uid = model::Uid{"uid-" + name};
+  claim.revision = revision;
+  claim.allocated = !devices.empty();
+  for (auto& device : devices) { claim.results.push_back({"r", std::move(device)}); }
+  for (const char* pod : pods) { claim.reserved_for.emplace_back(pod); }
+  return claim;
+}
+
+model::Ptr<model::ResourceClaim> shared(model::ResourceClaim claim) {
+  return std::make_shared<const model::ResourceClaim>(std::move(claim));
+}
+
+class AllocatedClaimsTest : public ::testing::Test {
+ protected:
+  AllocatedClaims::Holders lists(const std::string& node, int gpus, int first_id = 0) {
+    model::GpuNodeStatus status = testing::makeStatus(node.c_str(), gpus);
+    for (int i = 0; i < gpus; ++i) {
+      status.devices[static_cast<std::size_t>(i)].id = first_id + i;
+      status.devices[static_cast<std::size_t>(i)].dra = gpu(node, i);
+    }
+    return claims.nodeChanged(model::NodeName{node}, &status);
+  }
+  /// "a:0 a:1"
+  std::string heldBy(const char* holder) {
+    std::string out;
+    for (const auto& [node, id] : claims.heldBy(model::Uid{holder})) {
+      out += (out.empty() ? "" : " ") + node.text + ":" + std::to_string(id);
+    }
+    return out;
+  }
+  AllocatedClaims claims;
+};
+
+TEST_F(AllocatedClaimsTest, ItsPodsHoldWhatItIsAllocated) {
+  lists("a", 4);
+  EXPECT_EQ(claims.put(shared(claimOf("c", 1, {gpu("a", 1), gpu("a", 2)}, {"p", "q"}))),
+            (AllocatedClaims::Holders{model::Uid{"p"}, model::Uid{"q"}}));
+  EXPECT_EQ(heldBy("p"), "a:1 a:2");
+  EXPECT_EQ(heldBy("q"), "a:1 a:2");
+  EXPECT_EQ(heldBy("uid-c"), "");
+}
+
+TEST_F(AllocatedClaimsTest, WithoutPodsItsOwnerHoldsIt) {
+  lists("a", 4);
+  auto claim = claimOf("c", 1, {gpu("a", 1)});
+  claim.owner_pod = model::Uid{"p"};
+  claims.put(shared(claim));
+  EXPECT_EQ(heldBy("p"), "a:1");
+}
+
+TEST_F(AllocatedClaimsTest, OneThatIsNobodysHoldsForItself) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 1, {gpu("a", 1)})));
+  EXPECT_EQ(heldBy("uid-c"), "a:1");
+}
+
+TEST_F(AllocatedClaimsTest, WhoeverWaitsForItsOwnHearsOfEachChange) {
+  auto claim = claimOf("c", 1, {});
+  claim.owner_pod = model::Uid{"p"};
+  EXPECT_TRUE(claims.put(shared(claim)).contains(model::Uid{"p"}));
+  EXPECT_TRUE(claims.remove(claim.key, claim.uid).contains(model::Uid{"p"}));
+}
+
+TEST_F(AllocatedClaimsTest, LookingHoldsNothing) {
+  lists("a", 4);
+  auto claim = claimOf("c", 1, {gpu("a", 1)}, {"p"});
+  claim.results.front().admin = true;
+  claims.put(shared(claim));
+  EXPECT_EQ(heldBy("p"), "");
+  EXPECT_TRUE(claims.holding(gpu("a", 1)).empty());
+}
+
+TEST_F(AllocatedClaimsTest, OlderVersionsAndThoseThatAreGoneSayNothing) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 5, {}, {})));
+  EXPECT_TRUE(claims.put(shared(claimOf("c", 4, {gpu("a", 1)}, {"p"}))).empty());
+  EXPECT_EQ(heldBy("p"), "");
+  claims.put(shared(claimOf("c", 6, {gpu("a", 1)}, {"p"})));
+  EXPECT_EQ(heldBy("p"), "a:1");
+  EXPECT_EQ(claims.remove({"default", "c"}, model::Uid{"uid-c"}), AllocatedClaims::Holders{model::Uid{"p"}});
+  EXPECT_EQ(heldBy("p"), "");
+  EXPECT_TRUE(claims.put(shared(claimOf("c", 7, {gpu("a", 1)}, {"p"}))).empty()) << "an answer that is late";
+  EXPECT_EQ(claims.find({"default", "c"}), nullptr);
+}
+
+TEST_F(AllocatedClaimsTest, AnotherOfTheSameNameTakesItsPlace) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 5, {gpu("a", 1)}, {"p"})));
+  auto next = claimOf("c", 6, {gpu("a", 2)}, {"q"});
+  next.uid = model::Uid{"another"};
+  EXPECT_EQ(claims.put(shared(next)), (AllocatedClaims::Holders{model::Uid{"p"}, model::Uid{"q"}}));
+  EXPECT_EQ(heldBy("p"), "");
+  EXPECT_EQ(heldBy("q"), "a:2");
+  EXPECT_TRUE(claims.remove({"default", "c"}, model::Uid{"uid-c"}).empty()) << "the first one went";
+  EXPECT_EQ(heldBy("q"), "a:2");
+}
+
+// Claims and slices come by watches of their own.
+TEST_F(AllocatedClaimsTest, ADeviceThatIsListedLaterIsHeldFromThenOn) {
+  claims.put(shared(claimOf("c", 1, {gpu("a", 1)}, {"p"})));
+  EXPECT_EQ(heldBy("p"), "");
+  EXPECT_EQ(lists("a", 4), AllocatedClaims::Holders{model::Uid{"p"}});
+  EXPECT_EQ(heldBy("p"), "a:1");
+  EXPECT_EQ(lists("a", 4, 10), AllocatedClaims::Holders{model::Uid{"p"}}) << "other ids";
+  EXPECT_EQ(heldBy("p"), "a:11");
+  EXPECT_EQ(claims.nodeChanged(model::NodeName{"a"}, nullptr), AllocatedClaims::Holders{model::Uid{"p"}});
+  EXPECT_EQ(heldBy("p"), "");
+}
+
+TEST_F(AllocatedClaimsTest, NodesThatStayAsTheyAreConcernNobody) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 1, {gpu("a", 1)}, {"p"})));
+  EXPECT_TRUE(lists("a", 4).empty());
+  EXPECT_TRUE(lists("b", 4).empty());
+}
+
+TEST_F(AllocatedClaimsTest, TheClaimsOfADeviceAreFound) {
+  claims.put(shared(claimOf("c", 1, {gpu("a", 1)}, {"p"})));
+  claims.put(shared(claimOf("d", 2, {gpu("a", 1), gpu("a", 2)}, {"q"})));
+  ASSERT_EQ(claims.holding(gpu("a", 1)).size(), 2U);
+  EXPECT_EQ(claims.holding(gpu("a", 2)).at(0)->key.name, "d");
+  claims.put(shared(claimOf("d", 3, {})));
+  EXPECT_EQ(claims.holding(gpu("a", 1)).size(), 1U);
+}
+
+}  // namespace
+}  // namespace gs::engine

@@ -1,0 +1,145 @@
+#include "sandbox/node/dra_driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "apiserver/handlers/api.h"
+#include "base/ascii.h"
+#include "kapi/decode.h"
+#include "model/resources.h"
+#include "sandbox/node/kubelet.h"
+
+namespace gs::sandbox {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+constexpr const char* kDriver = "gpu.nvidia.com";
+constexpr const char* kClaims = "resource.k8s.io/resourceclaims";
+
+std::string deviceName(const model::Device& device) {
+  return device.uuid.empty() ? fmt::format("gpu-{}", device.id) : inLowerCase(device.uuid);
+}
+
+Value text(const std::string& value) { return Object{{"string", value}}; }
+
+/// The device of that name, as the node's slice has it; nullptr: none.
+const Value* deviceIn(const Value& slice, std::string_view name) {
+  const auto& devices = slice["spec"]["devices"].items();
+  const auto it =
+      std::find_if(devices.begin(), devices.end(), [&](const Value& d) { return d["name"].str() == name; });
+  return it == devices.end() ? nullptr : &*it;
+}
+
+/// Containers that have such a limit and are named in the mapping, with the request that serves them.
+std::vector<std::string> requestsOf(const Value& pod) {
+  std::set<std::string> asking;
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod["spec"][list].items()) {
+      const bool asks = !container["resources"]["limits"][model::kNvidiaGpu].isNull();
+      if (asks) { asking.emplace(container["name"].str()); }
+    }
+  }
+  std::vector<std::string> out;
+  for (const Value& m : pod["status"]["extendedResourceClaimStatus"]["requestMappings"].items()) {
+    const bool is_ours = m["resourceName"].str() == model::kNvidiaGpu &&
+                         asking.contains(std::string{m["containerName"].str()});
+    if (is_ours) { out.emplace_back(m["requestName"].str()); }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string sliceOf(const kapi::SimNode& node) { return fmt::format("{}-{}", node.name.text, kDriver); }
+
+Value draSlice(const kapi::SimNode& node, std::string_view node_uid) {
+  Array devices;
+  for (const auto& device : node.devices) {
+    Object attributes{{"type", text("gpu")}, {"productName", text(device.model)}};
+    if (!device.uuid.empty()) { attributes["uuid"] = text(device.uuid); }
+    if (!device.pci_bus_id.empty()) {
+      attributes["resource.kubernetes.io/pciBusID"] = text(device.pci_bus_id);
+    }
+    Object one{{"name", deviceName(device)},
+               {"attributes", std::move(attributes)},
+               {"capacity", Object{{"memory", Object{{"value", fmt::format("{}Mi", device.memory_mib)}}}}}};
+    if (device.health == model::Health::Unhealthy) {
+      one["taints"] = Array{Value{Object{{"key", "gpu.nvidia.com/unhealthy"}, {"effect", "NoExecute"}}}};
+    }
+    devices.push_back(std::move(one));
+  }
+  Value out = Object{{"apiVersion", "resource.k8s.io/v1"}, {"kind", "ResourceSlice"}};
+  out.set("metadata", Object{{"name", sliceOf(node)},
+                             {"ownerReferences", Array{Value{Object{{"apiVersion", "v1"},
+                                                                    {"kind", "Node"},
+                                                                    {"name", node.name.text},
+                                                                    {"uid", std::string{node_uid}},
+                                                                    {"controller", true}}}}}});
+  out.set("spec", Object{{"driver", kDriver},
+                         {"nodeName", node.name.text},
+                         {"pool", Object{{"name", node.name.text}, {"resourceSliceCount", 1}}},
+                         {"devices", std::move(devices)}});
+  return out;
+}
+
+bool DraDriver::serves(const std::string& node) const {
+  return api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)}) != nullptr;
+}
+
+/// nullopt: the claim is not there, not allocated, not the pod's, or names what is not here.
+std::optional<std::vector<std::string>> DraDriver::devicesFor(const Value& pod) const {
+  const auto requests = requestsOf(pod);
+  if (requests.empty()) { return std::vector<std::string>{}; }
+  const std::string ns{pod["metadata"]["namespace"].str()};
+  const std::string node{pod["spec"]["nodeName"].str()};
+  const auto name = pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].str();
+  const auto* claim_there = api_.store().find({kClaims, ns, std::string{name}});
+  const auto* slice = api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)});
+  if (claim_there == nullptr || slice == nullptr) { return std::nullopt; }
+  const auto claim = kapi::decodeResourceClaim(*claim_there->object);
+  const model::Uid uid{pod["metadata"]["uid"].str()};
+  const bool is_its = std::binary_search(claim.reserved_for.begin(), claim.reserved_for.end(), uid);
+  if (!claim.allocated || !is_its) { return std::nullopt; }
+  std::set<std::string> uuids;
+  for (const auto& result : claim.results) {
+    if (std::count(requests.begin(), requests.end(), result.request) == 0) { continue; }
+    const Value* device = deviceIn(*slice->object, result.device.device);
+    if (result.device.driver != kDriver || result.device.pool != node || device == nullptr) {
+      return std::nullopt;
+    }
+    uuids.emplace((*device)["attributes"]["uuid"]["string"].str());
+  }
+  return std::vector<std::string>{uuids.begin(), uuids.end()};
+}
+
+bool DraDriver::isFree(const std::string& node, const std::string& uid,
+                       const std::vector<std::string>& uuids) const {
+  for (const auto& running : kubelet_.running(node)) {
+    if (running.uid == uid) { continue; }
+    const std::string all = "," + running.devices + ",";
+    for (const auto& uuid : uuids) {
+      if (all.find("," + uuid + ",") != std::string::npos) { return false; }
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<std::string>> DraDriver::prepare(const Value& pod) {
+  const std::string node{pod["spec"]["nodeName"].str()};
+  auto uuids = devicesFor(pod);
+  if (!uuids || uuids->empty()) { return uuids; }
+  const auto away = away_.find(node);
+  if (away != away_.end() && away->second) { return std::nullopt; }
+  if (!isFree(node, std::string{pod["metadata"]["uid"].str()}, *uuids)) {
+    ++in_use_;
+    return std::nullopt;
+  }
+  return uuids;
+}
+
+}  // namespace gs::sandbox

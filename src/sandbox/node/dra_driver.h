@@ -1,0 +1,58 @@
+// The DRA driver of simulated nodes, and what kubelets do with it (kubelet 1.36 and newer, gate
+// DRAExtendedResource): limits that the pod's status maps to a ResourceClaim are served by what the claim is
+// allocated; those that it does not map, on a node without a device plugin, by nothing at all.
+//
+// It is strict: it prepares no device that is not there, and none that containers of another pod have
+// (inUse() counts how often it was asked to). As a kubelet, it asks for a claim that is reserved for the pod.
+// A GPU is named after its UUID, so that its name means the same one as long as it is there. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kapi/node_file.h"
+#include "sandbox/node/device_driver.h"
+
+namespace gs::apiserver {
+class Api;
+}
+
+namespace gs::sandbox {
+
+class Kubelet;
+
+inline constexpr const char* kSlices = "resource.k8s.io/resourceslices";
+
+/// The name of the slice of this node.
+[[nodiscard]] std::string sliceOf(const kapi::SimNode& node);
+/// Its ResourceSlice, without the generation of its pool.
+[[nodiscard]] json::Value draSlice(const kapi::SimNode& node, std::string_view node_uid);
+
+class DraDriver : public DeviceDriver {
+ public:
+  /// They must outlive it.
+  DraDriver(const apiserver::Api& api, const Kubelet& kubelet) : api_{api}, kubelet_{kubelet} {}
+
+  [[nodiscard]] bool serves(const std::string& node) const override;
+  [[nodiscard]] std::optional<std::vector<std::string>> prepare(const json::Value& pod) override;
+  /// It prepares nothing while it is away; what was prepared stays.
+  void setAway(const std::string& node, bool away) { away_[node] = away; }
+  /// How often it was to prepare what containers of another pod have.
+  [[nodiscard]] std::uint64_t inUse() const { return in_use_; }
+
+ private:
+  [[nodiscard]] std::optional<std::vector<std::string>> devicesFor(const json::Value& pod) const;
+  [[nodiscard]] bool isFree(const std::string& node, const std::string& uid,
+                            const std::vector<std::string>& uuids) const;
+
+  const apiserver::Api& api_;
+  const Kubelet& kubelet_;
+  std::map<std::string, bool> away_;
+  std::uint64_t in_use_ = 0;
+};
+
+}  // namespace gs::sandbox

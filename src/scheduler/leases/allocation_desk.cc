@@ -1,0 +1,204 @@
+#include "scheduler/leases/allocation_desk.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "dra/limits.h"
+#include "kapi/kinds.h"
+#include "kapi/write.h"
+#include "kapi/write_dra.h"
+
+namespace gs::scheduler {
+namespace {
+
+using kapi::CallResult;
+using Came = AllocationNotice::What;
+
+/// Whatever it is allocated.
+bool isOurs(const model::ResourceClaim& claim, const model::Uid& pod) {
+  return claim.owner_pod == pod && !claim.reservation.empty();
+}
+
+bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
+  const auto sorted = [](std::vector<model::AllocatedDevice> devices) {
+    std::sort(devices.begin(), devices.end());
+    return devices;
+  };
+  return claim.allocated && sorted(claim.results) == sorted(wanted.devices) &&
+         std::binary_search(claim.reserved_for.begin(), claim.reserved_for.end(), pod);
+}
+
+/// Why the object of that name cannot be the pod's claim; "": it can.
+std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
+  const char* what = nullptr;
+  if (!isOurs(claim, pod)) { what = "was made by somebody else"; }
+  if (what == nullptr && claim.requests != dra::claimRequests(wanted.requests)) {
+    what = "asks for something else";
+  }
+  if (what == nullptr && claim.deleting) { what = "is being deleted"; }
+  if (what == nullptr) { return {}; }
+  return fmt::format("ResourceClaim {}, which the pod needs, {}; delete it, or create the pod anew",
+                     claim.key.text(), what);
+}
+
+}  // namespace
+
+void AllocationDesk::allocate(const model::Pod& pod, Allocation wanted) {
+  Wish& wish = wishes_[pod.uid];
+  wish.pod.key = pod.key;
+  wish.pod.uid = pod.uid;
+  wish.wanted = std::move(wanted);
+  wish.calls = 0;
+  active_.insert(pod.uid);
+}
+
+void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod, bool others) {
+  Wish& wish = wishes_[uid];
+  wish.pod.key = pod;
+  wish.pod.uid = uid;
+  wish.wanted.reset();
+  // A PUT that is under way is answered after what follows it was decided.
+  const Sent* sent = calls_.what(uid);
+  wish.must_fence = wish.must_fence || others || (sent != nullptr && *sent == Sent::Allocate);
+  wish.calls = 0;
+  active_.insert(uid);
+}
+
+bool AllocationDesk::isAllocated(const model::Pod& pod, const Allocation& wanted) const {
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  return claim != nullptr && isAllocatedTo(*claim, pod.uid, wanted) &&
+         trouble(*claim, pod.uid, wanted).empty();
+}
+
+bool AllocationDesk::hasClaim(const model::Pod& pod) const {
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  return claim != nullptr && isOurs(*claim, pod.uid);
+}
+
+bool AllocationDesk::hasDevices(const model::Pod& pod) const {
+  return hasClaim(pod) && engine_.allocatedClaims().find(kapi::claimKeyOf(pod))->allocated;
+}
+
+std::optional<AllocationNotice> AllocationDesk::settled(const Wish& wish, const model::ResourceClaim* claim) {
+  const model::Uid& uid = wish.pod.uid;
+  if (!wish.wanted) {
+    const bool is_open = wish.must_read || wish.must_fence || (claim != nullptr && claim->allocated);
+    // One that is not ours was never written by us.
+    if (is_open && (claim == nullptr || isOurs(*claim, uid))) { return std::nullopt; }
+    return AllocationNotice{Came::Empty, uid};
+  }
+  if (claim == nullptr || wish.must_read) { return std::nullopt; }
+  if (auto why = trouble(*claim, uid, *wish.wanted); !why.empty()) {
+    return AllocationNotice{Came::Refused, uid, 0, std::move(why)};
+  }
+  if (!isAllocatedTo(*claim, uid, *wish.wanted)) { return std::nullopt; }
+  return AllocationNotice{Came::Allocated, uid, claim->revision};
+}
+
+/// The next call on the way there.
+std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(Wish& wish,
+                                                                 const model::ResourceClaim* claim) {
+  if (claim == nullptr && wish.wanted && !wish.must_read) {
+    return {Sent::Make, kapi::createClaim(wish.pod, wish.wanted->requests, wish.wanted->reservation)};
+  }
+  if (claim == nullptr || wish.must_read) {
+    wish.must_read = false;
+    return {Sent::Read, kapi::getObject(kapi::kResourceClaim, kapi::claimKeyOf(wish.pod))};
+  }
+  if (wish.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
+  if (claim->allocated || !wish.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
+  return {Sent::Allocate, kapi::allocateClaim(*claim, wish.pod, wish.wanted->node, wish.wanted->devices)};
+}
+
+void AllocationDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects& out) {
+  if (calls_.open(uid)) { return; }
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(wish.pod));
+  if (auto notice = settled(wish, claim)) {
+    if (notice->what != Came::Refused) { calls_.worked(uid); }
+    notices_.push_back(*std::move(notice));
+    wishes_.erase(uid);
+    return;
+  }
+  if (!calls_.due(uid, now)) { return; }
+  auto [sent, call] = plan(wish, claim);
+  call.token = calls_.begin(uid, sent);
+  call.leader_only = sent != Sent::Read;
+  ++wish.calls;
+  out.emplace_back(std::move(call));
+}
+
+void AllocationDesk::pump(Mono now, kapi::Effects& out) {
+  for (auto& uid : calls_.takeDue(now)) { active_.insert(std::move(uid)); }
+  for (const auto& uid : std::exchange(active_, {})) {
+    const auto it = wishes_.find(uid);
+    if (it != wishes_.end()) { step(uid, it->second, now, out); }
+  }
+}
+
+void AllocationDesk::refused(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now) {
+  const model::Uid& uid = wish.pod.uid;
+  const model::ObjectKey key = kapi::claimKeyOf(wish.pod);
+  const bool waits = outcome.http == 429 || outcome.http == 401;
+  if (outcome.http == 409) {
+    wish.must_read = true;
+    if (wish.calls > kAtOnce) { calls_.failed(uid, now, outcome.retry_after); }
+  } else if (outcome.notFound() && sent != Sent::Make) {
+    engine_.resourceClaimGone(key, {});
+    wish.must_fence = false;           // what is not there cannot be allocated
+  } else if (waits || !wish.wanted) {  // nothing may be given to others before it is empty
+    calls_.failed(uid, now, outcome.retry_after);
+  } else {
+    notices_.push_back(
+        {Came::Refused, uid, 0,
+         fmt::format("ResourceClaim {} was refused: {} {}", key.text(), outcome.http, outcome.message)});
+    calls_.failed(uid, now, outcome.retry_after);
+    wishes_.erase(uid);
+  }
+}
+
+void AllocationDesk::answered(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now) {
+  const model::Uid& uid = wish.pod.uid;
+  switch (outcome.result) {
+    case CallResult::Applied:
+      if (sent == Sent::Fence) { wish.must_fence = false; }
+      engine_.learn(outcome.object, now);
+      if (wish.calls > kAtOnce) { calls_.failed(uid, now, outcome.retry_after); }
+      return;
+    case CallResult::Unknown:
+      wish.must_fence = wish.must_fence || (sent == Sent::Allocate);
+      wish.must_read = true;
+      calls_.failed(uid, now, outcome.retry_after);
+      return;
+    case CallResult::NotSent:
+      wish.must_read = wish.must_read || sent == Sent::Read;
+      calls_.failed(uid, now, outcome.retry_after);
+      return;
+    case CallResult::Refused: refused(wish, sent, outcome, now); return;
+  }
+}
+
+void AllocationDesk::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
+  const auto call = calls_.answered(outcome.token);
+  if (!call) { return; }  // of an earlier term
+  const auto it = wishes_.find(call->key);
+  if (it == wishes_.end() || call->stale) {
+    if (outcome.result == CallResult::Applied) { engine_.learn(outcome.object, now.mono); }
+    return;
+  }
+  active_.insert(call->key);
+  answered(it->second, call->what, outcome, now.mono);
+}
+
+void AllocationDesk::podEnded(const model::Uid& uid) {
+  wishes_.erase(uid);
+  calls_.forget(uid);
+}
+
+void AllocationDesk::reset() {
+  wishes_.clear();
+  active_.clear();
+  notices_.clear();
+  calls_.reset();
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,354 @@
+#include "scheduler/leases/allocation_desk.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "dra/drivers.h"
+#include "dra/limits.h"
+#include "kapi/decode.h"
+#include "kapi/kinds.h"
+#include "kapi/write_dra.h"
+#include "testing/builders.h"
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::CallResult;
+using Came = AllocationNotice::What;
+
+class AllocationDeskTest : public ::testing::Test {
+ protected:
+  AllocationDeskTest() {
+    pod.key = {"team", "train-0"};
+    pod.uid = model::Uid{"u"};
+    pod.gpu_limits = {{"main", 1}};
+  }
+  [[nodiscard]] Allocation gpu(int n) const {
+    Allocation a;
+    a.requests = dra::limitRequests(pod, dra::knownDrivers().front());
+    a.devices = dra::allocation(a.requests, {{"gpu.nvidia.com", "a", "gpu-" + std::to_string(n)}});
+    a.node = model::NodeName{"a"};
+    a.reservation = "r";
+    return a;
+  }
+  /// The pod's claim as the API server has it; `n` -1: allocated nothing.
+  [[nodiscard]] model::ResourceClaim claim(model::Revision revision, int n = -1) const {
+    model::ResourceClaim c;
+    c.key = {"team", "gpu-u"};
+    c.uid = model::Uid{"c"};
+    c.revision = revision;
+    c.owner_pod = pod.uid;
+    c.reservation = "r";
+    c.requests = dra::claimRequests(gpu(0).requests);
+    if (n < 0) { return c; }
+    c.allocated = true;
+    c.results = gpu(n).devices;
+    c.reserved_for = {pod.uid};
+    return c;
+  }
+  static model::Object object(model::ResourceClaim c) {
+    return std::make_shared<const model::ResourceClaim>(std::move(c));
+  }
+  void know(model::ResourceClaim c) {
+    engine.learn(object(std::move(c)), now);
+    desk.touched(pod.uid);
+  }
+
+  /// What is sent next, "POST", "PUT 5 gpu-1", "PUT 5", "PATCH", "GET"; "" nothing.
+  std::string next() {
+    kapi::Effects out;
+    desk.pump(now, out);
+    EXPECT_LE(out.size(), 1U);
+    if (out.empty()) { return ""; }
+    call = std::get<kapi::Call>(out.front());
+    EXPECT_EQ(call.leader_only, call.verb != kapi::Verb::Get);
+    if (call.verb == kapi::Verb::Create) { return "POST"; }
+    if (call.verb == kapi::Verb::Get) { return "GET"; }
+    if (call.verb == kapi::Verb::MergePatch) { return "PATCH"; }
+    std::string text = "PUT " + std::string{call.body["metadata"]["resourceVersion"].str()};
+    const auto& results = call.body["status"]["allocation"]["devices"]["results"].items();
+    for (const auto& result : results) { text += " " + std::string{result["device"].str()}; }
+    return text;
+  }
+  void answer(CallResult result, int http, model::Object there = {}) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.result = result;
+    o.http = http;
+    if (http == 404) { o.reason = "NotFound"; }
+    o.object = std::move(there);
+    desk.handle(o, Now{now, {}}, ignored);
+  }
+  void applied(model::ResourceClaim c) { answer(CallResult::Applied, 200, object(std::move(c))); }
+  std::string told() {
+    std::string text = next();
+    EXPECT_EQ(text, "") << "it writes on";
+    for (const auto& n : desk.takeNotices()) {
+      static const char* names[] = {"allocated", "refused", "empty"};
+      text += std::string{names[static_cast<int>(n.what)]};
+      if (n.what == Came::Allocated) { text += " " + std::to_string(n.revision); }
+      why = n.why;
+    }
+    return text;
+  }
+
+  engine::Engine engine;
+  controller::Parts parts;
+  Rng rng{1};
+  AllocationDesk desk{engine, rng, parts};
+  model::Pod pod;
+  kapi::Call call;
+  kapi::Effects ignored;
+  std::string why;
+  Mono now{1h};
+};
+
+TEST_F(AllocationDeskTest, AFirstDecisionIsAPostAndAPut) {
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "POST");
+  EXPECT_EQ(next(), "") << "one call at a time";
+  applied(claim(5));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  applied(claim(6, 1));
+  EXPECT_EQ(told(), "allocated 6");
+  EXPECT_TRUE(desk.isAllocated(pod, gpu(1)));
+  EXPECT_FALSE(desk.isAllocated(pod, gpu(2)));
+  EXPECT_EQ(desk.size(), 0U);
+}
+
+TEST_F(AllocationDeskTest, ALaterOneIsAPut) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, WhatIsThereAlreadyIsNotWrittenAgain) {
+  know(claim(5, 1));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(told(), "allocated 5");
+}
+
+// An allocation cannot be changed.
+TEST_F(AllocationDeskTest, AnotherAllocationIsEmptiedFirst) {
+  know(claim(5, 2));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5");
+  applied(claim(6));
+  EXPECT_EQ(next(), "PUT 6 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, TheWatchMayTellBeforeTheAnswer) {
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "POST");
+  know(claim(5));
+  EXPECT_EQ(next(), "") << "its answer is on the way";
+  applied(claim(5));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, AConflictIsReadAndTriedAgain) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "GET");
+  applied(claim(7));
+  EXPECT_EQ(next(), "PUT 7 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, APostThatMeetsOneOfItsNameIsRead) {
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "POST");
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "GET");
+  applied(claim(5));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
+  const auto refusal = [&](auto change) {
+    model::ResourceClaim c = claim(5, 1);
+    change(c);
+    engine::Engine& e = engine;
+    e.resourceClaimGone(c.key, {});
+    c.uid = model::Uid{"c" + std::to_string(now.time_since_epoch().count())};
+    now += 1s;
+    know(c);
+    desk.allocate(pod, gpu(1));
+    EXPECT_EQ(told(), "refused");
+    return why;
+  };
+  EXPECT_EQ(
+      refusal([](auto& c) { c.reservation.clear(); }),
+      "ResourceClaim team/gpu-u, which the pod needs, was made by somebody else; delete it, or create the "
+      "pod anew");
+  EXPECT_NE(refusal([](auto& c) { c.owner_pod = model::Uid{"another"}; }).find("by somebody else"),
+            std::string::npos);
+  EXPECT_NE(refusal([](auto& c) { c.requests.clear(); }).find("asks for something else"), std::string::npos);
+  EXPECT_NE(refusal([](auto& c) { c.deleting = true; }).find("is being deleted"), std::string::npos);
+}
+
+TEST_F(AllocationDeskTest, WhatTheApiServerRefusesIsTold) {
+  for (const int http : {403, 422}) {
+    desk.allocate(pod, gpu(1));
+    now += 1min;
+    EXPECT_EQ(next(), "POST");
+    answer(CallResult::Refused, http);
+    EXPECT_EQ(told(), "refused");
+    EXPECT_NE(why.find(std::to_string(http)), std::string::npos) << why;
+  }
+}
+
+TEST_F(AllocationDeskTest, WhoIsBusyIsAskedLater) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Refused, 429);
+  EXPECT_EQ(next(), "");
+  EXPECT_TRUE(desk.failing(pod.uid));
+  ASSERT_TRUE(desk.nextDue());
+  now = *desk.nextDue();
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+}
+
+// It may land later: no other PUT leaves before the claim has another resourceVersion.
+TEST_F(AllocationDeskTest, AfterAnUnknownPutTheClaimIsFenced) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Unknown, 0);
+  now += 1min;
+  EXPECT_EQ(next(), "GET");
+  applied(claim(5));
+  EXPECT_EQ(next(), "PATCH");
+  applied(claim(8));
+  EXPECT_EQ(next(), "PUT 8 gpu-1");
+}
+
+TEST_F(AllocationDeskTest, AnUnknownPutThatLandedIsTaken) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Unknown, 0);
+  now += 1min;
+  EXPECT_EQ(next(), "GET");
+  applied(claim(6, 1));
+  EXPECT_EQ(told(), "allocated 6");
+}
+
+TEST_F(AllocationDeskTest, EmptyingIsOnePut) {
+  know(claim(5, 1));
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(next(), "PUT 5");
+  applied(claim(6));
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(AllocationDeskTest, WhatWasNeverAllocatedIsEmpty) {
+  know(claim(5));
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(told(), "empty");
+  desk.empty(model::Uid{"no-claim"}, {"team", "b"}, false);
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(AllocationDeskTest, WhatOthersMayHaveSentIsFencedFirst) {
+  know(claim(5));
+  desk.empty(pod.uid, pod.key, true);
+  EXPECT_EQ(next(), "PATCH");
+  answer(CallResult::Unknown, 0);
+  now += 1min;
+  EXPECT_EQ(next(), "GET");
+  applied(claim(6, 3));
+  EXPECT_EQ(next(), "PATCH") << "its outcome is unknown";
+  applied(claim(7, 3));
+  EXPECT_EQ(next(), "PUT 7");
+  applied(claim(8));
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(AllocationDeskTest, WhatIsUnderWayWhenItIsGivenUpIsFenced) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(next(), "");
+  answer(CallResult::Unknown, 0);
+  now += 1min;
+  EXPECT_EQ(next(), "GET");
+  applied(claim(5));
+  EXPECT_EQ(next(), "PATCH");
+  applied(claim(6));
+  EXPECT_EQ(told(), "empty");
+}
+
+// Its devices are nobody else's until then.
+TEST_F(AllocationDeskTest, EmptyingIsNeverGivenUp) {
+  know(claim(5, 1));
+  desk.empty(pod.uid, pod.key, false);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(next(), "PUT 5");
+    answer(CallResult::Refused, 403);
+    EXPECT_EQ(told(), "");
+    now += 1min;
+  }
+}
+
+TEST_F(AllocationDeskTest, AClaimThatIsGoneIsEmpty) {
+  know(claim(5, 1));
+  desk.empty(pod.uid, pod.key, true);
+  EXPECT_EQ(next(), "PATCH");
+  answer(CallResult::Refused, 404);
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(AllocationDeskTest, OneThatWentWhileItIsAllocatedIsMadeAnew) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Refused, 404);
+  EXPECT_EQ(next(), "POST");
+}
+
+TEST_F(AllocationDeskTest, ANewWishTakesThePlaceOfTheFirst) {
+  know(claim(5, 1));
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(next(), "PUT 5");
+  desk.allocate(pod, gpu(2));
+  applied(claim(6));
+  EXPECT_EQ(next(), "PUT 6 gpu-2");
+  applied(claim(7, 2));
+  EXPECT_EQ(told(), "allocated 7");
+}
+
+TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1));
+  int calls = 0;
+  model::Revision revision = 5;
+  for (int i = 0; i < 20 && !next().empty(); ++i) {
+    ++calls;
+    if (call.verb == kapi::Verb::Get) {
+      applied(claim(++revision));
+    } else {
+      answer(CallResult::Refused, 409);
+    }
+  }
+  EXPECT_LE(calls, 8) << "at once";
+  EXPECT_TRUE(desk.nextDue());
+}
+
+TEST_F(AllocationDeskTest, OfAPodThatEndedNothingIsKept) {
+  desk.allocate(pod, gpu(1));
+  EXPECT_EQ(next(), "POST");
+  desk.podEnded(pod.uid);
+  EXPECT_EQ(desk.size(), 0U);
+  applied(claim(5));
+  EXPECT_EQ(told(), "");
+  EXPECT_NE(engine.allocatedClaims().find({"team", "gpu-u"}), nullptr) << "what the answer says is known";
+}
+
+}  // namespace
+}  // namespace gs::scheduler

@@ -1,0 +1,150 @@
+// A binding cycle on a node whose GPUs a DRA driver prepares: the pod's limits are mapped to its ResourceClaim,
+// and the claim is allocated what was decided, before the Binding leaves
+// (docs/inside/decisions/0011-gpus-by-dra.md). The rest of the binder is in binder.cc.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dra/drivers.h"
+#include "dra/limits.h"
+#include "kapi/write_dra.h"
+#include "model/annotations.h"
+#include "scheduler/placing/binder.h"
+
+namespace gs::scheduler {
+namespace {
+
+constexpr Duration kAllocatingAtMost = std::chrono::seconds{10};
+
+}  // namespace
+
+bool Binder::isByDra(const BindingCycle& cycle) const {
+  const sched::NodeState* node = c_.engine.ledger().find(cycle.node);
+  return node != nullptr && !node->dra_resource.empty() && !cycle.ids.empty();
+}
+
+/// Without devices where the limits do not add up to what was decided: it is given up then.
+std::optional<Allocation> Binder::allocationFor(const model::Pod& pod, const BindingCycle& cycle) const {
+  if (!isByDra(cycle)) { return std::nullopt; }
+  Allocation out;
+  out.node = cycle.node;
+  out.reservation = cycle.id.text;
+  std::vector<model::DeviceName> names;
+  const model::GpuNodeStatus* status = c_.cache().status(cycle.node);
+  for (const auto& device : status == nullptr ? std::vector<model::Device>{} : status->devices) {
+    const bool is_given = std::binary_search(cycle.ids.begin(), cycle.ids.end(), device.id);
+    if (is_given && !device.dra.device.empty()) { names.push_back(device.dra); }
+  }
+  if (names.size() != cycle.ids.size()) { return out; }
+  const dra::Driver* driver = dra::findDriver(dra::knownDrivers(), names.front().driver);
+  if (driver == nullptr) { return out; }
+  out.requests = dra::limitRequests(pod, *driver);
+  if (dra::devicesOf(out.requests) == names.size()) { out.devices = dra::allocation(out.requests, names); }
+  return out;
+}
+
+/// And the watch has brought whatever other claims were allocated before ours: what they have is in the
+/// ledger.
+bool Binder::isAllocated(const BindingCycle& cycle) const {
+  if (!cycle.allocation) { return true; }
+  const model::Pod* pod = c_.cache().pod(cycle.uid);
+  return cycle.mapped && cycle.allocated_at != 0 && pod != nullptr &&
+         c_.engine.allocatedClaims().seen() >= cycle.allocated_at &&
+         allocations_.isAllocated(*pod, *cycle.allocation);
+}
+
+bool Binder::isAllocatingTooLong(const BindingCycle& cycle) const {
+  return c_.now.mono - cycle.allocating_since >= kAllocatingAtMost;
+}
+
+void Binder::allocate(BindingCycle& cycle) {
+  const model::Pod* pod = c_.cache().pod(cycle.uid);
+  if (pod == nullptr) { return; }
+  if (cycle.allocation->devices.empty()) {
+    cycle.refused = cycle.in_vain = true;
+    return giveUp(cycle,
+                  fmt::format("the limits of its containers do not add up to the {} GPUs that were decided",
+                              cycle.ids.size()));
+  }
+  if (cycle.stage != Stage::Allocating) {
+    cycle.stage = Stage::Allocating;
+    cycle.allocating_since = c_.now.mono;
+    c_.reconciles.addAt(c_.now.mono + kAllocatingAtMost, cycle.uid);
+  }
+  cycle.claimed = true;
+  cycle.allocated_at = 0;
+  allocations_.allocate(*pod, *cycle.allocation);
+  if (!cycle.mapped) { map(cycle); }
+}
+
+void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
+  if (gaveUpFor(cycle, pod)) { return; }
+  if (isAllocatingTooLong(cycle)) {
+    slots_.failed(cycle.pod.ns);
+    cycle.in_vain = true;
+    return giveUp(cycle, "its ResourceClaim could not be allocated in time");
+  }
+  if (gaveUpRenumbered(cycle)) { return; }
+  if (!cycle.mapped) { return map(cycle); }
+  const bool is_known = c_.engine.allocatedClaims().seen() >= cycle.allocated_at;
+  if (cycle.allocated_at != 0 && is_known) { bindOrTakeAgain(cycle); }
+}
+
+/// With the same fence value each time: one that lands late changes nothing.
+void Binder::map(BindingCycle& cycle) {
+  if (pending_.isBeingTold(cycle.uid)) { return; }  // then again
+  if (cycle.map_fence.empty()) { cycle.map_fence = c_.rng.uuid(); }
+  const model::Pod& pod = *c_.cache().pod(cycle.uid);
+  call(cycle, kapi::mapPod(pod, cycle.allocation->requests, cycle.map_fence), Purpose::Map);
+}
+
+void Binder::mapAnswered(BindingCycle& cycle, const kapi::Outcome& outcome) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.result == kapi::CallResult::Applied && pod != nullptr && pod->uid == cycle.uid &&
+      fenceOf(*pod) == cycle.map_fence) {
+    c_.engine.learn(outcome.object, c_.now.mono);
+    if (pod->bound()) { return; }  // it is reconciled as a bound pod
+    const auto wanted = dra::mappingOf(cycle.allocation->requests, kapi::claimKeyOf(*pod).name);
+    if (pod->mapped != wanted) {
+      cycle.refused = cycle.in_vain = true;
+      return giveUp(
+          cycle,
+          "the API server did not keep which ResourceClaim serves the pod's limits: its feature gate "
+          "DRAExtendedResource is off");
+    }
+    cycle.fence = cycle.map_fence;
+    cycle.mapped = true;
+    cycle.rejections = 0;
+    return;  // it is reconciled
+  }
+  const bool is_refused = outcome.result == kapi::CallResult::Refused && outcome.http != 429;
+  if (!is_refused) { return tryLater(cycle, outcome.retry_after); }
+  if (outcome.http == 404 || outcome.http == 422) { proofs_.prove(cycle.uid, cycle.pod); }
+  cycle.refused = cycle.in_vain = true;
+  giveUp(cycle, fmt::format("the mapping of its limits was refused: {} {}", outcome.http, outcome.message));
+}
+
+bool Binder::noticed(const AllocationNotice& notice) {
+  using What = AllocationNotice::What;
+  BindingCycle* cycle = find(notice.uid);
+  if (cycle == nullptr) { return false; }
+  switch (notice.what) {
+    case What::Allocated:
+      if (cycle->stage == Stage::Allocating) { cycle->allocated_at = notice.revision; }
+      break;
+    case What::Refused:
+      if (cycle->stage != Stage::Allocating) { break; }
+      cycle->refused = cycle->in_vain = true;
+      slots_.failed(cycle->pod.ns);
+      giveUp(*cycle, notice.why);
+      break;
+    case What::Empty:
+      if (cycle->stage != Stage::Releasing || !cycle->emptying) { break; }
+      cycle->emptying = false;
+      giveLeases(*cycle);
+      break;
+  }
+  return true;
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,307 @@
+// Nodes whose GPUs a DRA driver prepares: what the pod is given, its ResourceClaim is allocated and its
+// containers see are one thing, whatever fails on the way
+// (docs/inside/decisions/0011-gpus-by-dra.md).
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "base/ascii.h"
+#include "kapi/kinds.h"
+#include "model/annotations.h"
+#include "test/world/cluster.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Array;
+using json::Object;
+using json::Value;
+using sandbox::CallFault;
+
+constexpr const char* kClaimsPath = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+
+sandbox::World::Options byDra(bool agents = true) {
+  sandbox::World::Options options;
+  options.agents = agents;
+  options.controllers = true;
+  for (auto& node : options.nodes) {
+    node.enforcement = model::Enforcement::Dra;
+    for (auto& device : node.devices) {
+      device.pci_bus_id = fmt::format("00000000:{:02x}:00.0", device.id + 1);
+    }
+  }
+  return options;
+}
+
+class Dra : public Cluster {
+ protected:
+  explicit Dra(sandbox::World::Options options = byDra()) : Cluster{std::move(options)} {}
+
+  /// UUIDs that the containers of this pod have.
+  std::set<std::string> seen(const std::string& name) {
+    const auto object = podObject(name);
+    const auto devices = world.kubelet().devicesAtStart(std::string{object["metadata"]["uid"].str()});
+    std::set<std::string> out;
+    std::string rest = devices.value_or("");
+    while (!rest.empty()) {
+      const auto comma = rest.find(',');
+      out.insert(rest.substr(0, comma));
+      rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    }
+    return out;
+  }
+  /// UUIDs of the ids that its annotation names.
+  std::set<std::string> told(const std::string& name) {
+    std::set<std::string> out;
+    const auto allocation = model::parseAllocation(allocated(name));
+    if (!allocation) { return out; }
+    for (const auto& device : world.machines().devicesOf(nodeOf(name))) {
+      if (std::count(allocation->ids.begin(), allocation->ids.end(), device.id) > 0) {
+        out.insert(device.uuid);
+      }
+    }
+    return out;
+  }
+  Value claimOf(const std::string& name) {
+    return world.get(std::string{kClaimsPath} + "/gpu-" +
+                     std::string{podObject(name)["metadata"]["uid"].str()});
+  }
+  /// What its claim is allocated, by the names that its driver gives.
+  std::set<std::string> allocatedBy(const std::string& name) {
+    std::set<std::string> out;
+    for (const auto& r : claimOf(name)["status"]["allocation"]["devices"]["results"].items()) {
+      out.emplace(r["device"].str());
+    }
+    return out;
+  }
+  bool runs(const std::string& name) { return podObject(name)["status"]["phase"].str() == "Running"; }
+  void expectOneThing(const std::string& name) {
+    const auto given = told(name);
+    EXPECT_FALSE(given.empty()) << name;
+    EXPECT_EQ(seen(name), given) << name;
+    std::set<std::string> names;
+    for (const auto& uuid : given) { names.insert(inLowerCase(uuid)); }
+    EXPECT_EQ(allocatedBy(name), names) << name;
+  }
+  std::size_t claims() { return world.get(kClaimsPath)["items"].items().size(); }
+};
+
+TEST_F(Dra, APlainPodHasExactlyWhatWasChosen) {
+  startOne();
+  world.create(pod("a", "", 2));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+  EXPECT_EQ(told("a").size(), 2U);
+  const Value claim = claimOf("a");
+  EXPECT_EQ(claim["metadata"]["ownerReferences"].at(0)["name"].str(), "a");
+  EXPECT_EQ(claim["status"]["reservedFor"].at(0)["name"].str(), "a");
+  EXPECT_EQ(leases(), 2U);
+  finish("a");
+  ASSERT_TRUE(eventually([&] { return claims() == 0; })) << "the claim goes with its pod";
+  expectSettled();
+}
+
+TEST_F(Dra, AClaimPodWithALimitToo) {
+  startOne();
+  world.create(claim("two", 2));
+  world.create(pod("a", "two", 2));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+}
+
+TEST_F(Dra, AClaimPodWithoutALimitIsToldToWriteOne) {
+  startOne();
+  world.create(claim("two", 2));
+  world.create(pod("a", "two"));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("write a limit nvidia.com/gpu: 2 into the pod too"), std::string::npos)
+      << whyWaiting("a");
+}
+
+TEST_F(Dra, SeveralContainersHaveTheirOwn) {
+  startOne();
+  Value two = pod("a", "", 1);
+  Value second = two["spec"]["containers"].at(0);
+  second.set("name", "second");
+  two.child("spec").child("containers").array().push_back(second);
+  Value init = two["spec"]["containers"].at(0);
+  init.set("name", "first");
+  two.child("spec").set("initContainers", Array{init});
+  world.create(two);
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+  EXPECT_EQ(told("a").size(), 2U);
+  std::map<std::string, std::string> by_request;
+  for (const auto& r : claimOf("a")["status"]["allocation"]["devices"]["results"].items()) {
+    by_request[std::string{r["request"].str()}] = std::string{r["device"].str()};
+  }
+  ASSERT_EQ(by_request.size(), 3U);
+  EXPECT_EQ(by_request["limit-0"], by_request["limit-1"]) << "the init container has what a container gets";
+  EXPECT_NE(by_request["limit-1"], by_request["limit-2"]);
+}
+
+TEST_F(Dra, ManyPodsFillTheCluster) {
+  startOne();
+  for (int i = 0; i < 14; ++i) { world.create(pod(fmt::format("p{}", i), "", 1)); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
+  world.run(5s);
+  std::set<std::string> used;
+  for (int i = 0; i < 14; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    if (nodeOf(name).empty()) { continue; }
+    expectOneThing(name);
+    for (const auto& uuid : seen(name)) { EXPECT_TRUE(used.insert(uuid).second) << uuid; }
+  }
+  EXPECT_EQ(used.size(), 12U);
+  EXPECT_EQ(world.driver().inUse(), 0U);
+  EXPECT_EQ(readTruth(world).problems, std::vector<std::string>{});
+}
+
+// Its containers run on for a while, and nobody names them.
+TEST_F(Dra, AfterAForceDeleteTheDeviceWaits) {
+  world.kubelet().setConfig({.linger = 20s});
+  startOne();
+  for (int i = 0; i < 12; ++i) { world.create(pod(fmt::format("p{}", i), "", 1)); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
+  world.run(5s);
+  deletePod("p3", true);
+  world.create(pod("next", "", 1));
+  ASSERT_TRUE(eventually([&] { return runs("next"); }, 120s)) << whyWaiting("next");
+  expectOneThing("next");
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+// ---- others beside us
+
+/// As another scheduler does it: a claim of its own that is allocated these devices.
+class BesideOthers : public Dra {
+ protected:
+  void foreign(const std::string& name, const std::string& node, const std::vector<std::string>& devices) {
+    world.create(Object{
+        {"apiVersion", "resource.k8s.io/v1"},
+        {"kind", "ResourceClaim"},
+        {"metadata", Object{{"name", name}, {"namespace", "default"}}},
+        {"spec",
+         Object{{"devices",
+                 Object{{"requests",
+                         Array{Value{Object{{"name", "r"},
+                                            {"exactly", Object{{"deviceClassName", "gpu.nvidia.com"},
+                                                               {"allocationMode", "ExactCount"},
+                                                               {"count", static_cast<std::int64_t>(
+                                                                             devices.size())}}}}}}}}}}}});
+    Value object = world.get(std::string{kClaimsPath} + "/" + name);
+    Array results;
+    for (const auto& device : devices) {
+      results.push_back(
+          Object{{"request", "r"}, {"driver", "gpu.nvidia.com"}, {"pool", node}, {"device", device}});
+    }
+    object.set("status", Object{{"allocation", Object{{"devices", Object{{"results", results}}}}}});
+    const auto answer = world.request("PUT", std::string{kClaimsPath} + "/" + name + "/status", object);
+    ASSERT_EQ(answer.code, 200) << json::print(answer.body);
+  }
+  std::vector<std::string> devicesOn(const std::string& node) {
+    std::vector<std::string> out;
+    for (const auto& device : world.machines().devicesOf(node)) { out.push_back(inLowerCase(device.uuid)); }
+    return out;
+  }
+};
+
+TEST_F(BesideOthers, WhatTheyAllocatedIsHeld) {
+  startOne();
+  world.run(2s);
+  foreign("theirs", "node-a", devicesOn("node-a"));
+  foreign("theirs-too", "node-b", devicesOn("node-b"));
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("too few free GPUs"), std::string::npos) << whyWaiting("a");
+  ASSERT_EQ(world.request("DELETE", std::string{kClaimsPath} + "/theirs").code, 200);
+  ASSERT_TRUE(eventually([&] { return runs("a"); }));
+  EXPECT_EQ(nodeOf("a"), "node-a");
+  expectOneThing("a");
+}
+
+// Both chose at one moment: theirs stands before ours is there.
+TEST_F(BesideOthers, WhoeverAllocatesWhileWeDoHasIt) {
+  startOne();
+  world.run(2s);
+  int races = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_ours = call.kind == kapi::kResourceClaim && call.subresource == "status" &&
+                         !call.body["status"]["allocation"].isNull();
+    if (is_ours && races == 0) {
+      ++races;
+      const auto& result = call.body["status"]["allocation"]["devices"]["results"].at(0);
+      foreign("theirs", std::string{result["pool"].str()}, {std::string{result["device"].str()}});
+    }
+    return {};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  EXPECT_EQ(races, 1);
+  expectOneThing("a");
+  const auto theirs =
+      world.get(std::string{kClaimsPath} + "/theirs")["status"]["allocation"]["devices"]["results"];
+  EXPECT_FALSE(allocatedBy("a").contains(std::string{theirs.at(0)["device"].str()}));
+}
+
+// ---- what fails
+
+TEST_F(Dra, AServerThatDropsTheMappingGetsNoBinding) {
+  startOne();
+  sandbox::Tampering drops;
+  drops.sent = [](sandbox::ReplicaId, kapi::Call& call) {
+    if (call.kind == kapi::kPod && call.subresource == "status") {
+      call.body.child("status").set("extendedResourceClaimStatus", Value{});
+    }
+  };
+  world.setTampering(drops);
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("DRAExtendedResource is off"), std::string::npos) << whyWaiting("a");
+  EXPECT_TRUE(nodeOf("a").empty());
+}
+
+TEST_F(Dra, AQuotaOfDevicesIsSaid) {
+  startOne();
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_post = call.verb == kapi::Verb::Create && call.kind == kapi::kResourceClaim;
+    return is_post ? CallFault{.how = CallFault::How::Refused, .http = 403, .is_status = true} : CallFault{};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("was refused: 403"), std::string::npos) << whyWaiting("a");
+  world.setJudge({});
+  ASSERT_TRUE(eventually([&] { return runs("a"); }));
+  expectOneThing("a");
+}
+
+TEST_F(Dra, WithoutItsDriverNothingStarts) {
+  startOne();
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
+  world.run(30s);
+  EXPECT_FALSE(runs("a"));
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, false); }
+  ASSERT_TRUE(eventually([&] { return runs("a"); }));
+  expectOneThing("a");
+}
+
+class SlicesOnly : public Dra {
+ protected:
+  SlicesOnly() : Dra{byDra(false)} {}
+};
+
+TEST_F(SlicesOnly, ADriverIsEnough) {
+  startOne();
+  world.create(pod("a", "", 2));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+}
+
+}  // namespace
+}  // namespace gs::test
