@@ -30,7 +30,10 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
     return;
   }
   (void)agentsOf(node, now);
-  Ended end{{}, counted, !clean && !GS_MUTANT(FreesUnobserved), 0, 0, {}};
+  Ended end;
+  end.counted = counted;
+  end.wait_observations = !clean && !GS_MUTANT(FreesUnobserved);
+  end.until = now + kAgentGone;
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
@@ -188,7 +191,14 @@ void DeviceReclaim::reviewOne(const Key& key, bool is_watched, Mono now) {
   const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
   const bool proven = complete_ && !inUse(key) && seen;
   if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
-  if (!is_watched || proven) { free(key); }
+  const bool waits_out = e.wait_observations && isByDriver(node) && now < e.until;
+  if (proven || (!is_watched && !waits_out)) { free(key); }
+}
+
+/// Whether or not it has an agent too.
+bool DeviceReclaim::isByDriver(const model::NodeName& node) const {
+  const sched::NodeState* state = ledger_.find(node);
+  return state != nullptr && state->exists && !state->dra_resource.empty();
 }
 
 void DeviceReclaim::review(const model::NodeName& node, Mono now) {
@@ -289,8 +299,21 @@ void DeviceReclaim::plan(const model::NodeName& node) {
   a.due.reset();
   if (!a.ready.empty() && !a.isReady() && !a.stale) { a.due = a.not_ready_since + kAgentStale; }
   // Nothing is freed before all is known; then each node is looked at.
-  if (complete_ && a.ready.empty() && on_node_.contains(node)) { a.due = a.absent_since + kAgentGone; }
+  if (complete_ && a.ready.empty() && on_node_.contains(node)) {
+    a.due = nextEnd(node, a.absent_since + kAgentGone);
+  }
   if (a.due) { due_.insert({*a.due, node}); }
+}
+
+/// When time alone frees something there, whose agents are away until then.
+Mono DeviceReclaim::nextEnd(const model::NodeName& node, Mono absent_until) const {
+  if (!isByDriver(node)) { return absent_until; }
+  Mono next = Mono::max();
+  for (const auto& uid : on_node_.at(node)) {
+    const Ended& e = ended_.at({uid, node});
+    next = std::min(next, e.wait_observations ? std::max(e.until, absent_until) : absent_until);
+  }
+  return next;
 }
 
 void DeviceReclaim::tick(Mono now) {

@@ -8,6 +8,8 @@
 // On a watched node a device stays Draining while `inUseBy` names the ended pod. Where the pod ended without
 // all its containers reported terminated, it also stays so until the second look since the end shows it
 // without that uid.
+// A node of a DRA driver without an agent says nothing of containers: after an end that is not clean its
+// devices stay Draining for kAgentGone.
 // Looks: the agent's times are compared only with each other, and only for change. A watch may be late, so a
 // look counts only when it was written after the end: its revision is above one that the statuses had when
 // somebody asked after the end (wantsFloor()). Only a new look takes users away: one with the old time adds.
@@ -95,6 +97,7 @@ class DeviceReclaim {
     std::map<int, std::string> devices;  // id -> UUID when it ended, "" not known
     std::int64_t counted = 0;
     bool wait_observations = false;
+    Mono until{};  // of one that is not clean: where only a driver speaks of the node, it drains until then
     int observations = 0;                  // new observedTimes since the end
     std::uint64_t number = 0;              // of those that wait for looks; 0: it does not
     std::optional<model::Revision> floor;  // looks above it were written after the end
@@ -120,6 +123,8 @@ class DeviceReclaim {
 
   [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
   [[nodiscard]] bool inUse(const Key& key) const;
+  [[nodiscard]] bool isByDriver(const model::NodeName& node) const;
+  [[nodiscard]] Mono nextEnd(const model::NodeName& node, Mono absent_until) const;
   void review(const model::NodeName& node, Mono now);
   void reviewEnded(const Key& key, Mono now);
   void reviewOne(const Key& key, bool is_watched, Mono now);

@@ -259,6 +259,71 @@ TEST_F(DeviceReclaimTest, AHandMadeStatusFreesAtOnce) {
   EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
+/// A node that only a DRA driver speaks of.
+class ReclaimByDriver : public DeviceReclaimTest {
+ protected:
+  ReclaimByDriver() {
+    reclaim.agentChanged(node, model::Uid{"agent"}, false, false, now);
+    publishes("");
+  }
+  void publishes(const char* time) {
+    model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+    s.observed_time = time;
+    s.enforcement = model::Enforcement::Dra;
+    s.dra_resource = model::kNvidiaGpu;
+    s.revision = ++revision;
+    ledger.upsertStatus(s);
+    reclaim.statusChanged(s, now);
+  }
+};
+
+TEST_F(ReclaimByDriver, AfterAnEndThatIsNotCleanItDrainsForFiveMinutes) {
+  pass(1h);
+  end(false);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  EXPECT_EQ(reclaim.nextDue(), std::optional{now + kAgentGone});
+  pass(kAgentGone - 1s);
+  publishes("");
+  EXPECT_EQ(use(), sched::DeviceUse::Draining) << "the driver says nothing of containers";
+  pass(1s);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+  EXPECT_EQ(reclaim.nextDue(), std::nullopt);
+}
+
+TEST_F(ReclaimByDriver, AfterACleanEndItIsFree) {
+  end(true);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(ReclaimByDriver, ALateReportOfTerminatedContainersFreesIt) {
+  end(false);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  end(true);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(ReclaimByDriver, EachWaitsForItself) {
+  end(false);
+  pass(1min);
+  reclaim.ended(model::Uid{"pod-2"}, node, {1}, false, now);
+  pass(kAgentGone - 1min);
+  EXPECT_TRUE(reclaim.reclaimed(pod));
+  EXPECT_FALSE(reclaim.reclaimed(model::Uid{"pod-2"}));
+  pass(1min);
+  EXPECT_TRUE(reclaim.reclaimed(model::Uid{"pod-2"}));
+}
+
+TEST_F(ReclaimByDriver, BesideAnAgentItsLooksCount) {
+  reclaim.agentChanged(node, model::Uid{"agent-2"}, true, true, now);
+  publishes("t1");
+  end(false);
+  pass(1min);
+  publishes("t2");
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  publishes("t3");
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
 TEST_F(DeviceReclaimTest, ADeletedStatusFreesIt) {
   end(false);
   ledger.removeStatus(node);

@@ -303,5 +303,19 @@ TEST_F(SlicesOnly, ADriverIsEnough) {
   expectOneThing("a");
 }
 
+// Nobody says what its containers do.
+TEST_F(SlicesOnly, AfterAForceDeleteTheDeviceWaitsFiveMinutes) {
+  world.kubelet().setConfig({.linger = 4min});
+  startOne();
+  for (int i = 0; i < 12; ++i) { world.create(pod(fmt::format("p{}", i), "", 1)); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
+  world.run(5s);
+  deletePod("p3", true);
+  world.create(pod("next", "", 1));
+  EXPECT_FALSE(eventually([&] { return !nodeOf("next").empty(); }, 290s));
+  ASSERT_TRUE(eventually([&] { return runs("next"); }, 60s)) << whyWaiting("next");
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
 }  // namespace
 }  // namespace gs::test

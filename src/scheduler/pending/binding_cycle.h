@@ -2,8 +2,8 @@
 // bound, or everything given back. (kube-scheduler calls by this name what it does after it chose a node.)
 //
 //   Leasing --all Held--> Allocating --> Binding --201--> Bound --pod seen bound--> (gone)
-//      |                    | only where a DRA driver prepares the devices: the pod's limits are mapped to its
-//      |                    | claim, the claim is allocated, and the watch brought what stood before that
+//      |                    | only where a DRA driver prepares the devices: the pod's limits are mapped to
+//      |                    | its claim, the claim is allocated, and the watch brought what stood before
 //      |                    |
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
 //      |                    | a lease of it went meanwhile: Leasing

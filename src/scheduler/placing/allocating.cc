@@ -1,5 +1,5 @@
-// A binding cycle on a node whose GPUs a DRA driver prepares: the pod's limits are mapped to its ResourceClaim,
-// and the claim is allocated what was decided, before the Binding leaves
+// A binding cycle on a node whose GPUs a DRA driver prepares: the pod's limits are mapped to its
+// ResourceClaim, and the claim is allocated what was decided, before the Binding leaves
 // (docs/inside/decisions/0011-gpus-by-dra.md). The rest of the binder is in binder.cc.
 #include <fmt/format.h>
 

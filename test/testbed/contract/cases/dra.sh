@@ -1,0 +1,162 @@
+# shellcheck shell=bash disable=SC2016 # what pods expand
+# Real server only: pods run.
+# Kubernetes: newest
+# Needs: nodes dra-driver
+# Two real nodes of the newest Kubernetes with a DRA driver each, no device plugin and no agent. Pods ask for
+# nvidia.com/gpu as ever. What the scheduler chose, what the claim is allocated, what the driver prepared, what
+# PodResources says and what the container sees is one thing for each of them; nothing is given twice, also
+# beside another allocator and across a leader's death.
+
+# shellcheck source=../dra.sh
+source "$CONTRACT/dra.sh"
+DRA=gpu.nvidia.com # the driver that is simulated: its table entry is the scheduler's
+
+RUNS='exec work'
+gpus() { echo "\"nvidia.com/gpu\": $1"; }
+claim_of() { echo "gpu-$(uid_of "pod/$1")"; }
+devices_in() { kubectl exec "$1" -c "${2:-main}" -- sh -c 'cd /dev && echo gpu*' | sed 's/gpu/gpu-/g'; }
+allocated_in() { field "resourceclaim/$(claim_of "$1")" '.status.allocation.devices.results[*].device'; }
+# The devices that its annotation names: ids are places in PCI order, as are the names of this driver.
+chosen_for() { allocated "$1" | sed 's/.*://; s/,/\n/g' | sed 's/^/gpu-/' | paste -sd ' '; }
+
+# expect_one_thing POD: of a pod with one container.
+expect_one_thing() {
+  local pod=$1 node claim chosen
+  node=$(node_of "$pod") claim=$(claim_of "$pod") chosen=$(chosen_for "$pod")
+  expect "devices in the claim's status of $pod" "$chosen" "$(allocated_in "$pod")"
+  expect "devices in the container of $pod" "$chosen" "$(devices_in "$pod")"
+  expect_like "what the driver was asked last about $pod" "^prepare $claim ${chosen// /,} ok\$" "$(dra_calls "$node" "$claim" | tail -n 1)"
+  expect "PodResources of $pod" "$(printf "main $claim $node %s\n" $chosen)" "$(pod_resources "$node" "$pod")"
+}
+# ms from its Binding to its containers.
+start_ms() {
+  kubectl get pod "$1" -o json | jq '(.status.conditions[] | select(.type == "PodScheduled").lastTransitionTime | fromdate) as $bound
+    | (.status.containerStatuses[0].state.running.startedAt | fromdate) - $bound | . * 1000'
+}
+all_run() { kubectl get pods -l "${1:-case=dra}" -o json | jq '[.items[] | select(.status.phase == "Running")] | length'; }
+used_devices() { kubectl get pods -l case=dra -o json | jq -r '.items[] | select(.status.phase == "Running").metadata.annotations["gpu.scheduling/allocated"]' | sort; }
+
+step "two nodes of the newest Kubernetes, the driver of each publishes 8 GPUs; the scheduler leads"
+new_cluster --kubelets 2
+dra_cluster
+start_dra node-a
+start_dra node-b
+for node in node-a node-b; do eventually "slices of $node" "1/1 gpu-0,gpu-1,gpu-2,gpu-3,gpu-4,gpu-5,gpu-6,gpu-7" slices_of $node; done
+run_scheduler scheduler
+
+step "a plain pod of two GPUs: chosen, allocated, prepared, listed and seen are the same"
+pod two '' command "$RUNS" limits "$(gpus 2)" | create
+runs two
+expect_one_thing two
+note "two: $(allocated two), container $(devices_in two), started $(start_ms two) ms after its Binding"
+
+step "a claim pod with a limit, as the guide writes it, and one without, which is told to write one"
+claim one 'count: 1' | create
+pod claimed one command "$RUNS" limits "$(gpus 1)" | create
+pod unlimited one command "$RUNS" | create
+runs claimed
+expect_one_thing claimed
+expect_waiting unlimited 'write a limit nvidia.com/gpu: 1 into the pod too'
+kubectl delete pod unlimited >/dev/null
+
+step "two containers, each its own; an init container has what one of them gets after it"
+create <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: several}
+spec:
+  schedulerName: gpu-scheduler
+  initContainers:
+  - {name: first, image: "busybox:testbed", command: [sh, -c, "echo /dev/gpu*"], resources: {limits: {nvidia.com/gpu: 1}}}
+  containers:
+  - {name: left, image: "work:testbed", resources: {limits: {nvidia.com/gpu: 1}}}
+  - {name: right, image: "work:testbed", resources: {limits: {nvidia.com/gpu: 1}}}
+YAML
+eventually "readiness of both" "true true" field pod/several '.status.containerStatuses[*].ready'
+left=$(devices_in several left) right=$(devices_in several right)
+expect "both together" "$(chosen_for several)" "$left $right"
+expect "the init container's" "/dev/${left/-/}" "$(kubectl logs several -c first)"
+
+step "the rest of the 16: each GPU once, and one more pod waits"
+for i in $(seq 11); do pod "fill-$i" '' command "$RUNS" limits "$(gpus 1)" spec "" | sed 's/^metadata: {/&labels: {case: dra}, /'; done | create
+eventually "running" 11 all_run
+for i in $(seq 11); do expect_one_thing "fill-$i"; done
+expect "GPUs that several pods have" "" "$(used_devices | uniq -d)"
+pod more '' command "$RUNS" limits "$(gpus 1)" | create
+expect_waiting more 'too few free GPUs: need 1 and most free is 0'
+note "the slowest of 11 started $(for i in $(seq 11); do start_ms "fill-$i"; done | sort -n | tail -n 1) ms after its Binding"
+
+step "one ends: its GPU goes to the one that waits, and the claim is gone"
+gone=$(claim_of fill-3)
+kubectl delete pod fill-3 >/dev/null
+runs more
+expect_one_thing more
+expect_output "the claim of the pod that ended" "" kubectl get resourceclaim "$gone" --ignore-not-found -o name
+
+step "another allocator has a GPU: nobody else is given it"
+kubectl delete pod more claimed >/dev/null
+eventually "claims" 12 eval 'kubectl get resourceclaims -o name | wc -l'
+free=$(comm -23 <(for n in a b; do printf "node-$n gpu-%s\n" 0 1 2 3 4 5 6 7; done | sort) \
+  <(kubectl get resourceclaims -o json | jq -r '.items[].status.allocation.devices.results[]? | "\(.pool) \(.device)"' | sort))
+expect "GPUs that are free" 2 "$(wc -l <<<"$free")"
+read -r pool device <<<"$(head -n 1 <<<"$free")"
+create <<YAML
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: theirs}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: $DRA}}]}}
+YAML
+kubectl get resourceclaim theirs -o json | jq --arg driver "$DRA" --arg pool "$pool" --arg device "$device" \
+  '.status.allocation.devices.results = [{request: "r", driver: $driver, pool: $pool, device: $device}]' |
+  kubectl replace --subresource=status -f - >/dev/null
+pod beside '' command "$RUNS" limits "$(gpus 1)" | create
+pod waits '' command "$RUNS" limits "$(gpus 1)" | create
+runs beside
+expect_one_thing beside
+expect "its GPU" "$(tail -n 1 <<<"$free")" "$(node_of beside) $(chosen_for beside)"
+expect_waiting waits 'too few free GPUs'
+kubectl delete resourceclaim theirs >/dev/null
+runs waits
+expect_one_thing waits
+
+step "the leader dies while it places pods; the next one goes on, and no GPU is given twice"
+kubectl delete pods --all >/dev/null
+eventually "claims" "" kubectl get resourceclaims -o name
+for i in $(seq 16); do pod "again-$i" '' command "$RUNS" limits "$(gpus 1)" | sed 's/^metadata: {/&labels: {case: dra}, /'; done | create
+kill_scheduler scheduler
+run_scheduler scheduler
+eventually "running" 16 all_run
+for i in $(seq 16); do expect_one_thing "again-$i"; done
+expect "GPUs that several pods have" "" "$(used_devices | uniq -d)"
+
+step "a driver that is away: the pod starts when it is back, without the kubelet's minute"
+kubectl delete pod again-1 >/dev/null
+kill_dra node-a
+kill_dra node-b
+pod late '' command "$RUNS" limits "$(gpus 1)" | create
+eventually_like "why it does not start" 'gpu.nvidia.com|no relationship found' events_of late FailedPrepareDynamicResources
+expect "its phase" Pending "$(field pod/late .status.phase)"
+start_dra node-a
+start_dra node-b
+began=${EPOCHREALTIME/./}
+runs late
+note "it runs $(elapsed_ms "$began") ms after the drivers were back"
+expect_one_thing late
+
+step "a device plugin beside the driver: no pod goes there, and the sentence"
+kubectl delete pods --all >/dev/null
+for node in node-a node-b; do
+  kubectl patch node $node --subresource=status --type=merge -p '{"status": {"capacity": {"nvidia.com/gpu": "8"}, "allocatable": {"nvidia.com/gpu": "8"}}}' >/dev/null
+done
+pod both '' command "$RUNS" limits "$(gpus 1)" | create
+expect_waiting both 'offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go'
+
+step "the role allows all that was asked for"
+kubectl delete pods --all >/dev/null
+eventually "claims" "" kubectl get resourceclaims -o name
+eventually_leases ""
+used() { provider_audit | grep '[.]resource[.]k8s[.]io ' | awk '{ print $1, $2, $3, $6 }' | sort -u; }
+expect "requests that were refused" "" "$(used | grep ' 403$' || true)"
+note "$(used | awk '{ print $1, $2, $3 }' | sort -u | paste -sd ';')"
+stop_scheduler scheduler
+for node in node-a node-b; do end_helper "dra-$node"; done
