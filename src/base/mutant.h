@@ -65,6 +65,9 @@ enum class Bug {
   EvictsEquals,         // who is as important as a pod of kube-scheduler's is to go for it
   AppendsVariables,     // the webhook's variables stand after the container's own
   OnePathForAll,        // paths in a cache's files are those of one place, wherever pods mount it
+  BindsUnmapped,        // on a node with a DRA driver a Binding is sent without the mapping of the limits
+  NoLookAtOthers,       // after an allocation nobody looks whether others have one of its devices
+  KeepsAllocation,      // what was decided in vain stays in the pod's ResourceClaim
 };
 
 /// Defined by the program that plants.

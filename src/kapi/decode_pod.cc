@@ -415,6 +415,9 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
   pod.containers_reported_terminated =
       spec["restartPolicy"].str() == "Never" && allReportedTerminated(spec, status);
   pod.ready = hasTrueCondition(status, {"Ready"});
+  pod.awaits_devices = pod.bound() && pod.phase == model::PodPhase::Pending &&
+                       status["extendedResourceClaimStatus"].isObject() && !status["startTime"].isNull() &&
+                       !hasTrueCondition(status, {"PodReadyToStartContainers"});
   for (const View c : status["conditions"].items()) {
     if (c["type"].str() != "PodScheduled") { continue; }
     pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};

@@ -32,6 +32,8 @@ inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
 /// Changed by a write after which no Binding that was decided before can succeed.
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
 /// Changes when a pod that its kube-scheduler found no GPUs for may have some.
+/// Changed so that the kubelet tries again to have the pod's devices prepared (scheduler/placing/nudges.h).
+inline constexpr const char* kNudgeKey = "gpu.scheduling/nudge";
 inline constexpr const char* kWakeKey = "gpu.scheduling/wake";
 /// The namespace of all GPU leases of the cluster.
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";

@@ -79,6 +79,9 @@ struct Pod {
   /// Every container of the spec, of every kind, is reported terminated, and none is started again
   /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
+  /// Bound, and its limits are served by a ResourceClaim; the kubelet took it, and its containers cannot start
+  /// yet: its devices or its volumes are not there (condition PodReadyToStartContainers is not True).
+  bool awaits_devices = false;
   bool ready = false;          // condition Ready=True
   bool is_agent = false;       // label app=gpu-scheduler-agent
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none

@@ -55,6 +55,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   if (!binder_.bound(pod)) { return; }
   pending_.over(pod.uid);
   contradictions_.see(pod);
+  if (c_.ours(pod)) { nudges_.see(pod); }
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.
   if (GS_MUTANT(DropsOthersLeases)) {

@@ -56,6 +56,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       binder_{c_, {desk_, allocations_, slots_, pending_, proofs_, node_caches_}},
       bound_leases_{c_, desk_, term_.record()},
       leftovers_{c_, desk_, allocations_, term_.record(), pending_, binder_, proofs_},
+      nudges_{c_},
       blocked_{c_},
       device_health_{c_},
       contradictions_{c_},

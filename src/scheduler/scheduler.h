@@ -38,6 +38,7 @@
 #include "scheduler/pending/probes.h"
 #include "scheduler/pending/unschedulable.h"
 #include "scheduler/placing/asked_binds.h"
+#include "scheduler/placing/nudges.h"
 #include "scheduler/placing/binder.h"
 #include "scheduler/placing/holds.h"
 #include "scheduler/placing/leftovers.h"
@@ -171,6 +172,7 @@ class Scheduler {
   Binder binder_;
   BoundLeases bound_leases_;
   Leftovers leftovers_;
+  Nudges nudges_;
   BlockedDevices blocked_;
   DeviceHealth device_health_;
   Contradictions contradictions_;

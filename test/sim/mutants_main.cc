@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "test/sim/dra_play.h"
 #include "test/sim/mutators.h"
 #include "test/sim/play.h"
 
@@ -32,6 +33,7 @@ struct Case {
   bool hidden = false;     // other layers hide it: asked with --hidden only, and not expected to be found
   std::uint64_t from = 1;  // the first seed that is played: those before it do not show it, and take minutes
   sim::Features features{};  // that the plays have
+  bool dra = false;          // they are those of nodes with a DRA driver
 };
 
 const std::vector<Case>& cases() {
@@ -100,6 +102,9 @@ const std::vector<Case>& cases() {
       {"OnePathForAll", {Bug::OnePathForAll}, false, 1, {Feature::Caches, Feature::OddCaches}},
       {"GivesMoved", {Bug::GivesMoved}, false, 1, {Feature::Lost}},
       {"ForgetsVanished", {Bug::ForgetsVanished}, false, 1, {Feature::Lost}},
+      {"BindsUnmapped", {Bug::BindsUnmapped}, false, 1, {}, true},
+      {"NoLookAtOthers", {Bug::NoLookAtOthers}, false, 1, {}, true},
+      {"KeepsAllocation", {Bug::KeepsAllocation}, false, 1, {}, true},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
@@ -138,13 +143,12 @@ bool find(const Case& c, std::uint64_t most) {
   met.clear();
   const auto is_met = [&c] { return c.bugs.empty() || met.contains(c.bugs.front()); };
   for (std::uint64_t seed = c.from; seed <= most; ++seed) {
-    const sim::Plan plan = planOf(c, seed);
-    const auto found = sim::play(plan);
-    if (found.problem.empty()) { continue; }
-    fmt::print("{:34} seed {:5}  {}{}\n", c.name, seed, is_met() ? "" : "without it: ", found.problem);
+    const std::string problem = c.dra ? sim::playDra(seed).problem : sim::play(planOf(c, seed)).problem;
+    if (problem.empty()) { continue; }
+    fmt::print("{:34} seed {:5}  {}{}\n", c.name, seed, is_met() ? "" : "without it: ", problem);
     std::fflush(stdout);
     if (!is_met()) { return false; }
-    return &c != &cases().front() || isShortened(plan);
+    return &c != &cases().front() || isShortened(planOf(c, seed));
   }
   fmt::print("{:34} not found in {} seeds{}\n", c.name, most,
              is_met() ? "" : ": it is not in the code that is played");

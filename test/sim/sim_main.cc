@@ -2,6 +2,7 @@
 // first such seed. sim --known FILE: the seeds at the beginning of its lines, `SEED` or `SEED
 // FEATURE,FEATURE`; 1 when one went wrong. sim --tell SEED: one seed, shortened if it fails: every step, log
 // line and write, and what each pod and lease says whenever it changes.
+// sim --dra [SEEDS [FIRST_SEED]]: plays of nodes with a DRA driver (dra_play.h); sim --dra --tell SEED: one, told.
 // Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without
 // FEATURE; --with FEATURE, one that is held back. Again for more than one. Known seeds are played with those
 // that their line names only, as they were found.
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "test/sim/dra_play.h"
 #include "test/sim/play.h"
 
 namespace {
@@ -35,6 +37,7 @@ constexpr std::uint64_t kEnough = 200;       // seeds that must show everything 
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
+constexpr std::uint64_t kEnoughDra = 20;      // plays with a DRA driver, after which some pods ran
 constexpr std::size_t kEnoughCaches = 20;    // plays with kernel caches
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
@@ -96,6 +99,31 @@ int playKnown(const char* path) {
 
 namespace {
 
+int playDra(const std::vector<std::string>& args) {
+  const bool tell = !args.empty() && args[0] == "--tell";
+  const auto number = [&](std::size_t i, std::uint64_t otherwise) {
+    return i < args.size() ? std::strtoull(args[i].c_str(), nullptr, 10) : otherwise;
+  };
+  const std::uint64_t seeds = tell ? 1 : number(0, 200);
+  const std::uint64_t first = number(1, 1);
+  gs::sim::DraOutcome all;
+  int failed = 0;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    const auto found = gs::sim::playDra(seed, tell);
+    all.ran += found.ran;
+    all.gave_way += found.gave_way;
+    all.writes += found.writes;
+    if (found.problem.empty()) { continue; }
+    ++failed;
+    fmt::print("seed {}: {:.3f}s {}\n", seed, std::chrono::duration<double>(found.at).count(), found.problem);
+    std::fflush(stdout);
+  }
+  fmt::print("{} seeds with a DRA driver, {} failed: {} pods ran, {} writes to claims, gave way {} times\n", seeds,
+             failed, all.ran, all.writes, all.gave_way);
+  const bool is_met = seeds < kEnoughDra || (all.ran > seeds && all.gave_way > 0);
+  return failed == 0 && is_met ? 0 : 1;
+}
+
 /// Takes what it reads off the arguments. False: no such feature.
 bool readFeatures(std::vector<std::string>& args, Asked& asked) {
   bool only = false;
@@ -127,6 +155,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> args{argv + 1, argv + argc};
   Asked asked;
   if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str()); }
+  if (!args.empty() && args[0] == "--dra") { return playDra({args.begin() + 1, args.end()}); }
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));

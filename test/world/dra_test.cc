@@ -291,6 +291,29 @@ TEST_F(Dra, WithoutItsDriverNothingStarts) {
   expectOneThing("a");
 }
 
+// A kubelet by itself tries again after a minute.
+TEST_F(Dra, APodWhoseDevicesWereNotThereAtOnceIsNudged) {
+  startOne();
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return warned("FailedPrepareDynamicResources"); }));
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, false); }
+  ASSERT_TRUE(eventually([&] { return runs("a"); }, 5s));
+  expectOneThing("a");
+  const double nudges = world.counted("gpu_scheduler_nudges_total");
+  EXPECT_GE(nudges, 1);
+  world.run(5min);
+  EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), nudges) << "it runs";
+}
+
+TEST_F(Dra, OneWhoseDriverStaysAwayIsNotNudgedForEver) {
+  startOne();
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
+  world.create(pod("a", "", 1));
+  world.run(1h);
+  EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), 8);
+}
+
 class SlicesOnly : public Dra {
  protected:
   SlicesOnly() : Dra{byDra(false)} {}

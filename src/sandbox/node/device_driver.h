@@ -16,7 +16,8 @@ class DeviceDriver {
   /// Its devices are on this node.
   [[nodiscard]] virtual bool serves(const std::string& node) const = 0;
   /// What the pod's containers have from now on, by UUID; empty: nothing was asked of it. nullopt: it cannot
-  /// be had now; they wait, and it is asked again after PodTimes::start_after.
+  /// be had now; they wait, and it is asked again after
+  /// PodTimes::prepare_again, or when the pod changes.
   [[nodiscard]] virtual std::optional<std::vector<std::string>> prepare(const json::Value& pod) = 0;
 };
 

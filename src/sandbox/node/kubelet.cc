@@ -111,9 +111,12 @@ void Kubelet::podChanged(const apiserver::ObjectPtr& shared, Now now) {
   const auto [at, is_new] = sims_.try_emplace(uid);
   Sim& sim = at->second;
   sim.pod = shared;
-  if (is_new) {
-    firstSeen(sim, uid, now);
-  } else if (happened(sim, uid, pod_event::Changed{viewOf(pod)}, now) == PodStep::RunUnseen) {
+  if (is_new) { return firstSeen(sim, uid, now); }
+  if (sim.unprepared && *sim.unprepared != pod["metadata"]["annotations"]) {
+    sim.unprepared = pod["metadata"]["annotations"];
+    happened(sim, uid, pod_event::NotMounted{}, now);  // it is tried again at once
+  }
+  if (happened(sim, uid, pod_event::Changed{viewOf(pod)}, now) == PodStep::RunUnseen) {
     holdContainers(sim, uid, now.wall);
   }
 }
@@ -222,11 +225,9 @@ void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, N
   }
   if (driver_ != nullptr && driver_->serves(sim.node)) {
     auto prepared = driver_->prepare(*sim.pod);
-    if (!prepared) {
-      happened(sim, uid, pod_event::NotMounted{}, now);
-      return;
-    }
+    if (!prepared) { return notPrepared(sim, uid, now); }
     sim.prepared = *std::move(prepared);
+    sim.unprepared.reset();
   }
   if (const auto plugin = plugins_.find(sim.node); plugin != plugins_.end()) {
     if (const auto refusal = plugin->second->preStart(*sim.pod, now)) {
@@ -251,6 +252,18 @@ void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, N
     reported.run_for = timeToRun(*pod, now);
   }
   happened(sim, uid, reported, now);
+}
+
+void Kubelet::notPrepared(Sim& sim, const std::string& uid, Now now) {
+  const bool is_first = !sim.unprepared.has_value();
+  sim.unprepared = (*sim.pod)["metadata"]["annotations"];
+  happened(sim, uid, pod_event::NotPrepared{}, now);
+  warnAbout(api_, *sim.pod, "FailedPrepareDynamicResources", "its devices cannot be prepared now", now);
+  if (!is_first) { return; }
+  Object condition{{"type", "PodReadyToStartContainers"}, {"status", "False"}};
+  (void)patchStatus(sim, uid,
+                    Object{{"startTime", kapi::timeText(now.wall)}, {"conditions", Array{Value{condition}}}},
+                    now);
 }
 
 void Kubelet::report(const Sim& sim, const std::string& uid, const PodReport& report, Now now) {

@@ -96,7 +96,8 @@ class Kubelet {
     apiserver::ObjectPtr pod;  // last seen
     PodState state;
     std::string started_at;
-    std::vector<std::string> prepared;  // by a driver, before its containers started
+    std::vector<std::string> prepared;      // by a driver, before its containers started
+    std::optional<json::Value> unprepared;  // its annotations when a driver could not prepare its devices
     Running running;
   };
   using Sims = std::map<std::string, Sim>;  // by uid
@@ -114,6 +115,7 @@ class Kubelet {
   void take(Sim& sim, const std::string& uid, Now now);
   void refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now);
   void start(Sim& sim, const std::string& uid, const PodReport& report, Now now);
+  void notPrepared(Sim& sim, const std::string& uid, Now now);
   void report(const Sim& sim, const std::string& uid, const PodReport& report, Now now);
   [[nodiscard]] std::optional<Mono> endOfAdopted(const Sim& sim, Now now) const;
   void holdContainers(Sim& sim, const std::string& uid, Wall created);

@@ -102,6 +102,7 @@ class Lifecycle {
   void operator()(const pod_event::Taken&) { dueIn(times_.start_after); }
   void operator()(const pod_event::Refused&) { s_.phase = PodPhase::Over; }
   void operator()(const pod_event::NotMounted&) { dueIn(times_.start_after); }
+  void operator()(const pod_event::NotPrepared&) { dueIn(times_.prepare_again); }
 
   void operator()(const pod_event::Started&) {
     s_.phase = PodPhase::Runs;

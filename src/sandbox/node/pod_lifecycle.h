@@ -21,6 +21,8 @@ namespace gs::sandbox {
 
 struct PodTimes {
   Duration start_after = std::chrono::milliseconds{500};
+  /// After a driver could not prepare its devices; sooner when its annotations change.
+  Duration prepare_again = std::chrono::seconds{60};
   Duration stop_takes = std::chrono::milliseconds{100};
   Duration linger{};         // of containers that nobody sees
   Duration sidecar_takes{};  // after the main containers ended
@@ -77,6 +79,8 @@ struct Taken {};
 struct Refused {};
 /// Its volumes are not mounted yet: it is to start later.
 struct NotMounted {};
+/// A driver could not prepare its devices.
+struct NotPrepared {};
 /// Its containers were started.
 struct Started {};
 /// That was written. They end by themselves after `run_for`, or at once with `exit_code`.
@@ -91,13 +95,14 @@ struct Told {
 }  // namespace pod_event
 using PodEvent = std::variant<pod_event::Bound, pod_event::Adopted, pod_event::Changed, pod_event::Gone,
                               pod_event::NodeCame, pod_event::NodeWent, pod_event::Due, pod_event::Taken,
-                              pod_event::Refused, pod_event::NotMounted, pod_event::Started,
-                              pod_event::Reported, pod_event::Told>;
+                              pod_event::Refused, pod_event::NotMounted, pod_event::NotPrepared,
+                              pod_event::Started, pod_event::Reported, pod_event::Told>;
 
 enum class PodStep : std::uint8_t {
   Nothing,
   Take,       // ask the device plugin, then Taken or Refused
-  Start,      // start the containers and report it: Started, then Reported; or Refused, or NotMounted
+  Start,      // start the containers and report it: Started, then Reported; or Refused, NotMounted or
+              // NotPrepared
   RunUnseen,  // start the containers, and say nothing
   EndMain,    // report that the main containers ended
   End,        // report that all ended

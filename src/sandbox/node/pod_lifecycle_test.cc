@@ -107,6 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"DueToBeTaken", here(), {.due = kNow, .to_take = true}, Due{}, {}, Take},
         Row{"TakenStartsLater", here(), {}, Taken{}, {.due = in(500ms)}},
         Row{"WithoutItsVolumesItStartsLater", here(), {}, NotMounted{}, {.due = in(500ms)}},
+        Row{"WithoutItsDevicesItIsTriedAgainInAMinute", here(), {}, NotPrepared{}, {.due = in(60s)}},
         Row{"RefusedIsOver", here(), {}, Refused{}, {.phase = Over}},
         Row{"StartedRuns", here(), {}, Started{}, {.phase = Runs}, Nothing, true},
         Row{"RunsForEver", here(), {.phase = Runs}, Reported{}, {.phase = Runs}},

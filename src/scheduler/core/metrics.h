@@ -13,6 +13,8 @@ inline constexpr const char* kSchedulingSli = "scheduler_pod_scheduling_sli_dura
 /// `why`: binding (one without an answer), leases (left by somebody else), probe (others of its namespace
 /// cannot be written).
 inline constexpr const char* kFences = "gpu_scheduler_fences_total";
+/// Writes by which kubelets try again to have a pod's devices prepared.
+inline constexpr const char* kNudges = "gpu_scheduler_nudges_total";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
 /// `result`: bound, failed, raced, busy.
 inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_total";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "dra/drivers.h"
 #include "dra/limits.h"
 #include "kapi/write_dra.h"
@@ -48,8 +49,8 @@ std::optional<Allocation> Binder::allocationFor(const model::Pod& pod, const Bin
 bool Binder::isAllocated(const BindingCycle& cycle) const {
   if (!cycle.allocation) { return true; }
   const model::Pod* pod = c_.cache().pod(cycle.uid);
-  return cycle.mapped && cycle.allocated_at != 0 && pod != nullptr &&
-         c_.engine.allocatedClaims().seen() >= cycle.allocated_at &&
+  const bool is_mapped = cycle.mapped || GS_MUTANT(BindsUnmapped);
+  return is_mapped && cycle.allocated_at != 0 && pod != nullptr && isSeen(cycle) &&
          allocations_.isAllocated(*pod, *cycle.allocation);
 }
 
@@ -74,7 +75,12 @@ void Binder::allocate(BindingCycle& cycle) {
   cycle.claimed = true;
   cycle.allocated_at = 0;
   allocations_.allocate(*pod, *cycle.allocation);
-  if (!cycle.mapped) { map(cycle); }
+  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { map(cycle); }
+}
+
+/// The watch brought what others were allocated before it was.
+bool Binder::isSeen(const BindingCycle& cycle) const {
+  return c_.engine.allocatedClaims().seen() >= cycle.allocated_at || GS_MUTANT(NoLookAtOthers);
 }
 
 void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
@@ -85,9 +91,8 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
     return giveUp(cycle, "its ResourceClaim could not be allocated in time");
   }
   if (gaveUpRenumbered(cycle)) { return; }
-  if (!cycle.mapped) { return map(cycle); }
-  const bool is_known = c_.engine.allocatedClaims().seen() >= cycle.allocated_at;
-  if (cycle.allocated_at != 0 && is_known) { bindOrTakeAgain(cycle); }
+  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { return map(cycle); }
+  if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
 /// With the same fence value each time: one that lands late changes nothing.

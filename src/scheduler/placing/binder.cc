@@ -471,7 +471,7 @@ void Binder::release(BindingCycle& cycle, std::string why) {
   cycle.open_leases.clear();
   c_.log(kapi::Level::Info, "placement dropped",
          {{"pod", cycle.pod.text()}, {"node", cycle.node.text}, {"why", cycle.why}});
-  cycle.emptying = cycle.claimed;
+  cycle.emptying = cycle.claimed && !GS_MUTANT(KeepsAllocation);
   if (!cycle.emptying) { return giveLeases(cycle); }
   allocations_.empty(cycle.uid, cycle.pod, cycle.adopted || cycle.rivalled);
 }

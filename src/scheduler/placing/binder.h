@@ -127,6 +127,7 @@ class Binder : public controller::Part {
   [[nodiscard]] std::optional<Allocation> allocationFor(const model::Pod& pod,
                                                         const BindingCycle& cycle) const;
   [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
   void allocate(BindingCycle& cycle);

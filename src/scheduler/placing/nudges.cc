@@ -1,6 +1,6 @@
 #include "scheduler/placing/nudges.h"
 
-#include <string>
+#include <utility>
 
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -16,10 +16,13 @@ void Nudges::see(const model::Pod& pod) {
     return;
   }
   if (sent->second >= kMost || !calls_.due(pod.uid, c_.now.mono)) { return; }
-  if (calls_.underWay() >= kAtOnce) { return c_.reconciles.addAt(c_.now.mono + std::chrono::seconds{1}, pod.uid); }
+  if (calls_.underWay() >= kAtOnce) {
+    return c_.reconciles.addAt(c_.now.mono + std::chrono::seconds{1}, pod.uid);
+  }
   ++sent->second;
   c_.count(kNudges);
-  c_.sendAbout(pod.uid, kapi::annotatePod(pod, {{model::kNudgeKey, c_.rng.uuid()}}, {}), calls_.begin(pod.uid));
+  c_.sendAbout(pod.uid, kapi::annotatePod(pod, {{model::kNudgeKey, c_.rng.uuid()}}, {}),
+               calls_.begin(pod.uid));
 }
 
 /// Whatever was answered: the kubelet needs a moment.

@@ -21,6 +21,10 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
                  "Binds that kube-schedulers asked for: bound, failed, raced (others got the GPUs), or busy "
                  "(told to ask again).",
                  {}});
+  out.push_back({scheduler::kNudges,
+                 Kind::Counter,
+                 "Writes by which kubelets try again to have a pod's devices prepared by a DRA driver.",
+                 {}});
   out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
   return out;
 }

@@ -37,7 +37,9 @@ all_run() { kubectl get pods -l "${1:-case=dra}" -o json | jq '[.items[] | selec
 used_devices() { kubectl get pods -l case=dra -o json | jq -r '.items[] | select(.status.phase == "Running").metadata.annotations["gpu.scheduling/allocated"]' | sort; }
 
 step "two nodes of the newest Kubernetes, the driver of each publishes 8 GPUs; the scheduler leads"
-new_cluster --kubelets 2
+provider_up --kubelets 2 2>>"$CASE_DIR/up.log"
+install_crds "$CRDS"
+scheduler_account
 dra_cluster
 start_dra node-a
 start_dra node-b

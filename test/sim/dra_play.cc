@@ -1,0 +1,483 @@
+#include "test/sim/dra_play.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/ascii.h"
+#include "base/random.h"
+#include "json/value.h"
+#include "kapi/kinds.h"
+#include "sandbox/world/world.h"
+#include "test/world/truth.h"
+
+namespace gs::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Array;
+using json::Object;
+using json::Value;
+using sandbox::CallFault;
+using How = CallFault::How;
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+constexpr const char* kClaimsId = "resource.k8s.io/resourceclaims";
+constexpr int kGpus = 4;  // of each node
+constexpr int kSchedulers = 2;
+constexpr int kSteps = 90;
+
+/// A device by the name of its node and its own.
+using Device = std::pair<std::string, std::string>;
+
+kapi::SimNode node(const char* name, std::uint64_t seed) {
+  kapi::SimNode n;
+  n.name = model::NodeName{name};
+  n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+  n.enforcement = model::Enforcement::Dra;
+  for (int i = 0; i < kGpus; ++i) {
+    model::Device d;
+    d.id = i;
+    d.uuid = fmt::format("GPU-{}-{}", name, i);
+    d.model = "T";
+    d.pci_bus_id = fmt::format("00000000:{:02x}:00.0", i + 1);
+    d.memory_mib = 1024;
+    d.island = seed % 2 == 0 ? "0" : std::to_string(i / 2);
+    d.health = model::Health::Healthy;
+    n.devices.push_back(std::move(d));
+  }
+  return n;
+}
+
+sandbox::World::Options optionsFor(std::uint64_t seed) {
+  sandbox::World::Options options;
+  options.seed = seed;
+  options.controllers = true;
+  options.agents = seed % 4 != 0;
+  options.nodes = {node("n-a", seed), node("n-b", seed)};
+  return options;
+}
+
+Value podObject(const std::string& name, int gpus, int containers) {
+  Array list;
+  for (int i = 0; i < containers; ++i) {
+    list.push_back(
+        Object{{"name", fmt::format("c{}", i)},
+               {"image", "cuda"},
+               {"resources", Object{{"limits", Object{{"nvidia.com/gpu", std::to_string(gpus)}}}}}});
+  }
+  return Object{{"apiVersion", "v1"},
+                {"kind", "Pod"},
+                {"metadata", Object{{"name", name}, {"namespace", "default"}}},
+                {"spec", Object{{"schedulerName", "gpu-scheduler"},
+                                {"restartPolicy", "Never"},
+                                {"containers", std::move(list)}}}};
+}
+
+class DraPlay {
+ public:
+  DraPlay(std::uint64_t seed, bool tell)
+      : rng_{seed ^ 0xd7a0000}, tell_{tell}, world_{optionsFor(seed)}, began_{world_.now().mono} {
+    world_.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) { return judge(call); });
+    world_.kubelet().setConfig({.linger = std::chrono::seconds{5 + below(15)}});
+    by_agents_ = seed % 4 != 0;
+  }
+
+  DraOutcome play() {
+    for (int i = 0; i < kSchedulers; ++i) { world_.startReplica(); }
+    until([this] { return world_.leader().has_value(); }, 30s);
+    for (int i = 0; i < kSteps && out_.problem.empty(); ++i) {
+      step();
+      run(std::chrono::milliseconds{50 + below(900)});
+    }
+    if (out_.problem.empty()) { calm(); }
+    return out_;
+  }
+
+ private:
+  int below(int n) { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(n))); }
+  void say(const std::string& what) {
+    if (tell_) {
+      fmt::print("{:9.3f}s {}\n", std::chrono::duration<double>(world_.now().mono - began_).count(), what);
+    }
+  }
+  void wrong(std::string what) {
+    if (!out_.problem.empty()) { return; }
+    out_.problem = std::move(what);
+    out_.at = world_.now().mono - began_;
+    say(out_.problem);
+  }
+  void run(Duration by) {
+    (void)world_.runUntil([this] { return look(), !out_.problem.empty(); }, by);
+    look();
+  }
+  bool until(const std::function<bool()>& done, Duration limit) {
+    return world_.runUntil([&] { return look(), !out_.problem.empty() || done(); }, limit);
+  }
+
+  // ---- what happens
+
+  void step() {
+    switch (below(20)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+      case 5: return comes();
+      case 6:
+      case 7:
+        return goes("ends", [this](const std::string& name) { world_.kubelet().finish("default", name); });
+      case 8: return goes("is deleted", [this](const auto& name) { remove(name, false); });
+      case 9:
+      case 10: return goes("is deleted by force", [this](const auto& name) { remove(name, true); });
+      case 11: return crashes();
+      case 12: return theyAllocate();
+      case 13: return theyFree();
+      case 14: return faults(2s + std::chrono::seconds{below(5)});
+      case 15: return driverAway();
+      case 16: return agentDown();
+      case 17: races_ = 1 + below(2); return;
+      case 18: cut_in_ = 1 + below(6); return;
+      default: return starts();
+    }
+  }
+  void comes() {
+    if (pods().size() > 14) { return; }
+    const std::string name = fmt::format("p{}", ++made_);
+    const int containers = rng_.chance(20) ? 2 : 1;
+    const int gpus = rng_.chance(70) ? 1 : 1 + below(containers == 2 ? 2 : kGpus);
+    say(fmt::format("{} comes for {} x {}", name, containers, gpus));
+    world_.create(podObject(name, gpus, containers));
+    wants_[name] = static_cast<std::size_t>(gpus * containers);
+  }
+  template <class Act>
+  void goes(const char* how, const Act& act) {
+    const auto names = pods();
+    if (names.empty()) { return; }
+    const std::string name = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
+    say(fmt::format("{} {}", name, how));
+    act(name);
+    world_.touch();
+  }
+  void remove(const std::string& name, bool force) {
+    (void)world_.request("DELETE", fmt::format("{}/{}", kPods, name),
+                         force ? Value{Object{{"gracePeriodSeconds", 0}}} : Value{Object{}});
+  }
+  void crashes() {
+    const auto id = world_.leader();
+    if (!id) { return; }
+    say("the leader dies");
+    world_.crash(*id);
+  }
+  void starts() {
+    for (int i = 0; i < kSchedulers; ++i) {
+      if (!world_.alive(i)) { world_.restart(i); }
+    }
+  }
+  void faults(Duration by) {
+    say("writes fail");
+    faults_until_ = world_.now().mono + by;
+  }
+  void driverAway() {
+    const std::string node = below(2) == 0 ? "n-a" : "n-b";
+    say(fmt::format("the driver of {} is away", node));
+    world_.driver().setAway(node, true);
+    world_.after(std::chrono::seconds{2 + below(8)}, [this, node] { world_.driver().setAway(node, false); });
+  }
+  void agentDown() {
+    if (!by_agents_) { return; }
+    const std::string node = below(2) == 0 ? "n-a" : "n-b";
+    world_.machines().setAgentDown(node, true);
+    world_.after(std::chrono::seconds{5 + below(20)}, [this, node] {
+      world_.machines().setAgentDown(node, false);
+      world_.touch();
+    });
+    world_.touch();
+  }
+
+  // ---- another scheduler
+
+  /// Not what it can see that somebody has.
+  void theyAllocate() {
+    std::vector<Device> free;
+    for (const char* node : {"n-a", "n-b"}) {
+      for (int i = 0; i < kGpus; ++i) {
+        const Device device{node, inLowerCase(fmt::format("GPU-{}-{}", node, i))};
+        if (!allocatedTo(device).has_value()) { free.push_back(device); }
+      }
+    }
+    if (free.empty() || theirs_ > 3) { return; }
+    allocate(free[static_cast<std::size_t>(below(static_cast<int>(free.size())))]);
+  }
+  void allocate(const Device& device) {
+    ++theirs_;
+    const std::string name = fmt::format("theirs-{}", ++made_);
+    say(fmt::format("{} is allocated {} of {}", name, device.second, device.first));
+    const Object exactly{
+        {"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "ExactCount"}, {"count", 1}};
+    const Object request{{"name", "r"}, {"exactly", exactly}};
+    world_.create(Object{{"apiVersion", "resource.k8s.io/v1"},
+                         {"kind", "ResourceClaim"},
+                         {"metadata", Object{{"name", name}, {"namespace", "default"}}},
+                         {"spec", Object{{"devices", Object{{"requests", Array{Value{request}}}}}}}});
+    Value claim = world_.get(fmt::format("{}/{}", kClaims, name));
+    const Object result{
+        {"request", "r"}, {"driver", "gpu.nvidia.com"}, {"pool", device.first}, {"device", device.second}};
+    claim.set("status",
+              Object{{"allocation", Object{{"devices", Object{{"results", Array{Value{result}}}}}}}});
+    (void)world_.request("PUT", fmt::format("{}/{}/status", kClaims, name), claim);
+  }
+  void theyFree() {
+    for (const auto& claim : world_.get(kClaims)["items"].items()) {
+      const std::string name{claim["metadata"]["name"].str()};
+      if (!name.starts_with("theirs-")) { continue; }
+      say(fmt::format("{} goes", name));
+      --theirs_;
+      (void)world_.request("DELETE", fmt::format("{}/{}", kClaims, name));
+      return;
+    }
+  }
+
+  // ---- what becomes of calls
+
+  CallFault judge(const kapi::Call& call) {
+    if (!call.leader_only) { return {}; }
+    const bool of_claim = call.kind == kapi::kResourceClaim;
+    out_.writes += of_claim ? 1 : 0;
+    const Value& allocation = call.body["status"]["allocation"];
+    if (of_claim && !allocation.isNull() && races_ > 0) {
+      --races_;
+      const Value& first = allocation["devices"]["results"].at(0);
+      allocate({std::string{first["pool"].str()}, std::string{first["device"].str()}});
+    }
+    const bool matters = of_claim || call.kind == kapi::kPod || call.kind == kapi::kLease;
+    if (matters && cut_in_ > 0 && --cut_in_ == 0) { return cut(); }
+    if (world_.now().mono < faults_until_ && rng_.chance(25)) { return fault(); }
+    return {};
+  }
+  CallFault fault() {
+    switch (below(5)) {
+      case 0: return {How::LostBefore, 0, {}, false, false};
+      case 1: return {How::LostAfter, 0, {}, false, false};
+      case 2: return {How::Late, 0, std::chrono::milliseconds{500 + below(9'000)}, false, false};
+      case 3: return {How::Refused, 429, {}, false, false};
+      default: return {How::Refused, 500, {}, false, false};
+    }
+  }
+  /// It is the last one of that leader.
+  CallFault cut() {
+    say("the leader dies at a write");
+    switch (below(3)) {
+      case 0: return {How::Normal, 0, {}, true, false};
+      case 1: return {How::Normal, 0, {}, false, true};
+      default: return {How::Late, 0, std::chrono::milliseconds{500 + below(9'000)}, false, true};
+    }
+  }
+
+  // ---- what is so
+
+  [[nodiscard]] std::vector<std::string> pods() {
+    std::vector<std::string> out;
+    for (const auto& pod : world_.get(kPods)["items"].items()) {
+      out.emplace_back(pod["metadata"]["name"].str());
+    }
+    return out;
+  }
+  struct Claim {
+    std::uint64_t since = 0;  // revision of its allocation
+    std::set<Device> devices;
+    std::set<std::string> pods;  // uids that it is reserved for
+    bool ours = false;
+  };
+  [[nodiscard]] std::optional<std::string> allocatedTo(const Device& device) const {
+    for (const auto& [name, claim] : allocated_) {
+      if (claim.devices.contains(device)) { return name; }
+    }
+    return std::nullopt;
+  }
+
+  /// From the history, so that the order of two allocations is known.
+  void readClaims() {
+    const auto& store = world_.api().store();
+    for (; position_ < store.historyEnd(); ++position_) {
+      const auto* entry = store.entry(position_);
+      if (entry == nullptr || entry->key.resource != kClaimsId) { continue; }
+      const std::string& name = entry->key.name;
+      if (entry->after == nullptr || (*entry->after)["status"]["allocation"].isNull()) {
+        allocated_.erase(name);
+        continue;
+      }
+      const bool is_new = !allocated_.contains(name);
+      Claim& claim = allocated_[name];
+      if (is_new) { claim.since = entry->revision; }
+      claim.ours = name.starts_with("gpu-");
+      claim.devices.clear();
+      claim.pods.clear();
+      for (const auto& r : (*entry->after)["status"]["allocation"]["devices"]["results"].items()) {
+        claim.devices.emplace(r["pool"].str(), r["device"].str());
+      }
+      for (const auto& user : (*entry->after)["status"]["reservedFor"].items()) {
+        claim.pods.emplace(user["uid"].str());
+      }
+      if (is_new && claim.ours) { gaveWay(claim); }
+    }
+  }
+  void gaveWay(const Claim& claim) {
+    for (const auto& [other, theirs] : allocated_) {
+      const bool first =
+          !theirs.ours && std::any_of(claim.devices.begin(), claim.devices.end(),
+                                      [&](const auto& d) { return theirs.devices.contains(d); });
+      out_.gave_way += first ? 1 : 0;
+    }
+  }
+
+  void look() {
+    if (!out_.problem.empty()) { return; }
+    readClaims();
+    const std::uint64_t now = world_.api().store().revision();
+    if (std::exchange(looked_, now) == now && running_ == world_.kubelet().changes()) { return; }
+    running_ = world_.kubelet().changes();
+    if (world_.driver().inUse() > 0) {
+      return wrong("a driver was asked for a device that another pod's containers have");
+    }
+    for (const auto& pod : world_.get(kPods)["items"].items()) { lookAt(pod); }
+  }
+
+  /// The devices of the ids that its annotation names.
+  static std::set<Device> told(const Value& pod) {
+    std::set<Device> out;
+    const std::string text{pod["metadata"]["annotations"]["gpu.scheduling/allocated"].str()};
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) { return out; }
+    const std::string node = text.substr(0, colon);
+    for (char c : text.substr(colon + 1)) {
+      if (c != ',') { out.emplace(node, inLowerCase(fmt::format("GPU-{}-{}", node, c))); }
+    }
+    return out;
+  }
+  void lookAt(const Value& pod) {
+    const std::string name{pod["metadata"]["name"].str()};
+    const std::string uid{pod["metadata"]["uid"].str()};
+    const auto phase = pod["status"]["phase"].str();
+    if (pod["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") { return; }
+    const auto given = told(pod);
+    if (given.size() != wants_[name]) {
+      return wrong(fmt::format("{} was given {} GPUs", name, given.size()));
+    }
+    if (pod["metadata"]["deletionTimestamp"].isNull()) { lookAtClaim(name, uid, given); }
+    if (phase == "Running") { lookAtContainers(name, uid, given); }
+  }
+  void lookAtClaim(const std::string& name, const std::string& uid, const std::set<Device>& given) {
+    const auto claim = allocated_.find("gpu-" + uid);
+    if (claim == allocated_.end()) {
+      return wrong(fmt::format("{} is bound, and its claim is not allocated", name));
+    }
+    if (claim->second.devices != given || !claim->second.pods.contains(uid)) {
+      return wrong(fmt::format("{} is told other devices than its claim is allocated", name));
+    }
+    for (const auto& [other, theirs] : allocated_) {
+      if (other == claim->first) { continue; }
+      for (const auto& device : given) {
+        if (theirs.devices.contains(device) && (theirs.ours || theirs.since < claim->second.since)) {
+          return wrong(
+              fmt::format("{} was given {}, which {} was allocated before", name, device.second, other));
+        }
+      }
+    }
+  }
+  void lookAtContainers(const std::string& name, const std::string& uid, const std::set<Device>& given) {
+    const auto devices = world_.kubelet().devicesAtStart(uid);
+    std::set<std::string> wanted;
+    for (const auto& device : given) { wanted.insert(device.second); }
+    std::set<std::string> has;
+    std::string rest = inLowerCase(devices.value_or(""));
+    while (!rest.empty()) {
+      const auto comma = rest.find(',');
+      has.insert(rest.substr(0, comma));
+      rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    }
+    if (has != wanted) {
+      return wrong(fmt::format("containers of {} have {}, and it is told {}", name, fmt::join(has, " "),
+                               fmt::join(wanted, " ")));
+    }
+    if (ran_.insert(uid).second) { ++out_.ran; }
+  }
+
+  // ---- the end
+
+  void calm() {
+    say("all is well from now on");
+    faults_until_ = {};
+    races_ = cut_in_ = 0;
+    starts();
+    for (const char* node : {"n-a", "n-b"}) {
+      world_.driver().setAway(node, false);
+      world_.machines().setAgentDown(node, false);
+    }
+    world_.touch();
+    run(12min);  // what ended uncleanly without an agent waits five minutes
+    if (!out_.problem.empty()) { return; }
+    const auto truth = test::readTruth(world_);
+    if (!truth.problems.empty()) { return wrong(truth.problems.front()); }
+    if (!truth.unsettled.empty()) { return wrong(truth.unsettled.front()); }
+    std::map<std::string, std::size_t> free{{"n-a", kGpus}, {"n-b", kGpus}};
+    std::set<std::string> uids;
+    const Value all = world_.get(kPods);
+    for (const auto& pod : all["items"].items()) { uids.emplace(pod["metadata"]["uid"].str()); }
+    for (const auto& [name, claim] : allocated_) {
+      for (const auto& device : claim.devices) {
+        free[device.first] -= std::min<std::size_t>(free[device.first], 1);
+      }
+      if (claim.ours && !uids.contains(name.substr(4))) {
+        return wrong(fmt::format("claim {} is left over", name));
+      }
+    }
+    for (const auto& pod : all["items"].items()) {
+      const std::string name{pod["metadata"]["name"].str()};
+      const bool waits = pod["spec"]["nodeName"].str().empty();
+      const bool fits =
+          std::any_of(free.begin(), free.end(), [&](const auto& n) { return n.second >= wants_[name]; });
+      if (waits && fits) { return wrong(fmt::format("{} waits, and there is room: {}", name, why(pod))); }
+      if (!waits && pod["status"]["phase"].str() == "Pending") {
+        return wrong(fmt::format("{} never started", name));
+      }
+    }
+  }
+  static std::string why(const Value& pod) {
+    for (const auto& c : pod["status"]["conditions"].items()) {
+      if (c["type"].str() == "PodScheduled") { return std::string{c["message"].str()}; }
+    }
+    return "";
+  }
+
+  Rng rng_;
+  bool tell_;
+  sandbox::World world_;
+  Mono began_;
+  DraOutcome out_;
+  bool by_agents_ = true;
+  int made_ = 0;
+  int theirs_ = 0;
+  int races_ = 0;   // so many of our next allocations somebody else comes before
+  int cut_in_ = 0;  // the leader dies at so manieth write
+  Mono faults_until_{};
+  std::uint64_t position_ = 0;  // of the store's history
+  std::uint64_t looked_ = 0;
+  std::uint64_t running_ = 0;
+  std::map<std::string, Claim> allocated_;
+  std::map<std::string, std::size_t> wants_;
+  std::set<std::string> ran_;
+};
+
+}  // namespace
+
+DraOutcome playDra(std::uint64_t seed, bool tell) { return DraPlay{seed, tell}.play(); }
+
+}  // namespace gs::sim

@@ -1,0 +1,29 @@
+// Plays of nodes whose GPUs a DRA driver prepares, drawn from one seed: pods that ask for nvidia.com/gpu come
+// and go, leaders die at any write, writes are refused, lost and late, drivers and agents are away, and
+// another scheduler allocates devices for itself, sometimes those that we are about to allocate.
+//
+// At every step: a bound pod's ResourceClaim is allocated what the pod is told, its containers have exactly
+// that, no device has been given that somebody else was allocated before, and no driver is asked for a device
+// that containers of another pod have. Once all is quiet: whoever fits runs, and claims and leases of pods
+// that are gone are gone. Nothing of the scheduler's code is asked. The same seed gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+
+namespace gs::sim {
+
+struct DraOutcome {
+  std::string problem;  // "": nothing
+  Duration at{};        // when it was seen, since the start
+  // What the play came to.
+  std::size_t ran = 0;       // pods whose containers started
+  std::size_t gave_way = 0;  // allocations of ours that others had been given first
+  std::size_t writes = 0;    // to ResourceClaims
+};
+
+[[nodiscard]] DraOutcome playDra(std::uint64_t seed, bool tell = false);
+
+}  // namespace gs::sim
