@@ -31,9 +31,9 @@ inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-device
 inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
 /// Changed by a write after which no Binding that was decided before can succeed.
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
-/// Changes when a pod that its kube-scheduler found no GPUs for may have some.
-/// Changed so that the kubelet tries again to have the pod's devices prepared (scheduler/placing/nudges.h).
+/// Changes when a bound pod waits for devices that a DRA driver could not prepare: its kubelet tries again.
 inline constexpr const char* kNudgeKey = "gpu.scheduling/nudge";
+/// Changes when a pod that its kube-scheduler found no GPUs for may have some.
 inline constexpr const char* kWakeKey = "gpu.scheduling/wake";
 /// The namespace of all GPU leases of the cluster.
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";

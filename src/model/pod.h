@@ -79,8 +79,8 @@ struct Pod {
   /// Every container of the spec, of every kind, is reported terminated, and none is started again
   /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
-  /// Bound, and its limits are served by a ResourceClaim; the kubelet took it, and its containers cannot start
-  /// yet: its devices or its volumes are not there (condition PodReadyToStartContainers is not True).
+  /// Bound, and its limits are served by a ResourceClaim; its kubelet took it, and its containers cannot
+  /// start yet: devices or volumes are not there (condition PodReadyToStartContainers is not True).
   bool awaits_devices = false;
   bool ready = false;          // condition Ready=True
   bool is_agent = false;       // label app=gpu-scheduler-agent

@@ -14,6 +14,7 @@
 #include "json/value.h"
 #include "kapi/kinds.h"
 #include "sandbox/world/world.h"
+#include "test/world/objects.h"
 #include "test/world/truth.h"
 
 namespace gs::sim {
@@ -85,6 +86,10 @@ class DraPlay {
   DraPlay(std::uint64_t seed, bool tell)
       : rng_{seed ^ 0xd7a0000}, tell_{tell}, world_{optionsFor(seed)}, began_{world_.now().mono} {
     world_.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) { return judge(call); });
+    world_.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) -> Duration {
+      const bool is_slow = world_.now().mono < slow_until_;
+      return is_slow ? std::chrono::milliseconds{below(800)} : Duration{};
+    });
     world_.kubelet().setConfig({.linger = std::chrono::seconds{5 + below(15)}});
     by_agents_ = seed % 4 != 0;
   }
@@ -124,7 +129,7 @@ class DraPlay {
   // ---- what happens
 
   void step() {
-    switch (below(20)) {
+    switch (below(22)) {
       case 0:
       case 1:
       case 2:
@@ -145,6 +150,7 @@ class DraPlay {
       case 16: return agentDown();
       case 17: races_ = 1 + below(2); return;
       case 18: cut_in_ = 1 + below(6); return;
+      case 19: return slow();
       default: return starts();
     }
   }
@@ -184,6 +190,11 @@ class DraPlay {
   void faults(Duration by) {
     say("writes fail");
     faults_until_ = world_.now().mono + by;
+  }
+  /// What watches bring comes late, to each by itself.
+  void slow() {
+    say("watches are slow");
+    slow_until_ = world_.now().mono + 2s + std::chrono::seconds{below(6)};
   }
   void driverAway() {
     const std::string node = below(2) == 0 ? "n-a" : "n-b";
@@ -347,7 +358,24 @@ class DraPlay {
     if (world_.driver().inUse() > 0) {
       return wrong("a driver was asked for a device that another pod's containers have");
     }
-    for (const auto& pod : world_.get(kPods)["items"].items()) { lookAt(pod); }
+    for (const auto& pod : world_.get(kPods)["items"].items()) {
+      lookAt(pod);
+      if (pod["spec"]["nodeName"].str().empty()) { lookAtLeases(pod); }
+    }
+  }
+
+  /// Leases come before an allocation, and go after it.
+  void lookAtLeases(const Value& pod) {
+    const std::string uid{pod["metadata"]["uid"].str()};
+    const auto claim = allocated_.find("gpu-" + uid);
+    if (claim == allocated_.end()) { return; }
+    for (const auto& [node, device] : claim->second.devices) {
+      const std::string name = fmt::format("gpu-{}-{}", node, device.back());
+      if (world_.get(test::kLeases + name)["spec"]["holderIdentity"].str() != uid) {
+        return wrong(fmt::format("{} is allocated {}, and its lease {} does not say so",
+                                 pod["metadata"]["name"].str(), device, name));
+      }
+    }
   }
 
   /// The devices of the ids that its annotation names.
@@ -414,7 +442,7 @@ class DraPlay {
 
   void calm() {
     say("all is well from now on");
-    faults_until_ = {};
+    faults_until_ = slow_until_ = {};
     races_ = cut_in_ = 0;
     starts();
     for (const char* node : {"n-a", "n-b"}) {
@@ -468,6 +496,7 @@ class DraPlay {
   int races_ = 0;   // so many of our next allocations somebody else comes before
   int cut_in_ = 0;  // the leader dies at so manieth write
   Mono faults_until_{};
+  Mono slow_until_{};
   std::uint64_t position_ = 0;  // of the store's history
   std::uint64_t looked_ = 0;
   std::uint64_t running_ = 0;

@@ -2,7 +2,7 @@
 // first such seed. sim --known FILE: the seeds at the beginning of its lines, `SEED` or `SEED
 // FEATURE,FEATURE`; 1 when one went wrong. sim --tell SEED: one seed, shortened if it fails: every step, log
 // line and write, and what each pod and lease says whenever it changes.
-// sim --dra [SEEDS [FIRST_SEED]]: plays of nodes with a DRA driver (dra_play.h); sim --dra --tell SEED: one, told.
+// sim --dra [SEEDS [FIRST_SEED]]: plays of nodes with a DRA driver (dra_play.h); sim --dra --tell SEED: one.
 // Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without
 // FEATURE; --with FEATURE, one that is held back. Again for more than one. Known seeds are played with those
 // that their line names only, as they were found.

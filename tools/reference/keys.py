@@ -19,6 +19,7 @@ KEYS = {
                                        "containers, by a fieldRef; gpu-scheduler, gpu-scheduler-agent", "`0,1`"),
     "gpu.scheduling/reservation": (OUR_POD, "annotation", "gpu-scheduler, with the Binding", "gpu-scheduler", "a UUID"),
     "gpu.scheduling/fence": (OUR_POD, "annotation", "gpu-scheduler, gpu-admission", "gpu-scheduler", "a UUID"),
+    "gpu.scheduling/nudge": (OUR_POD, "annotation", "gpu-scheduler", "the kubelet, as a change of the pod", "a UUID"),
     "gpu.scheduling/wake": (OUR_POD, "annotation", "gpu-scheduler, gpu-admission", "kube-scheduler, as a change of the pod", "a UUID"),
     "tencent.com/predicate-node": (OUR_POD, "annotation", "gpu-admission, gpu-scheduler with `--extender-address`", "gpu-manager, and both again", "`node-a`"),
     "tencent.com/predicate-time": (OUR_POD, "annotation", "likewise", "likewise", "nanoseconds since 1970"),

@@ -5,7 +5,8 @@
 // desk, on nodes of a DRA driver by the allocation desk and a mapping, by a Binding, and by a fence where the
 // outcome of a Binding is unknown. Once a pod is bound as decided, or everything was given back, the cycle is
 // gone, and the pod is reconciled. Where a Binding was sent whose cycle is gone before anybody knew what came
-// of it is kept, over a loss of leadership too: the pod may have run there. A part of the scheduler's; one thread.
+// of it is kept, over a loss of leadership too: the pod may have run there.
+// A part of the scheduler's; one thread.
 #pragma once
 
 #include <map>
