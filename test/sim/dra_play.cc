@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "json/value.h"
 #include "kapi/kinds.h"
+#include "kapi/paths.h"
 #include "sandbox/world/world.h"
 #include "test/world/objects.h"
 #include "test/world/truth.h"
@@ -90,6 +91,14 @@ class DraPlay {
       const bool is_slow = world_.now().mono < slow_until_;
       return is_slow ? std::chrono::milliseconds{below(800)} : Duration{};
     });
+    if (tell_) {
+      world_.setWitness([this](sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome) {
+        if (!call.leader_only) { return; }
+        const auto name = call.key.name.empty() ? call.body["metadata"]["name"].str() : call.key.name;
+        say(fmt::format("  {} {} {} {}/{}: {} {}", id, std::string{kapi::httpMethod(call.verb)}, name,
+                        call.kind->plural, call.subresource, outcome.http, outcome.message));
+      });
+    }
     world_.kubelet().setConfig({.linger = std::chrono::seconds{5 + below(15)}});
     by_agents_ = seed % 4 != 0;
   }

@@ -471,7 +471,9 @@ void Binder::release(BindingCycle& cycle, std::string why) {
   cycle.open_leases.clear();
   c_.log(kapi::Level::Info, "placement dropped",
          {{"pod", cycle.pod.text()}, {"node", cycle.node.text}, {"why", cycle.why}});
-  cycle.emptying = cycle.claimed && !GS_MUTANT(KeepsAllocation);
+  // Of a decision that others may have made too, whatever this one came to: the watch of claims may be late.
+  const bool others = cycle.allocation.has_value() && (cycle.adopted || cycle.rivalled);
+  cycle.emptying = (cycle.claimed || others) && !GS_MUTANT(KeepsAllocation);
   if (!cycle.emptying) { return giveLeases(cycle); }
   allocations_.empty(cycle.uid, cycle.pod, cycle.adopted || cycle.rivalled);
 }

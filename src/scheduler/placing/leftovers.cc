@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/mutant.h"
@@ -69,6 +70,16 @@ void Leftovers::remove(const model::Pod& pod) {
   c_.sendAbout(pod.uid, kapi::fencePod(pod.key, pod.uid, of_pod.fence_value), calls_.begin(pod.uid));
 }
 
+/// Some of its leases are of a node with a DRA driver, so that its ResourceClaim may be allocated something,
+/// whether or not the watch of claims has said so.
+bool Leftovers::isByDra(const model::Uid& uid) const {
+  const auto& keys = c_.cache().leasesOf(uid);
+  return std::any_of(keys.begin(), keys.end(), [this](const auto& key) {
+    const sched::NodeState* node = c_.engine.ledger().find(c_.cache().lease(key)->node);
+    return node != nullptr && !node->dra_resource.empty();
+  });
+}
+
 bool Leftovers::noticed(const AllocationNotice& notice) {
   const auto of_pod = pods_.find(notice.uid);
   if (of_pod == pods_.end()) { return false; }
@@ -121,7 +132,7 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
       fenceOf(*pod) == of_pod->second.fence_value) {
     c_.engine.learn(outcome.object, now.mono);
     of_pod->second.fenced = !pod->bound();  // bound: its leases are judged as a bound pod's
-    of_pod->second.emptying = of_pod->second.fenced && allocations_.hasClaim(*pod);
+    of_pod->second.emptying = of_pod->second.fenced && (allocations_.hasClaim(*pod) || isByDra(uid));
     if (of_pod->second.emptying) { allocations_.empty(uid, pod->key, true); }
     return;
   }

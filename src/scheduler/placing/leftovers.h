@@ -74,6 +74,7 @@ class Leftovers : public controller::Part {
     bool shared = false;
   };
   [[nodiscard]] std::optional<Whole> wholeSet(const model::Pod& pod) const;
+  [[nodiscard]] bool isByDra(const model::Uid& uid) const;
   [[nodiscard]] Reservations reservationsOf(const model::Uid& uid) const;
   void deleteFenced(const model::Pod& pod, OfPod& of_pod);
   void stays(const model::Pod& pod, const std::string& why);
