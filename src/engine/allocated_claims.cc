@@ -20,6 +20,12 @@ void change(Sets& sets, const Key& key, const Value& value, bool add) {
   if (it->second.empty()) { sets.erase(it); }
 }
 
+/// What it is allocated, and for whom: users may change the rest at any time.
+bool holdsTheSame(const model::ResourceClaim& a, const model::ResourceClaim& b) {
+  return a.uid == b.uid && a.allocated == b.allocated && a.results == b.results &&
+         a.reserved_for == b.reserved_for && a.owner_pod == b.owner_pod;
+}
+
 }  // namespace
 
 AllocatedClaims::Holders AllocatedClaims::holdersOf(const model::ResourceClaim& claim) {
@@ -39,17 +45,21 @@ void AllocatedClaims::index(const model::ResourceClaim& claim, bool add) {
 AllocatedClaims::Holders AllocatedClaims::put(const model::Ptr<model::ResourceClaim>& claim) {
   if (gone_.covers(claim->uid, claim->revision)) { return {}; }
   auto& known = claims_[claim->key];
-  if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) { return {}; }
-  Holders concerned = holdersOf(*claim);
+  // Whoever waits for its own claim has to hear of it, allocated or not, and when the watch brings what is known
+  // by an answer.
+  Holders concerned;
+  if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
+  if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) {
+    return concerned;
+  }
+  if (known == nullptr || !holdsTheSame(*known, *claim)) { concerned.merge(holdersOf(*claim)); }
   if (known != nullptr) {
-    concerned.merge(holdersOf(*known));
+    if (!holdsTheSame(*known, *claim)) { concerned.merge(holdersOf(*known)); }
     index(*known, false);
     if (known->uid != claim->uid) { gone_.add(known->uid); }
   }
   known = claim;
   index(*claim, true);
-  // Whoever waits for his own claim has to hear of it, allocated or not.
-  if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
   return concerned;
 }
 

@@ -48,6 +48,8 @@ class AllocatedClaims {
   /// The watch brought everything up to there.
   void saw(model::Revision revision) { seen_ = std::max(seen_, revision); }
   [[nodiscard]] model::Revision seen() const { return seen_; }
+  /// Claims are not served for a moment: those that are listed later are the same ones.
+  void notServed() { gone_ = {}; }
   void forgetOld(Mono now) { gone_.forgetOld(now); }
 
  private:

@@ -89,6 +89,29 @@ TEST_F(AllocatedClaimsTest, LookingHoldsNothing) {
   EXPECT_TRUE(claims.holding(gpu("a", 1)).empty());
 }
 
+// It may be patched at any time, and may be for very many pods.
+TEST_F(AllocatedClaimsTest, WhatChangesNothingOfItConcernsItsOwnerOnly) {
+  lists("a", 4);
+  auto claim = claimOf("c", 1, {gpu("a", 1)}, {"p", "q"});
+  claim.owner_pod = model::Uid{"o"};
+  claims.put(shared(claim));
+  claim.revision = 2;
+  claim.reservation = "r";
+  EXPECT_EQ(claims.put(shared(claim)), AllocatedClaims::Holders{model::Uid{"o"}});
+  EXPECT_EQ(claims.put(shared(claim)), AllocatedClaims::Holders{model::Uid{"o"}})
+      << "the watch brings what an answer said";
+}
+
+TEST_F(AllocatedClaimsTest, ThoseThatWereNotServedForAMomentAreTheSameOnes) {
+  lists("a", 4);
+  const auto claim = shared(claimOf("c", 1, {gpu("a", 1)}, {"p"}));
+  claims.put(claim);
+  claims.remove(claim->key, claim->uid);
+  claims.notServed();
+  claims.put(claim);
+  EXPECT_EQ(heldBy("p"), "a:1");
+}
+
 TEST_F(AllocatedClaimsTest, OlderVersionsAndThoseThatAreGoneSayNothing) {
   lists("a", 4);
   claims.put(shared(claimOf("c", 5, {}, {})));

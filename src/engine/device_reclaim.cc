@@ -34,6 +34,7 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
   end.counted = counted;
   end.wait_observations = !clean && !GS_MUTANT(FreesUnobserved);
   end.until = now + kAgentGone;
+  end.by_driver = isByDriver(node);
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
@@ -191,7 +192,7 @@ void DeviceReclaim::reviewOne(const Key& key, bool is_watched, Mono now) {
   const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
   const bool proven = complete_ && !inUse(key) && seen;
   if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
-  const bool waits_out = e.wait_observations && isByDriver(node) && now < e.until;
+  const bool waits_out = e.wait_observations && e.by_driver && now < e.until;
   if (proven || (!is_watched && !waits_out)) { free(key); }
 }
 
@@ -307,11 +308,11 @@ void DeviceReclaim::plan(const model::NodeName& node) {
 
 /// When time alone frees something there, whose agents are away until then.
 Mono DeviceReclaim::nextEnd(const model::NodeName& node, Mono absent_until) const {
-  if (!isByDriver(node)) { return absent_until; }
   Mono next = Mono::max();
   for (const auto& uid : on_node_.at(node)) {
     const Ended& e = ended_.at({uid, node});
-    next = std::min(next, e.wait_observations ? std::max(e.until, absent_until) : absent_until);
+    const bool waits_out = e.wait_observations && e.by_driver;
+    next = std::min(next, waits_out ? std::max(e.until, absent_until) : absent_until);
   }
   return next;
 }

@@ -97,7 +97,10 @@ class DeviceReclaim {
     std::map<int, std::string> devices;  // id -> UUID when it ended, "" not known
     std::int64_t counted = 0;
     bool wait_observations = false;
-    Mono until{};  // of one that is not clean: where only a driver speaks of the node, it drains until then
+    /// Of one that is not clean, on a node with a DRA driver: where nobody else speaks of the node it drains
+    /// until then, whatever the driver publishes meanwhile.
+    Mono until{};
+    bool by_driver = false;
     int observations = 0;                  // new observedTimes since the end
     std::uint64_t number = 0;              // of those that wait for looks; 0: it does not
     std::optional<model::Revision> floor;  // looks above it were written after the end

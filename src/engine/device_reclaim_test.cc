@@ -290,6 +290,18 @@ TEST_F(ReclaimByDriver, AfterAnEndThatIsNotCleanItDrainsForFiveMinutes) {
   EXPECT_EQ(reclaim.nextDue(), std::nullopt);
 }
 
+// A driver that is being upgraded takes its slices away.
+TEST_F(ReclaimByDriver, ItDrainsOnThoughTheSlicesVanish) {
+  end(false);
+  ledger.removeStatus(node);
+  reclaim.statusGone(node, now);
+  pass(1min);
+  publishes("");
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  pass(kAgentGone - 1min);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
 TEST_F(ReclaimByDriver, AfterACleanEndItIsFree) {
   end(true);
   EXPECT_EQ(use(), sched::DeviceUse::Free);

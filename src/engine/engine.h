@@ -96,6 +96,7 @@ class Engine {
     resource_claims_.gone(key, uid);
   }
   /// Their watch brought everything up to there.
+  void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
   [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }

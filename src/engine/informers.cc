@@ -62,6 +62,7 @@ void Informers::take(const controller::Reflector& reflector, const controller::R
   if (output.listed_at) { forgetUnlisted(reflector, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
   if (reflector.kind() == kapi::kQuotaMap) { tellQuota(reflector, output, now); }
+  if (reflector.kind() == kapi::kResourceClaim && reflector.absent()) { engine_.resourceClaimsNotServed(); }
   if (reflector.kind() == kapi::kResourceClaim) { engine_.sawResourceClaims(reflector.progress()); }
   if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
 }

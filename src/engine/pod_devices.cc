@@ -129,12 +129,15 @@ std::vector<int> PodDevices::heldIds(const model::Pod& pod, const std::vector<in
   return heldNow(said.uuids, given, uuids, *devices);
 }
 
-/// What its annotation says, what its agent sees, and what its leases on that node say.
+/// What its annotation says, what its agent sees, and what its leases and ResourceClaims on that node say.
 std::vector<int> PodDevices::ofEnded(const model::Pod& pod, const sched::Holdings& said) const {
   std::set<int> ids;
   for (const auto& some :
        {said.ids ? heldIds(pod, *said.ids, said) : std::vector<int>{}, seenInUse(pod, said)}) {
     ids.insert(some.begin(), some.end());
+  }
+  for (const auto& [node, id] : claims_.heldBy(pod.uid)) {
+    if (node == pod.node) { ids.insert(id); }
   }
   const auto leased = leasedIds(pod.uid);
   if (const auto here = leased.find(pod.node); here != leased.end()) {

@@ -86,6 +86,7 @@ Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& reque
         Object{{"containerName", r.container}, {"resourceName", r.resource}, {"requestName", r.request}});
   }
   Call call = fencePod(pod.key, pod.uid, fence);
+  call.body.child("metadata").set("resourceVersion", std::to_string(pod.revision));
   call.body.child("status").set(
       "extendedResourceClaimStatus",
       Object{{"resourceClaimName", claimKeyOf(pod).name}, {"requestMappings", std::move(mappings)}});

@@ -20,7 +20,8 @@ namespace gs::kapi {
 /// controller know it as one for limits.
 [[nodiscard]] Call createClaim(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                                const std::string& reservation);
-/// PATCH pods/p/status (merge) with the uid: the mapping of limits to that claim and a new fence value.
+/// PATCH pods/p/status (merge) with uid and resourceVersion: the mapping of limits to that claim and a new
+/// fence value. Whoever fenced the pod meanwhile is met by a 409.
 [[nodiscard]] Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                           const std::string& fence);
 /// PUT of the claim's status with uid and resourceVersion: these devices of `node`, for `pod`.

@@ -57,7 +57,7 @@ TEST(WriteDra, TheMappingIsOnePatchWithTheFence) {
   EXPECT_EQ(c.verb, Verb::MergePatch);
   EXPECT_EQ(
       json::print(c.body),
-      R"({"metadata":{"uid":"u-1","annotations":{"gpu.scheduling/fence":"f-1"}},"status":{)"
+      R"({"metadata":{"uid":"u-1","annotations":{"gpu.scheduling/fence":"f-1"},"resourceVersion":"42"},"status":{)"
       R"("extendedResourceClaimStatus":{"resourceClaimName":"gpu-u-1","requestMappings":[)"
       R"({"containerName":"main","resourceName":"nvidia.com/gpu","requestName":"container-0-request-0"},)"
       R"({"containerName":"side","resourceName":"nvidia.com/gpu","requestName":"container-1-request-0"}]}}})");

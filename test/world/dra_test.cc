@@ -105,6 +105,43 @@ TEST_F(Dra, APlainPodHasExactlyWhatWasChosen) {
   expectSettled();
 }
 
+// Answers come before what the watch brings.
+TEST_F(Dra, NobodyWaitsLongerThanTheWatch) {
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) -> Duration { return 20ms; });
+  startOne();
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }, 500ms));
+}
+
+TEST_F(Dra, AMappingThatGotNoAnswerIsNotWrittenOver) {
+  startOne();
+  int lost = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_mapping = !call.body["status"]["extendedResourceClaimStatus"].isNull();
+    return is_mapping && lost++ == 0 ? CallFault{.how = CallFault::How::LostAfter} : CallFault{};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return runs("a"); }, 15s));
+  EXPECT_EQ(lost, 1);
+  const auto& log = world.log();
+  EXPECT_TRUE(std::none_of(log.begin(), log.end(), [](const auto& line) {
+    return line.find("placement dropped") != std::string::npos;
+  }));
+  expectOneThing("a");
+}
+
+// A pod that is mapped can run nowhere else.
+TEST_F(Dra, AQuotaOfDevicesLeavesThePodUnmapped) {
+  startOne();
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_post = call.verb == kapi::Verb::Create && call.kind == kapi::kResourceClaim;
+    return is_post ? CallFault{.how = CallFault::How::Refused, .http = 403, .is_status = true} : CallFault{};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_TRUE(podObject("a")["status"]["extendedResourceClaimStatus"].isNull());
+}
+
 TEST_F(Dra, AClaimPodWithALimitToo) {
   startOne();
   world.create(claim("two", 2));
@@ -222,6 +259,27 @@ TEST_F(BesideOthers, WhatTheyAllocatedIsHeld) {
   ASSERT_TRUE(eventually([&] { return runs("a"); }));
   EXPECT_EQ(nodeOf("a"), "node-a");
   expectOneThing("a");
+}
+
+// Somebody who may make claims takes the name of a pod's, and another pod runs with it.
+TEST_F(BesideOthers, AClaimUnderAPodsNameThatAnotherPodUsesIsLeftAlone) {
+  startOne();
+  world.create(pod("waits", "", 16));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("waits") != ""; }));
+  const std::string uid{podObject("waits")["metadata"]["uid"].str()};
+  world.create(pod("other", ""));
+  const std::string name = "gpu-" + uid;
+  foreign(name, "node-a", {devicesOn("node-a").front()});
+  Value object = world.get(std::string{kClaimsPath} + "/" + name);
+  Value status = object["status"];
+  status.set("reservedFor",
+             Array{Value{Object{{"resource", "pods"},
+                                {"name", "other"},
+                                {"uid", std::string{podObject("other")["metadata"]["uid"].str()}}}}});
+  object.set("status", status);
+  ASSERT_EQ(world.request("PUT", std::string{kClaimsPath} + "/" + name + "/status", object).code, 200);
+  world.run(60s);
+  EXPECT_FALSE(world.get(std::string{kClaimsPath} + "/" + name)["status"]["allocation"].isNull());
 }
 
 // Both chose at one moment: theirs stands before ours is there.

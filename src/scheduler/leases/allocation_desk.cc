@@ -14,9 +14,10 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
-/// Whatever it is allocated.
-bool isOurs(const model::ResourceClaim& claim, const model::Uid& pod) {
-  return claim.owner_pod == pod && !claim.reservation.empty();
+/// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users cannot
+/// write, its metadata they can.
+bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
+  return claim.allocated && claim.reserved_for == std::vector<model::Uid>{pod};
 }
 
 bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
@@ -24,14 +25,15 @@ bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, con
     std::sort(devices.begin(), devices.end());
     return devices;
   };
-  return claim.allocated && sorted(claim.results) == sorted(wanted.devices) &&
-         std::binary_search(claim.reserved_for.begin(), claim.reserved_for.end(), pod);
+  return isAllocatedFor(claim, pod) && sorted(claim.results) == sorted(wanted.devices);
 }
 
 /// Why the object of that name cannot be the pod's claim; "": it can.
 std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
   const char* what = nullptr;
-  if (!isOurs(claim, pod)) { what = "was made by somebody else"; }
+  const bool is_ours = claim.owner_pod == pod && !claim.reservation.empty();
+  if (!is_ours) { what = "was made by somebody else"; }
+  if (claim.allocated && !isAllocatedFor(claim, pod)) { what = "is used by others"; }
   if (what == nullptr && claim.requests != dra::claimRequests(wanted.requests)) {
     what = "asks for something else";
   }
@@ -43,11 +45,12 @@ std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, co
 
 }  // namespace
 
-void AllocationDesk::allocate(const model::Pod& pod, Allocation wanted) {
+void AllocationDesk::allocate(const model::Pod& pod, Allocation wanted, bool others) {
   Wish& wish = wishes_[pod.uid];
   wish.pod.key = pod.key;
   wish.pod.uid = pod.uid;
   wish.wanted = std::move(wanted);
+  wish.must_fence = wish.must_fence || others;
   wish.calls = 0;
   active_.insert(pod.uid);
 }
@@ -58,8 +61,9 @@ void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod, b
   wish.pod.uid = uid;
   wish.wanted.reset();
   // A PUT that is under way is answered after what follows it was decided.
-  const Sent* sent = calls_.what(uid);
-  wish.must_fence = wish.must_fence || others || (sent != nullptr && *sent == Sent::Allocate);
+  const OnItsWay* on_its_way = calls_.what(uid);
+  wish.must_fence =
+      wish.must_fence || others || (on_its_way != nullptr && on_its_way->sent == Sent::Allocate);
   wish.calls = 0;
   active_.insert(uid);
 }
@@ -70,24 +74,33 @@ bool AllocationDesk::isAllocated(const model::Pod& pod, const Allocation& wanted
          trouble(*claim, pod.uid, wanted).empty();
 }
 
+bool AllocationDesk::isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const {
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  return claim != nullptr && claim->allocated && !isAllocatedTo(*claim, pod.uid, than);
+}
+
 bool AllocationDesk::hasClaim(const model::Pod& pod) const {
   const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
-  return claim != nullptr && isOurs(*claim, pod.uid);
+  return claim != nullptr && claim->owner_pod == pod.uid;
 }
 
 bool AllocationDesk::hasDevices(const model::Pod& pod) const {
-  return hasClaim(pod) && engine_.allocatedClaims().find(kapi::claimKeyOf(pod))->allocated;
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  return claim != nullptr && isAllocatedFor(*claim, pod.uid);
 }
 
 std::optional<AllocationNotice> AllocationDesk::settled(const Wish& wish, const model::ResourceClaim* claim) {
   const model::Uid& uid = wish.pod.uid;
   if (!wish.wanted) {
-    const bool is_open = wish.must_read || wish.must_fence || (claim != nullptr && claim->allocated);
-    // One that is not ours was never written by us.
-    if (is_open && (claim == nullptr || isOurs(*claim, uid))) { return std::nullopt; }
+    const bool is_used = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, uid);
+    const bool is_full = claim != nullptr && isAllocatedFor(*claim, uid);
+    if (is_full || ((wish.must_read || wish.must_fence) && !is_used)) { return std::nullopt; }
     return AllocationNotice{Came::Empty, uid};
   }
   if (claim == nullptr || wish.must_read) { return std::nullopt; }
+  // Somebody who writes it too may yet empty it.
+  const bool is_stale = wish.must_fence && isAllocatedTo(*claim, uid, *wish.wanted);
+  if (is_stale) { return std::nullopt; }
   if (auto why = trouble(*claim, uid, *wish.wanted); !why.empty()) {
     return AllocationNotice{Came::Refused, uid, 0, std::move(why)};
   }
@@ -121,7 +134,7 @@ void AllocationDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Eff
   }
   if (!calls_.due(uid, now)) { return; }
   auto [sent, call] = plan(wish, claim);
-  call.token = calls_.begin(uid, sent);
+  call.token = calls_.begin(uid, {sent, claim == nullptr ? model::Uid{} : claim->uid});
   call.leader_only = sent != Sent::Read;
   ++wish.calls;
   out.emplace_back(std::move(call));
@@ -135,15 +148,15 @@ void AllocationDesk::pump(Mono now, kapi::Effects& out) {
   }
 }
 
-void AllocationDesk::refused(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now) {
+void AllocationDesk::refused(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now) {
   const model::Uid& uid = wish.pod.uid;
   const model::ObjectKey key = kapi::claimKeyOf(wish.pod);
   const bool waits = outcome.http == 429 || outcome.http == 401;
   if (outcome.http == 409) {
     wish.must_read = true;
     if (wish.calls > kAtOnce) { calls_.failed(uid, now, outcome.retry_after); }
-  } else if (outcome.notFound() && sent != Sent::Make) {
-    engine_.resourceClaimGone(key, {});
+  } else if (outcome.notFound() && call.sent != Sent::Make) {
+    if (!call.claim.empty()) { engine_.resourceClaimGone(key, call.claim); }
     wish.must_fence = false;           // what is not there cannot be allocated
   } else if (waits || !wish.wanted) {  // nothing may be given to others before it is empty
     calls_.failed(uid, now, outcome.retry_after);
@@ -156,7 +169,8 @@ void AllocationDesk::refused(Wish& wish, Sent sent, const kapi::Outcome& outcome
   }
 }
 
-void AllocationDesk::answered(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now) {
+void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now) {
+  const Sent sent = call.sent;
   const model::Uid& uid = wish.pod.uid;
   switch (outcome.result) {
     case CallResult::Applied:
@@ -173,7 +187,7 @@ void AllocationDesk::answered(Wish& wish, Sent sent, const kapi::Outcome& outcom
       wish.must_read = wish.must_read || sent == Sent::Read;
       calls_.failed(uid, now, outcome.retry_after);
       return;
-    case CallResult::Refused: refused(wish, sent, outcome, now); return;
+    case CallResult::Refused: refused(wish, call, outcome, now); return;
   }
 }
 

@@ -9,7 +9,8 @@
 //              (a quota of devices, missing rights); the text says why
 //   Empty      it is allocated nothing, and no write of ours that would do so is on its way
 // An allocation cannot be changed, so a claim that has another one is emptied first: its pod is unbound,
-// nothing runs with it. Before Empty is said the claim is fenced (fenceClaim) where a PUT had an unknown
+// nothing runs with it. One that is reserved for other pods is never emptied: it is not what it says it is,
+// and they may run. Before Empty is said the claim is fenced (fenceClaim) where a PUT had an unknown
 // outcome, or another leader may have sent one: its resourceVersion is another then, and that PUT is refused.
 // A wish replaces the one before it. What failed waits longer each time (R59). One thread.
 #pragma once
@@ -45,7 +46,8 @@ class AllocationDesk : public controller::Part {
   AllocationDesk(engine::Engine& engine, Rng& rng, controller::Parts& parts)
       : engine_{engine}, rng_{rng}, calls_{parts.add(*this)} {}
 
-  void allocate(const model::Pod& pod, Allocation wanted);
+  /// `others`: another leader may have sent a PUT.
+  void allocate(const model::Pod& pod, Allocation wanted, bool others);
   /// `others`: another leader may have sent a PUT.
   void empty(const model::Uid& uid, const model::ObjectKey& pod, bool others);
   /// Nothing more is wished of it; what is there stays.
@@ -54,9 +56,11 @@ class AllocationDesk : public controller::Part {
   [[nodiscard]] bool isAllocated(const model::Pod& pod, const Allocation& wanted) const;
   /// The last calls about it came to nothing.
   [[nodiscard]] bool failing(const model::Uid& uid) const { return calls_.failures(uid) > 0; }
-  /// It has a claim of ours.
+  /// It is allocated something, which is not that.
+  [[nodiscard]] bool isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const;
+  /// It has a claim of its own, by what that says of itself.
   [[nodiscard]] bool hasClaim(const model::Pod& pod) const;
-  /// And that is allocated something.
+  /// And one that is allocated something for it alone.
   [[nodiscard]] bool hasDevices(const model::Pod& pod) const;
 
   /// Issues what can be issued now for claims that something happened to.
@@ -81,17 +85,21 @@ class AllocationDesk : public controller::Part {
     int calls = 0;
   };
   enum class Sent : std::uint8_t { Read, Make, Allocate, Clear, Fence };
+  struct OnItsWay {
+    Sent sent{};
+    model::Uid claim;  // the one that was known when it left
+  };
 
   void step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects& out);
   [[nodiscard]] static std::optional<AllocationNotice> settled(const Wish& wish,
                                                                const model::ResourceClaim* claim);
   [[nodiscard]] std::pair<Sent, kapi::Call> plan(Wish& wish, const model::ResourceClaim* claim);
-  void answered(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now);
-  void refused(Wish& wish, Sent sent, const kapi::Outcome& outcome, Mono now);
+  void answered(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now);
+  void refused(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now);
 
   engine::Engine& engine_;
   Rng& rng_;
-  controller::KeyedCalls<model::Uid, Sent> calls_;
+  controller::KeyedCalls<model::Uid, OnItsWay> calls_;
   std::map<model::Uid, Wish> wishes_;
   std::set<model::Uid> active_;  // to be looked at by pump()
   std::vector<AllocationNotice> notices_;

@@ -106,7 +106,7 @@ class AllocationDeskTest : public ::testing::Test {
 };
 
 TEST_F(AllocationDeskTest, AFirstDecisionIsAPostAndAPut) {
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "POST");
   EXPECT_EQ(next(), "") << "one call at a time";
   applied(claim(5));
@@ -120,27 +120,27 @@ TEST_F(AllocationDeskTest, AFirstDecisionIsAPostAndAPut) {
 
 TEST_F(AllocationDeskTest, ALaterOneIsAPut) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
 }
 
 TEST_F(AllocationDeskTest, WhatIsThereAlreadyIsNotWrittenAgain) {
   know(claim(5, 1));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(told(), "allocated 5");
 }
 
 // An allocation cannot be changed.
 TEST_F(AllocationDeskTest, AnotherAllocationIsEmptiedFirst) {
   know(claim(5, 2));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5");
   applied(claim(6));
   EXPECT_EQ(next(), "PUT 6 gpu-1");
 }
 
 TEST_F(AllocationDeskTest, TheWatchMayTellBeforeTheAnswer) {
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "POST");
   know(claim(5));
   EXPECT_EQ(next(), "") << "its answer is on the way";
@@ -150,7 +150,7 @@ TEST_F(AllocationDeskTest, TheWatchMayTellBeforeTheAnswer) {
 
 TEST_F(AllocationDeskTest, AConflictIsReadAndTriedAgain) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 409);
   EXPECT_EQ(next(), "GET");
@@ -159,7 +159,7 @@ TEST_F(AllocationDeskTest, AConflictIsReadAndTriedAgain) {
 }
 
 TEST_F(AllocationDeskTest, APostThatMeetsOneOfItsNameIsRead) {
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "POST");
   answer(CallResult::Refused, 409);
   EXPECT_EQ(next(), "GET");
@@ -176,7 +176,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
     c.uid = model::Uid{"c" + std::to_string(now.time_since_epoch().count())};
     now += 1s;
     know(c);
-    desk.allocate(pod, gpu(1));
+    desk.allocate(pod, gpu(1), false);
     EXPECT_EQ(told(), "refused");
     return why;
   };
@@ -192,7 +192,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
 
 TEST_F(AllocationDeskTest, WhatTheApiServerRefusesIsTold) {
   for (const int http : {403, 422}) {
-    desk.allocate(pod, gpu(1));
+    desk.allocate(pod, gpu(1), false);
     now += 1min;
     EXPECT_EQ(next(), "POST");
     answer(CallResult::Refused, http);
@@ -203,7 +203,7 @@ TEST_F(AllocationDeskTest, WhatTheApiServerRefusesIsTold) {
 
 TEST_F(AllocationDeskTest, WhoIsBusyIsAskedLater) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 429);
   EXPECT_EQ(next(), "");
@@ -216,7 +216,7 @@ TEST_F(AllocationDeskTest, WhoIsBusyIsAskedLater) {
 // It may land later: no other PUT leaves before the claim has another resourceVersion.
 TEST_F(AllocationDeskTest, AfterAnUnknownPutTheClaimIsFenced) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Unknown, 0);
   now += 1min;
@@ -229,13 +229,66 @@ TEST_F(AllocationDeskTest, AfterAnUnknownPutTheClaimIsFenced) {
 
 TEST_F(AllocationDeskTest, AnUnknownPutThatLandedIsTaken) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Unknown, 0);
   now += 1min;
   EXPECT_EQ(next(), "GET");
   applied(claim(6, 1));
+  EXPECT_EQ(next(), "PATCH");
+  applied(claim(7, 1));
+  EXPECT_EQ(told(), "allocated 7");
+}
+
+// An earlier leader may have sent what empties it.
+TEST_F(AllocationDeskTest, WhatAnEarlierLeaderAllocatedIsFencedBeforeItCounts) {
+  know(claim(5, 1));
+  desk.allocate(pod, gpu(1), true);
+  EXPECT_EQ(next(), "PATCH");
+  applied(claim(6, 1));
   EXPECT_EQ(told(), "allocated 6");
+}
+
+// Somebody made an object under its name, and another pod runs with what that is allocated.
+TEST_F(AllocationDeskTest, OneThatIsReservedForOthersIsNeverEmptied) {
+  model::ResourceClaim theirs = claim(5, 1);
+  theirs.reserved_for = {model::Uid{"another"}};
+  know(theirs);
+  EXPECT_FALSE(desk.hasDevices(pod));
+  desk.allocate(pod, gpu(1), false);
+  EXPECT_EQ(told(), "refused");
+  EXPECT_NE(why.find("is used by others"), std::string::npos) << why;
+  desk.empty(pod.uid, pod.key, true);
+  EXPECT_EQ(told(), "empty");
+  theirs.reserved_for = {model::Uid{"another"}, pod.uid};
+  theirs.revision = 6;
+  know(theirs);
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(told(), "empty");
+}
+
+// Users may write its metadata.
+TEST_F(AllocationDeskTest, WhatIsAllocatedForThePodIsEmptiedWhateverElseItSays) {
+  model::ResourceClaim edited = claim(5, 1);
+  edited.reservation.clear();
+  edited.owner_pod = {};
+  know(edited);
+  EXPECT_TRUE(desk.hasDevices(pod));
+  desk.empty(pod.uid, pod.key, false);
+  EXPECT_EQ(next(), "PUT 5");
+  applied(claim(6));
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(AllocationDeskTest, A404SaysNothingOfAnotherThatTookItsName) {
+  know(claim(5));
+  desk.allocate(pod, gpu(1), false);
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  model::ResourceClaim second = claim(9);
+  second.uid = model::Uid{"c-2"};
+  know(second);
+  answer(CallResult::Refused, 404);
+  EXPECT_EQ(next(), "PUT 9 gpu-1");
 }
 
 TEST_F(AllocationDeskTest, EmptyingIsOnePut) {
@@ -271,7 +324,7 @@ TEST_F(AllocationDeskTest, WhatOthersMayHaveSentIsFencedFirst) {
 
 TEST_F(AllocationDeskTest, WhatIsUnderWayWhenItIsGivenUpIsFenced) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   desk.empty(pod.uid, pod.key, false);
   EXPECT_EQ(next(), "");
@@ -306,7 +359,7 @@ TEST_F(AllocationDeskTest, AClaimThatIsGoneIsEmpty) {
 
 TEST_F(AllocationDeskTest, OneThatWentWhileItIsAllocatedIsMadeAnew) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 404);
   EXPECT_EQ(next(), "POST");
@@ -316,7 +369,7 @@ TEST_F(AllocationDeskTest, ANewWishTakesThePlaceOfTheFirst) {
   know(claim(5, 1));
   desk.empty(pod.uid, pod.key, false);
   EXPECT_EQ(next(), "PUT 5");
-  desk.allocate(pod, gpu(2));
+  desk.allocate(pod, gpu(2), false);
   applied(claim(6));
   EXPECT_EQ(next(), "PUT 6 gpu-2");
   applied(claim(7, 2));
@@ -325,7 +378,7 @@ TEST_F(AllocationDeskTest, ANewWishTakesThePlaceOfTheFirst) {
 
 TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
   know(claim(5));
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   int calls = 0;
   model::Revision revision = 5;
   for (int i = 0; i < 20 && !next().empty(); ++i) {
@@ -341,7 +394,7 @@ TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
 }
 
 TEST_F(AllocationDeskTest, OfAPodThatEndedNothingIsKept) {
-  desk.allocate(pod, gpu(1));
+  desk.allocate(pod, gpu(1), false);
   EXPECT_EQ(next(), "POST");
   desk.podEnded(pod.uid);
   EXPECT_EQ(desk.size(), 0U);

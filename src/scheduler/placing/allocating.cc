@@ -44,6 +44,14 @@ std::optional<Allocation> Binder::allocationFor(const model::Pod& pod, const Bin
   return out;
 }
 
+/// Its node still gives these GPUs by the names that they had.
+bool Binder::allocatesAsDecided(const BindingCycle& cycle) const {
+  const model::Pod* pod = c_.cache().pod(cycle.uid);
+  if (pod == nullptr || !cycle.allocation) { return !isByDra(cycle); }
+  const auto now = allocationFor(*pod, cycle);
+  return now && now->devices == cycle.allocation->devices && now->requests == cycle.allocation->requests;
+}
+
 /// And the watch has brought whatever other claims were allocated before ours: what they have is in the
 /// ledger.
 bool Binder::isAllocated(const BindingCycle& cycle) const {
@@ -74,8 +82,7 @@ void Binder::allocate(BindingCycle& cycle) {
   }
   cycle.claimed = true;
   cycle.allocated_at = 0;
-  allocations_.allocate(*pod, *cycle.allocation);
-  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { map(cycle); }
+  allocations_.allocate(*pod, *cycle.allocation, cycle.adopted || cycle.rivalled);
 }
 
 /// The watch brought what others were allocated before it was.
@@ -85,22 +92,38 @@ bool Binder::isSeen(const BindingCycle& cycle) const {
 
 void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
   if (gaveUpFor(cycle, pod)) { return; }
-  if (isAllocatingTooLong(cycle)) {
+  const bool is_done = isAllocated(cycle);
+  if (!is_done && isAllocatingTooLong(cycle)) {
     slots_.failed(cycle.pod.ns);
     cycle.in_vain = true;
     return giveUp(cycle, "its ResourceClaim could not be allocated in time");
   }
   if (gaveUpRenumbered(cycle)) { return; }
-  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { return map(cycle); }
+  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { return map(cycle, pod); }
   if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
-/// With the same fence value each time: one that lands late changes nothing.
-void Binder::map(BindingCycle& cycle) {
-  if (pending_.isBeingTold(cycle.uid)) { return; }  // then again
+/// Once the claim is there: a pod that is mapped stays with nodes that have a driver, and where no claim can be
+/// made it could run elsewhere. With the same fence value each time: one that lands late changes nothing.
+void Binder::map(BindingCycle& cycle, const model::Pod& pod) {
+  if (!allocations_.hasClaim(pod) || pending_.isBeingTold(cycle.uid)) { return; }  // then again
+  if (!cycle.map_fence.empty() && fenceOf(pod) == cycle.map_fence) { return isMapped(cycle, pod); }
   if (cycle.map_fence.empty()) { cycle.map_fence = c_.rng.uuid(); }
-  const model::Pod& pod = *c_.cache().pod(cycle.uid);
   call(cycle, kapi::mapPod(pod, cycle.allocation->requests, cycle.map_fence), Purpose::Map);
+}
+
+/// The pod as it is after that write.
+void Binder::isMapped(BindingCycle& cycle, const model::Pod& pod) {
+  if (pod.mapped != dra::mappingOf(cycle.allocation->requests, kapi::claimKeyOf(pod).name)) {
+    cycle.refused = cycle.in_vain = true;
+    return giveUp(cycle,
+                  "the API server did not keep which ResourceClaim serves the pod's limits: its feature gate "
+                  "DRAExtendedResource is off");
+  }
+  cycle.fence = cycle.map_fence;
+  cycle.mapped = true;
+  cycle.rejections = 0;
+  c_.reconciles.add(cycle.uid);
 }
 
 void Binder::mapAnswered(BindingCycle& cycle, const kapi::Outcome& outcome) {
@@ -109,21 +132,13 @@ void Binder::mapAnswered(BindingCycle& cycle, const kapi::Outcome& outcome) {
       fenceOf(*pod) == cycle.map_fence) {
     c_.engine.learn(outcome.object, c_.now.mono);
     if (pod->bound()) { return; }  // it is reconciled as a bound pod
-    const auto wanted = dra::mappingOf(cycle.allocation->requests, kapi::claimKeyOf(*pod).name);
-    if (pod->mapped != wanted) {
-      cycle.refused = cycle.in_vain = true;
-      return giveUp(
-          cycle,
-          "the API server did not keep which ResourceClaim serves the pod's limits: its feature gate "
-          "DRAExtendedResource is off");
-    }
-    cycle.fence = cycle.map_fence;
-    cycle.mapped = true;
-    cycle.rejections = 0;
-    return;  // it is reconciled
+    return isMapped(cycle, *pod);
   }
-  const bool is_refused = outcome.result == kapi::CallResult::Refused && outcome.http != 429;
-  if (!is_refused) { return tryLater(cycle, outcome.retry_after); }
+  // On a 409 the pod is another by now: it is looked at again, its fence first.
+  const bool may_help = outcome.http == 429 || outcome.http == 409;
+  if (outcome.result != kapi::CallResult::Refused || may_help) {
+    return tryLater(cycle, outcome.retry_after);
+  }
   if (outcome.http == 404 || outcome.http == 422) { proofs_.prove(cycle.uid, cycle.pod); }
   cycle.refused = cycle.in_vain = true;
   giveUp(cycle, fmt::format("the mapping of its limits was refused: {} {}", outcome.http, outcome.message));

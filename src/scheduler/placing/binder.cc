@@ -221,10 +221,13 @@ bool Binder::bound(const model::Pod& pod) {
   if (as_decided && cycle->stage != Stage::Bound) { bindApplied(*cycle); }
   if (!as_decided) {
     giveBut(*cycle, pod);
-    const bool elsewhere = cycle->claimed && pod.node != cycle->node;
-    const bool others = cycle->adopted || cycle->rivalled;
-    cycle->claimed = false;  // what is wished of its claim is not forgotten with the cycle
-    if (elsewhere) { allocations_.empty(pod.uid, pod.key, others); }
+    // What it was bound with, on its node or by its claim, is left alone.
+    const bool is_in_vain = cycle->claimed && pod.node != cycle->node &&
+                            !allocations_.isAllocatedOtherwise(pod, *cycle->allocation);
+    if (is_in_vain) {
+      cycle->claimed = false;  // so that this wish is not forgotten with the cycle
+      allocations_.empty(pod.uid, pod.key, cycle->adopted || cycle->rivalled);
+    }
     tellCaller(*cycle, false, fmt::format("somebody else bound it to {}", pod.node.text));
   }
   forget(pod.uid);

@@ -128,12 +128,14 @@ class Binder : public controller::Part {
   [[nodiscard]] std::optional<Allocation> allocationFor(const model::Pod& pod,
                                                         const BindingCycle& cycle) const;
   [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
+  [[nodiscard]] bool allocatesAsDecided(const BindingCycle& cycle) const;
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
   void allocate(BindingCycle& cycle);
   void advanceAllocating(BindingCycle& cycle, const model::Pod& pod);
-  void map(BindingCycle& cycle);
+  void map(BindingCycle& cycle, const model::Pod& pod);
+  void isMapped(BindingCycle& cycle, const model::Pod& pod);
   void mapAnswered(BindingCycle& cycle, const kapi::Outcome& outcome);
   void giveLeases(BindingCycle& cycle);
   void bindOrTakeAgain(BindingCycle& cycle);

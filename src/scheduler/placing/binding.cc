@@ -133,8 +133,8 @@ bool Binder::isOvertaken(const BindingCycle& cycle) const {
 void Binder::bindOrTakeAgain(BindingCycle& cycle) {
   if (isOvertaken(cycle)) {
     giveUp(cycle, "other pods on its node have its GPUs, or may have them: they were bound there meanwhile");
-  } else if (isByDra(cycle) != cycle.allocation.has_value()) {
-    giveUp(cycle, "its node gives GPUs in another way now");
+  } else if (!allocatesAsDecided(cycle)) {
+    giveUp(cycle, "its node gives these GPUs in another way now, or under other names");
   } else if (!holdsAllLeases(cycle) && !GS_MUTANT(BindsEarly)) {
     takeLeases(cycle, false);
   } else if (!isAllocated(cycle)) {
