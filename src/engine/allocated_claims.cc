@@ -45,8 +45,8 @@ void AllocatedClaims::index(const model::ResourceClaim& claim, bool add) {
 AllocatedClaims::Holders AllocatedClaims::put(const model::Ptr<model::ResourceClaim>& claim) {
   if (gone_.covers(claim->uid, claim->revision)) { return {}; }
   auto& known = claims_[claim->key];
-  // Whoever waits for its own claim has to hear of it, allocated or not, and when the watch brings what is known
-  // by an answer.
+  // Whoever waits for its own claim has to hear of it, allocated or not, and when the watch brings what is
+  // known by an answer.
   Holders concerned;
   if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
   if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) {

@@ -2,9 +2,9 @@
 //
 // Level-triggered: after any change the pods concerned are derived anew (PodDevices), and only the difference
 // to the last time is applied. So the ledger is a function of the cache, whatever order the changes came in.
-// derive() keeps the devices under Source::Lease, Source::Claim and Source::BoundPod; use() keeps, of a bound pod that has
-// not ended, the ordinary resources, the devices that are counted only, the shares in flight and what is
-// charged to quotas, until unuse(). Calling one of them again with nothing changed changes nothing.
+// derive() keeps the devices under Source::Lease, Source::Claim and Source::BoundPod; use() keeps, of a bound
+// pod that has not ended, the ordinary resources, the devices that are counted only, the shares in flight and
+// what is charged to quotas, until unuse(). Calling one of them again with nothing changed changes nothing.
 // The ledger and the devices must outlive it. One thread.
 #pragma once
 

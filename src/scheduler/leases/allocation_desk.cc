@@ -14,8 +14,8 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
-/// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users cannot
-/// write, its metadata they can.
+/// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users
+/// cannot write, its metadata they can.
 bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
   return claim.allocated && claim.reserved_for == std::vector<model::Uid>{pod};
 }

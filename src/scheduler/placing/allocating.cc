@@ -103,8 +103,8 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
   if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
-/// Once the claim is there: a pod that is mapped stays with nodes that have a driver, and where no claim can be
-/// made it could run elsewhere. With the same fence value each time: one that lands late changes nothing.
+/// Once the claim is there: a pod that is mapped stays with nodes that have a driver, and where no claim can
+/// be made it could run elsewhere. With the same fence value each time: one that lands late changes nothing.
 void Binder::map(BindingCycle& cycle, const model::Pod& pod) {
   if (!allocations_.hasClaim(pod) || pending_.isBeingTold(cycle.uid)) { return; }  // then again
   if (!cycle.map_fence.empty() && fenceOf(pod) == cycle.map_fence) { return isMapped(cycle, pod); }

@@ -3,9 +3,9 @@
 //
 // It lists the managed leases of all namespaces in full (they are the authority), and has pods, nodes,
 // GpuClaims and GpuNodeStatuses caught up (engine/cache_sync.h). ResourceClaims of an earlier leader are read
-// where they matter (allocation_desk.h). Done when the census is complete and every kind has caught up. A failed
-// census is made again after a second, or when the server said. The census alone runs again every 10 minutes
-// (leases of other namespaces are not watched).
+// where they matter (allocation_desk.h). Done when the census is complete and every kind has caught up.
+// A failed census is made again after a second, or when the server said. The census alone runs again every
+// 10 minutes (leases of other namespaces are not watched).
 // One thread; a part of its machine's.
 #pragma once
 
