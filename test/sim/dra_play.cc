@@ -350,10 +350,11 @@ class DraPlay {
     }
   }
   void gaveWay(const Claim& claim) {
-    for (const auto& [other, theirs] : allocated_) {
+    for (const auto& entry : allocated_) {
+      const Claim& theirs = entry.second;
       const bool first =
           !theirs.ours && std::any_of(claim.devices.begin(), claim.devices.end(),
-                                      [&](const auto& d) { return theirs.devices.contains(d); });
+                                      [&](const auto& device) { return theirs.devices.contains(device); });
       out_.gave_way += first ? 1 : 0;
     }
   }

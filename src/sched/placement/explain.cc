@@ -51,17 +51,9 @@ const char* kindOf(Reason r) {
   return "?";
 }
 
-/// What stands after the number of nodes.
-std::string textOf(const Misfit& m) {
+/// Of a node whose GPUs a DRA driver prepares, or that has none of these.
+std::string textOfDra(const Misfit& m) {
   switch (m.reason) {
-    case Reason::OtherName: return fmt::format("node(s) were not named {}", m.detail);
-    case Reason::Unschedulable: return "node(s) were unschedulable";
-    case Reason::NotReady: return "node(s) were not ready";
-    case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
-    case Reason::ClaimSelectorMismatch:
-      return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
-    case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
-    case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
     case Reason::TwoMechanisms:
       return fmt::format("node(s) offered {} by a device plugin and by a DRA driver: one of them must go",
                          m.detail);
@@ -74,8 +66,27 @@ std::string textOf(const Misfit& m) {
     case Reason::DraNeedsLimit:
       return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
                          m.need);
-    case Reason::NoDraDriver:
-      return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
+    default: return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
+  }
+}
+
+/// What stands after the number of nodes.
+std::string textOf(const Misfit& m) {
+  switch (m.reason) {
+    case Reason::OtherName: return fmt::format("node(s) were not named {}", m.detail);
+    case Reason::Unschedulable: return "node(s) were unschedulable";
+    case Reason::NotReady: return "node(s) were not ready";
+    case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
+    case Reason::ClaimSelectorMismatch:
+      return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
+    case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
+    case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
+    case Reason::TwoMechanisms:
+    case Reason::KubeletTooOld:
+    case Reason::DraIsTheirs:
+    case Reason::DraNotShared:
+    case Reason::DraNeedsLimit:
+    case Reason::NoDraDriver: return textOfDra(m);
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";
