@@ -1,5 +1,6 @@
-# shellcheck shell=bash disable=SC2016 # what pods expand
+# shellcheck shell=bash disable=SC2016,SC2086 # what pods expand; lists of devices are words
 # Real server only: pods run.
+# By name only: two minutes, and a kubelet to compile, for which the other parts leave no room yet.
 # Kubernetes: newest
 # Needs: nodes dra-driver
 # Two real nodes of the newest Kubernetes with a DRA driver each, no device plugin and no agent. Pods ask for
@@ -33,6 +34,7 @@ start_ms() {
   kubectl get pod "$1" -o json | jq '(.status.conditions[] | select(.type == "PodScheduled").lastTransitionTime | fromdate) as $bound
     | (.status.containerStatuses[0].state.running.startedAt | fromdate) - $bound | . * 1000'
 }
+claim_count() { kubectl get resourceclaims -o name | wc -l; }
 all_run() { kubectl get pods -l "${1:-case=dra}" -o json | jq '[.items[] | select(.status.phase == "Running")] | length'; }
 used_devices() { kubectl get pods -l case=dra -o json | jq -r '.items[] | select(.status.phase == "Running").metadata.annotations["gpu.scheduling/allocated"]' | sort; }
 
@@ -97,7 +99,7 @@ expect_output "the claim of the pod that ended" "" kubectl get resourceclaim "$g
 
 step "another allocator has a GPU: nobody else is given it"
 kubectl delete pod more claimed >/dev/null
-eventually "claims" 12 eval 'kubectl get resourceclaims -o name | wc -l'
+eventually "claims" 12 claim_count
 free=$(comm -23 <(for n in a b; do printf "node-$n gpu-%s\n" 0 1 2 3 4 5 6 7; done | sort) \
   <(kubectl get resourceclaims -o json | jq -r '.items[].status.allocation.devices.results[]? | "\(.pool) \(.device)"' | sort))
 expect "GPUs that are free" 2 "$(wc -l <<<"$free")"
