@@ -20,7 +20,9 @@ model::Pod podWith(std::vector<model::GpuLimit> limits) {
 
 std::vector<model::DeviceName> devices(std::size_t count) {
   std::vector<model::DeviceName> out;
-  for (std::size_t i = 0; i < count; ++i) { out.push_back({"gpu.nvidia.com", "a", "gpu-" + std::to_string(i)}); }
+  for (std::size_t i = 0; i < count; ++i) {
+    out.push_back({"gpu.nvidia.com", "a", "gpu-" + std::to_string(i)});
+  }
   return out;
 }
 
@@ -48,8 +50,9 @@ TEST(LimitRequests, AnInitContainerHasSomeThatOthersGetAfterIt) {
 }
 
 TEST(LimitRequests, ASidecarKeepsItsOwnWhileLaterOnesStart) {
-  EXPECT_EQ(given(podWith({{"before", 1, Of::Init}, {"log", 1, Of::Sidecar}, {"after", 1, Of::Init}, {"main", 1}})),
-            "before: gpu-0; log: gpu-0; after: gpu-1; main: gpu-1");
+  EXPECT_EQ(
+      given(podWith({{"before", 1, Of::Init}, {"log", 1, Of::Sidecar}, {"after", 1, Of::Init}, {"main", 1}})),
+      "before: gpu-0; log: gpu-0; after: gpu-1; main: gpu-1");
 }
 
 TEST(LimitRequests, OfAPodWithoutLimitsThereAreNone) {
@@ -103,7 +106,9 @@ TEST(LimitRequests, DrawnPodsNeverShareWhatRunsAtOneTime) {
     std::set<std::size_t> running;
     for (std::size_t at = 0; at < limits.size(); ++at) {
       std::set<std::size_t> own;
-      for (std::int64_t d = 0; d < requests[at].count; ++d) { own.insert(requests[at].first + static_cast<std::size_t>(d)); }
+      for (std::int64_t d = 0; d < requests[at].count; ++d) {
+        own.insert(requests[at].first + static_cast<std::size_t>(d));
+      }
       for (const auto device : own) { ASSERT_FALSE(running.contains(device)) << "limit " << at; }
       if (limits[at].of != Of::Init) { running.merge(own); }
     }
