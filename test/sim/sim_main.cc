@@ -37,7 +37,7 @@ constexpr std::uint64_t kEnough = 200;       // seeds that must show everything 
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
-constexpr std::uint64_t kEnoughDra = 20;      // plays with a DRA driver, after which some pods ran
+constexpr std::uint64_t kEnoughDra = 20;     // plays with a DRA driver, after which some pods ran
 constexpr std::size_t kEnoughCaches = 20;    // plays with kernel caches
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
@@ -118,8 +118,8 @@ int playDra(const std::vector<std::string>& args) {
     fmt::print("seed {}: {:.3f}s {}\n", seed, std::chrono::duration<double>(found.at).count(), found.problem);
     std::fflush(stdout);
   }
-  fmt::print("{} seeds with a DRA driver, {} failed: {} pods ran, {} writes to claims, gave way {} times\n", seeds,
-             failed, all.ran, all.writes, all.gave_way);
+  fmt::print("{} seeds with a DRA driver, {} failed: {} pods ran, {} writes to claims, gave way {} times\n",
+             seeds, failed, all.ran, all.writes, all.gave_way);
   const bool is_met = seeds < kEnoughDra || (all.ran > seeds && all.gave_way > 0);
   return failed == 0 && is_met ? 0 : 1;
 }
