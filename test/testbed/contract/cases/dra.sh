@@ -1,6 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2086 # what pods expand; lists of devices are words
 # Real server only: pods run.
-# By name only: two minutes, and a kubelet to compile, for which the other parts leave no room yet.
 # Kubernetes: newest
 # Needs: nodes dra-driver
 # Two real nodes of the newest Kubernetes with a DRA driver each, no device plugin and no agent. Pods ask for
