@@ -72,6 +72,7 @@ done
 for bad in '' Quay.io/A 'a b' 'a:' 'a@sha256:1' '../x' 'a/../b' 'https://quay.io/a' 'a;b'; do
   expect_refused "image '$bad'" 'spec.image' kubectl create --dry-run=server -f - <<<"$(image bad "$bad")"
 done
+for namespace in a b; do kubectl create namespace $namespace >/dev/null; done # or that they are not there would be why it is Pending
 kubectl create -f - >/dev/null <<YAML
 apiVersion: gkm.io/v1alpha1
 kind: ClusterGKMCache
