@@ -11,7 +11,7 @@
 namespace gs::kapi {
 namespace {
 
-model::Pod unboundPod() {
+model::Pod podToBind() {
   model::Pod pod;
   pod.key = {"team-a", "train-0"};
   pod.uid = model::Uid{"u-1"};
@@ -35,7 +35,7 @@ TEST(Write, GetAndList) {
 
 TEST(Write, BindPodCarriesUidRevisionAndAnnotations) {
   const Call c =
-      bindPod(unboundPod(), model::NodeName{"node-a"}, {{"gpu.scheduling/allocated", "node-a:0,1"}});
+      bindPod(podToBind(), model::NodeName{"node-a"}, {{"gpu.scheduling/allocated", "node-a:0,1"}});
   EXPECT_EQ(request(c), "POST /api/v1/namespaces/team-a/pods/train-0/binding");
   EXPECT_EQ(
       json::print(c.body),
@@ -53,7 +53,7 @@ TEST(Write, FencePodCarriesTheUid) {
 }
 
 TEST(Write, AnnotatePodSetsSomeAndRemovesOthers) {
-  const Call c = annotatePod(unboundPod(), {{"a", "1"}}, {"b", "c"});
+  const Call c = annotatePod(podToBind(), {{"a", "1"}}, {"b", "c"});
   EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
   EXPECT_EQ(c.verb, Verb::MergePatch);
   EXPECT_EQ(json::print(c.body),
@@ -62,7 +62,7 @@ TEST(Write, AnnotatePodSetsSomeAndRemovesOthers) {
 
 /// null there would remove every annotation that the pod has.
 TEST(Write, AnnotatePodLeavesAllOthersWhereNothingIsToChange) {
-  EXPECT_EQ(json::print(annotatePod(unboundPod(), {}, {}).body),
+  EXPECT_EQ(json::print(annotatePod(podToBind(), {}, {}).body),
             R"({"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{}}})");
 }
 
@@ -70,13 +70,13 @@ TEST(Write, AnnotatePodCostsAsMuchAsThereIsToRemove) {
   const auto costOf = [](int n) {
     std::vector<std::string> keys;
     for (int i = 0; i < n; ++i) { keys.push_back("tencent.com/predicate-gpu-idx-" + std::to_string(i)); }
-    return cpuSecondsOf([&] { (void)annotatePod(unboundPod(), {{"a", "1"}}, keys); });
+    return cpuSecondsOf([&] { (void)annotatePod(podToBind(), {{"a", "1"}}, keys); });
   };
   EXPECT_LT(costOf(12'000), 40 * costOf(1'000));
 }
 
 TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
-  model::Pod pod = unboundPod();
+  model::Pod pod = podToBind();
   const Call c = setUnschedulable(pod, "Unschedulable", "0/1 nodes", kNow);
   EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
   EXPECT_EQ(c.verb, Verb::StrategicPatch);

@@ -12,20 +12,20 @@ namespace {
 
 using json::Object;
 using json::Value;
-using Said = std::optional<AdmissionResponse>;
+using PluginSaid = std::optional<AdmissionResponse>;
 
 /// Notes that it was asked, and says what it is told to.
 class Scripted final : public AdmissionPlugin {
  public:
   Scripted(std::string name, std::string& asked) : name_{std::move(name)}, asked_{asked} {}
-  std::function<Said(Value&)> on_mutate = [](Value&) { return AdmissionResponse{}; };
-  std::function<Said(const Value&)> on_validate = [](const Value&) { return AdmissionResponse{}; };
+  std::function<PluginSaid(Value&)> on_mutate = [](Value&) { return AdmissionResponse{}; };
+  std::function<PluginSaid(const Value&)> on_validate = [](const Value&) { return AdmissionResponse{}; };
 
-  Said mutate(const AdmissionRequest&, Value& object) override {
+  PluginSaid mutate(const AdmissionRequest&, Value& object) override {
     asked_ += name_ + "-mutates ";
     return on_mutate(object);
   }
-  Said validate(const AdmissionRequest&, const Value& object) override {
+  PluginSaid validate(const AdmissionRequest&, const Value& object) override {
     asked_ += name_ + "-validates ";
     return on_validate(object);
   }
@@ -140,7 +140,7 @@ TEST_F(AdmissionTest, ADeletionHasNoObjectToBeChanged) {
 
 TEST_F(AdmissionTest, WhoCannotWaitIsRefused) {
   AdmissionNotes notes;
-  plugins_[1]->on_mutate = [](Value&) { return Said{}; };
+  plugins_[1]->on_mutate = [](Value&) { return PluginSaid{}; };
   Value object = Object{};
   const auto done = mutate(notes, object);
   ASSERT_FALSE(done);
@@ -151,8 +151,8 @@ TEST_F(AdmissionTest, WhoCannotWaitIsRefused) {
 /// `b` answers late, to mutate() and to validate().
 TEST_F(AdmissionTest, ALateAnswerCountsWhenTheRequestBeginsAgain) {
   AdmissionNotes notes{7};
-  plugins_[1]->on_mutate = [](Value&) { return Said{}; };
-  plugins_[1]->on_validate = [](const Value&) { return Said{}; };
+  plugins_[1]->on_mutate = [](Value&) { return PluginSaid{}; };
+  plugins_[1]->on_validate = [](const Value&) { return PluginSaid{}; };
   const auto run = [&](Value& object) {
     object = Object{{"data", "new"}};
     return mutate(notes, object) && validate(notes, object);
@@ -174,7 +174,7 @@ TEST_F(AdmissionTest, ALateAnswerCountsWhenTheRequestBeginsAgain) {
 
 TEST_F(AdmissionTest, ALateRefusalIsARefusal) {
   AdmissionNotes notes{7};
-  plugins_[2]->on_validate = [](const Value&) { return Said{}; };
+  plugins_[2]->on_validate = [](const Value&) { return PluginSaid{}; };
   const Value object = Object{{"data", "new"}};
   EXPECT_FALSE(validate(notes, object));
   notes.answer(refusal("no"));
@@ -186,7 +186,7 @@ TEST_F(AdmissionTest, ALateRefusalIsARefusal) {
 
 TEST_F(AdmissionTest, AnAnswerAboutSomethingElseIsAskedForAnew) {
   AdmissionNotes notes{7};
-  plugins_[0]->on_validate = [](const Value&) { return Said{}; };
+  plugins_[0]->on_validate = [](const Value&) { return PluginSaid{}; };
   EXPECT_FALSE(validate(notes, Object{{"data", "1"}}));
   notes.answer({});
   EXPECT_FALSE(validate(notes, Object{{"data", "2"}}));
@@ -200,8 +200,8 @@ TEST_F(AdmissionTest, AnAnswerAboutSomethingElseIsAskedForAnew) {
 
 TEST_F(AdmissionTest, AnAnswerToMutatingIsNoneToValidating) {
   AdmissionNotes notes{7};
-  plugins_[0]->on_mutate = [](Value&) { return Said{}; };
-  plugins_[0]->on_validate = [](const Value&) { return Said{}; };
+  plugins_[0]->on_mutate = [](Value&) { return PluginSaid{}; };
+  plugins_[0]->on_validate = [](const Value&) { return PluginSaid{}; };
   Value object = Object{{"data", "1"}};
   EXPECT_FALSE(mutate(notes, object));
   notes.answer({});

@@ -16,22 +16,22 @@ namespace {
 using json::Array;
 using json::Object;
 using json::Value;
-using Said = std::optional<AdmissionResponse>;
+using PluginSaid = std::optional<AdmissionResponse>;
 
 /// Notes what it is asked: "CREATE configmaps default/a x=1 validate ".
 class Witness final : public AdmissionPlugin {
  public:
   std::string asked;
   std::vector<Value> seen;  // objects of validate()
-  std::function<Said(const AdmissionRequest&, Value&)> on_mutate;
-  std::function<Said(const AdmissionRequest&, const Value&)> on_validate;
+  std::function<PluginSaid(const AdmissionRequest&, Value&)> on_mutate;
+  std::function<PluginSaid(const AdmissionRequest&, const Value&)> on_validate;
   bool quiet = false;
 
-  Said mutate(const AdmissionRequest& request, Value& object) override {
+  PluginSaid mutate(const AdmissionRequest& request, Value& object) override {
     note(request, object, "mutate");
     return on_mutate ? on_mutate(request, object) : AdmissionResponse{};
   }
-  Said validate(const AdmissionRequest& request, const Value& object) override {
+  PluginSaid validate(const AdmissionRequest& request, const Value& object) override {
     note(request, object, "validate");
     seen.push_back(object);
     return on_validate ? on_validate(request, object) : AdmissionResponse{};
@@ -246,11 +246,11 @@ TEST_F(AdmitTest, NothingIsBoundInANamespaceThatIsBeingTerminated) {
 class LateTest : public AdmitTest {
  protected:
   LateTest() {
-    witness_->on_mutate = [this](const AdmissionRequest& r, const Value&) -> Said {
+    witness_->on_mutate = [this](const AdmissionRequest& r, const Value&) -> PluginSaid {
       if (r.request_id == 0 || !late_mutating_) { return AdmissionResponse{}; }
       return std::nullopt;
     };
-    witness_->on_validate = [this](const AdmissionRequest& r, const Value&) -> Said {
+    witness_->on_validate = [this](const AdmissionRequest& r, const Value&) -> PluginSaid {
       if (r.request_id == 0 || !late_validating_) { return AdmissionResponse{}; }
       return std::nullopt;
     };

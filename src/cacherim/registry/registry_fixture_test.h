@@ -79,7 +79,7 @@ inline std::string headerOf(const net::Request& request, std::string_view name) 
 using Asked = std::vector<std::string>;
 inline const char* const kManifest = R"({"schemaVersion":2})";
 
-class RegistryTest : public testing::Test {
+class RegistryTest : public ::testing::Test {
  protected:
   /// Asks without TLS.
   RegistryOptions& plain(const FakeRegistry& fake) {

@@ -188,9 +188,14 @@ expect_like "the claim's volume" '^gkmcache-default-claimed-' "$(field persisten
 kubectl patch gkmcache claimed --type=merge -p '{"spec": {"pvc": false}}' >/dev/null
 eventually "claim and volume of a cache that asks for none" 0 staying
 # No controller runs here that would let go of what nobody uses.
-for left in $(kubectl get persistentvolumes,persistentvolumeclaims -l gkm.io/managed=true -o name); do
-  kubectl patch "$left" --type=merge -p '{"metadata": {"finalizers": []}}' >/dev/null
-done
+let_go() {
+  local left
+  for left in $(kubectl get persistentvolumes,persistentvolumeclaims -l gkm.io/managed=true -o name); do
+    kubectl patch "$left" --type=merge -p '{"metadata": {"finalizers": []}}' >/dev/null 2>>"$CASE_DIR/kubectl.log" || true # it may be gone by now
+    echo "$left"
+  done
+}
+eventually "what is left of claim and volume" "" let_go
 kubectl delete gkmcache claimed >/dev/null
 
 step "the webhook makes its certificate and its key, and is trusted"
