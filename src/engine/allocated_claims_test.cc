@@ -133,8 +133,18 @@ TEST_F(AllocatedClaimsTest, AnotherOfTheSameNameTakesItsPlace) {
   EXPECT_EQ(claims.put(shared(next)), (AllocatedClaims::Holders{model::Uid{"p"}, model::Uid{"q"}}));
   EXPECT_EQ(heldBy("p"), "");
   EXPECT_EQ(heldBy("q"), "a:2");
+  EXPECT_TRUE(claims.put(shared(claimOf("c", 7, {gpu("a", 1)}, {"p"}))).empty()) << "of the first, and late";
   EXPECT_TRUE(claims.remove({"default", "c"}, model::Uid{"uid-c"}).empty()) << "the first one went";
   EXPECT_EQ(heldBy("q"), "a:2");
+}
+
+// A list says which are no longer there by their names.
+TEST_F(AllocatedClaimsTest, OfOneThatIsNotListedLateVersionsSayNothing) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 5, {gpu("a", 1)}, {"p"})));
+  EXPECT_EQ(claims.remove({"default", "c"}, {}), AllocatedClaims::Holders{model::Uid{"p"}});
+  EXPECT_TRUE(claims.put(shared(claimOf("c", 6, {gpu("a", 1)}, {"p"}))).empty());
+  EXPECT_EQ(heldBy("p"), "");
 }
 
 // Claims and slices come by watches of their own.

@@ -14,6 +14,11 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
+/// The object of the name that the pod's own claim has.
+const model::ResourceClaim* claimOf(const engine::Engine& engine, const model::Pod& pod) {
+  return engine.allocatedClaims().find(kapi::claimKeyOf(pod));
+}
+
 /// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users
 /// cannot write, its metadata they can.
 bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
@@ -60,32 +65,29 @@ void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod, b
   wish.pod.key = pod;
   wish.pod.uid = uid;
   wish.wanted.reset();
-  // A PUT that is under way is answered after what follows it was decided.
-  const OnItsWay* on_its_way = calls_.what(uid);
-  wish.must_fence =
-      wish.must_fence || others || (on_its_way != nullptr && on_its_way->sent == Sent::Allocate);
+  wish.must_fence = wish.must_fence || others;  // and where a PUT that is under way has an unknown outcome
   wish.calls = 0;
   active_.insert(uid);
 }
 
 bool AllocationDesk::isAllocated(const model::Pod& pod, const Allocation& wanted) const {
-  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  const model::ResourceClaim* claim = claimOf(engine_, pod);
   return claim != nullptr && isAllocatedTo(*claim, pod.uid, wanted) &&
          trouble(*claim, pod.uid, wanted).empty();
 }
 
 bool AllocationDesk::isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const {
-  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  const model::ResourceClaim* claim = claimOf(engine_, pod);
   return claim != nullptr && claim->allocated && !isAllocatedTo(*claim, pod.uid, than);
 }
 
 bool AllocationDesk::hasClaim(const model::Pod& pod) const {
-  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  const model::ResourceClaim* claim = claimOf(engine_, pod);
   return claim != nullptr && claim->owner_pod == pod.uid;
 }
 
 bool AllocationDesk::hasDevices(const model::Pod& pod) const {
-  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
+  const model::ResourceClaim* claim = claimOf(engine_, pod);
   return claim != nullptr && isAllocatedFor(*claim, pod.uid);
 }
 
@@ -125,7 +127,7 @@ std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(Wish& wish,
 
 void AllocationDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects& out) {
   if (calls_.open(uid)) { return; }
-  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(wish.pod));
+  const model::ResourceClaim* claim = claimOf(engine_, wish.pod);
   if (auto notice = settled(wish, claim)) {
     if (notice->what != Came::Refused) { calls_.worked(uid); }
     notices_.push_back(*std::move(notice));
