@@ -156,7 +156,6 @@ void AllocationDesk::refused(Wish& wish, const OnItsWay& call, const kapi::Outco
   const bool waits = outcome.http == 429 || outcome.http == 401;
   if (outcome.http == 409) {
     wish.must_read = true;
-    if (wish.calls > kAtOnce) { calls_.failed(uid, now, outcome.retry_after); }
   } else if (outcome.notFound() && call.sent != Sent::Make) {
     if (!call.claim.empty()) { engine_.resourceClaimGone(key, call.claim); }
     wish.must_fence = false;           // what is not there cannot be allocated
