@@ -64,6 +64,7 @@ static:
 	@$(STEP) "docs check self-test" tools/check_docs.py --self-test
 	@$(STEP) "reference" docs/make-reference --check
 	@$(STEP) "reference self-test" docs/make-reference --self-test
+	@$(STEP) "test report self-test" tools/test-report --self-test
 
 .PHONY: cluster-up
 cluster-up: packages ## a real kube-apiserver, controller-manager and etcd with simulated GPU nodes; prints KUBECONFIG

@@ -32,11 +32,6 @@ class KeyedCalls {
   explicit KeyedCalls(std::uint8_t owner, kapi::RetryTerms terms = {}) : owner_{owner}, waits_{terms} {}
 
   [[nodiscard]] bool open(const Key& key) const { return open_.contains(key); }
-  /// What the call about it is that is under way.
-  [[nodiscard]] const What* what(const Key& key) const {
-    const auto it = open_.find(key);
-    return it == open_.end() ? nullptr : &calls_.at(it->second).what;
-  }
   /// A call about it may leave now.
   [[nodiscard]] bool due(const Key& key, Mono now) const { return !open(key) && waits_.due(key, now); }
   /// Mono{}: at once.
