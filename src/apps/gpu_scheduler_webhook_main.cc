@@ -27,7 +27,7 @@ void describe(process::Command program, Flags& f) {
 }
 
 webhook::LimitOf limitsOf(const serve::WebhookFlags& f, const serve::ClaimLimits& limits) {
-  if (!f.inject_limits) { return {}; }
+  if (f.injectLimits() == webhook::InjectLimits::Never) { return {}; }
   return [&limits](std::string_view ns, std::string_view claim) { return limits.of(ns, claim); };
 }
 
@@ -41,9 +41,10 @@ int run(const process::Program& program, const Flags& f) {
   serve::ShownPair pair;
   serve::OpensslMaker maker;
   webhook::Webhook machine{
-      {.injects_limits = f.webhook.inject_limits,
+      {.inject_limits = f.webhook.injectLimits(),
        .certificates = f.webhook.certificates(service.leaseNamespace()),
        .on_limit = [&limits](const model::ObjectKey& claim, auto gpus) { limits.set(claim, gpus); },
+       .on_injecting = [&limits](bool injecting) { limits.inject(injecting); },
        .on_pair = [&pair](const admission::PairPtr& shown) { pair.set(shown); }},
       maker,
       service.rng()};

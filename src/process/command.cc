@@ -70,7 +70,8 @@ Command& Command::name(const std::string& names, std::string& into, const std::s
 }
 
 Command& Command::choice(const std::string& names, const std::vector<std::string>& among, std::string& into,
-                         const std::string& help) {
+                         const std::string& help, const std::string& alone) {
+  if (!alone.empty()) { chosen_->alone[firstName(names)] = alone; }
   app_->add_option_function<std::string>(
           names,
           [&into, among, name = firstName(names)](const std::string& text) {

@@ -42,8 +42,9 @@ class Command {
                 const std::string& help);
   /// A text that may not be empty.
   Command& name(const std::string& names, std::string& into, const std::string& help);
+  /// `alone`: what it means without a value, which then stands behind a `=` only; "": it needs one.
   Command& choice(const std::string& names, const std::vector<std::string>& among, std::string& into,
-                  const std::string& help);
+                  const std::string& help, const std::string& alone = "");
   Command& duration(const std::string& names, Duration& into, const std::string& help);
   Command& flag(const std::string& names, bool& into, const std::string& help);
   /// From `least` to `most`. `value` names the unit: "SECONDS"; "N" is a plain number.

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -23,15 +24,18 @@ constexpr const char* kHelp = "help";
 constexpr int kWrong = 2;  // the exit status for what somebody asked
 
 /// In the order in which CLI11 takes a vector: the last one first.
-/// It would take the next argument for an empty value.
-std::vector<std::string> forCli11(const std::vector<std::string>& arguments) {
+/// It would take the next argument for an empty value, and for that of a flag which stands alone.
+std::vector<std::string> forCli11(const std::vector<std::string>& arguments,
+                                  const std::map<std::string, std::string>& alone) {
   std::vector<std::string> out;
   bool flags = true;  // none after "--"
   for (const auto& arg : arguments) {
     flags = flags && arg != "--";
     const bool is_empty = flags && arg.starts_with("--") && arg.find('=') == arg.size() - 1;
+    const auto meant = flags ? alone.find(arg) : alone.end();
     out.push_back(is_empty ? arg.substr(0, arg.size() - 1) : arg);
     if (is_empty) { out.emplace_back(); }
+    if (meant != alone.end()) { out.push_back(meant->second); }
   }
   std::reverse(out.begin(), out.end());
   return out;
@@ -289,7 +293,7 @@ int Program::run(const std::vector<std::string>& arguments, std::ostream& out, s
       sayWrong(err, fmt::format("{}: '' is neither true nor false", empty->flag), empty->path);
       return wrong_;
     }
-    auto taken = forCli11(given);
+    auto taken = forCli11(given, core_->chosen.alone);
     app.parse(taken);
     return core_->chosen.actions.at(&namedIn(app))();
   } catch (const CLI::CallForVersion& version) {

@@ -19,6 +19,7 @@ class ProgramTest : public testing::Test {
   ProgramTest() {
     program.root().topic("Where").text("--address,--bind", "HOST:PORT", address, "Where it listens");
     program.root().topic("Log").choice("--format", {"text", "json"}, format, "How lines look");
+    program.root().topic("Log").choice("--inject", {"auto", "true", "false"}, inject, "Whether it does", "true");
     Command make = program.root().command("make", "Makes things");
     make.topic("Amounts")
         .number("--count", "N", 1, 9, count, "How many")
@@ -52,6 +53,7 @@ class ProgramTest : public testing::Test {
 
   std::string address = "127.0.0.1:0";
   std::string format = "text";
+  std::string inject = "auto";
   int count = 3;
   std::optional<int> verbosity;
   Duration within = 90s;
@@ -73,6 +75,13 @@ TEST_F(ProgramTest, DoesWhatTheWordsSayAndExitsAsThatDoes) {
   EXPECT_EQ(count, 9);
   EXPECT_EQ(within, 5s);
   EXPECT_FALSE(elect);
+}
+
+TEST_F(ProgramTest, AChoiceThatMayStandAloneLeavesTheNextArgument) {
+  EXPECT_EQ(says({"--inject", "make", "x"}, 7), "");
+  EXPECT_EQ(inject, "true");
+  EXPECT_EQ(says({"--inject=false", "make", "x"}, 7), "");
+  EXPECT_EQ(inject, "false");
 }
 
 TEST_F(ProgramTest, WrongArgumentsEndAsItWasTold) {
@@ -173,6 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
              {"make", "x", "--within=5"},
              "--within: '5' is not a duration; write such as 5s or 500ms"},
         Slip{"NoneOfThem", {"--format=xml"}, "--format is 'xml'; write text or json"},
+        Slip{"NoChoice", {"--format"}, "--format needs a value"},
+        Slip{"EmptyChoice", {"--inject=", "make", "x"}, "--inject is ''; write auto, true or false"},
         Slip{"NeitherTrueNorFalse",
              {"make", "x", "--elect=maybe"},
              "--elect: 'maybe' is neither true nor false"},
@@ -242,6 +253,7 @@ Where:
 
 Log:
   --format text|json          How lines look (default text)
+  --inject auto|true|false    Whether it does (default auto)
 
 General:
   -h, --help                  This text

@@ -1,5 +1,5 @@
-// What --inject-limits adds to pods, by claim: the machine writes it, the threads that answer reviews read
-// it.
+// What --inject-limits adds to pods, by claim, while it adds anything: the machine writes it, the threads that
+// answer reviews read it.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,20 @@ class ClaimLimits {
       limits_.erase(claim);
     }
   }
+  void inject(bool injecting) {
+    MutexLock lock{mutex_};
+    injecting_ = injecting;
+  }
   [[nodiscard]] std::optional<std::int64_t> of(std::string_view ns, std::string_view claim) const {
     MutexLock lock{mutex_};
+    if (!injecting_) { return std::nullopt; }
     const auto it = limits_.find({std::string{ns}, std::string{claim}});
     return it == limits_.end() ? std::nullopt : std::optional{it->second};
   }
 
  private:
   mutable Mutex mutex_;
+  bool injecting_ GS_GUARDED_BY(mutex_) = false;
   std::map<model::ObjectKey, std::int64_t> limits_ GS_GUARDED_BY(mutex_);
 };
 

@@ -20,9 +20,10 @@ void addWebhook(process::Command command, WebhookFlags& f) {
       .text("--device-order", "ORDER", f.device_order,
             "CUDA_DEVICE_ORDER of containers that are told their GPUs: ids are in PCI order; empty: as they "
             "set it")
-      .flag("--inject-limits", f.inject_limits,
-            "Add nvidia.com/gpu to the limits of pods whose GpuClaim is Exclusive, and there when they are "
-            "created");
+      .choice("--inject-limits", {"auto", "true", "false"}, f.inject_limits,
+              "Add nvidia.com/gpu to the limits of pods whose GpuClaim is Exclusive, and there when they are "
+              "created; auto: where a DeviceClass stands for that resource",
+              "true");
   process::addServerTls(command, f.tls, ", instead of one that is made here");
   process::addClientCa(command, f.tls);
   command.topic("Certificate that is made here")
@@ -50,6 +51,12 @@ webhook::PodRules WebhookFlags::rules() const {
   out.schedulers = {names.begin(), names.end()};
   out.device_order = device_order;
   return out;
+}
+
+webhook::InjectLimits WebhookFlags::injectLimits() const {
+  using webhook::InjectLimits;
+  if (inject_limits == "auto") { return InjectLimits::Auto; }
+  return inject_limits == "true" ? InjectLimits::Always : InjectLimits::Never;
 }
 
 std::optional<admission::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {

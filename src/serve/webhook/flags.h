@@ -19,7 +19,7 @@ struct WebhookFlags {
   std::string address = "0.0.0.0:8443";
   std::string schedulers = "gpu-scheduler";  // parted by commas
   std::string device_order = "PCI_BUS_ID";
-  bool inject_limits = false;
+  std::string inject_limits = "auto";
   process::TlsFlags tls{};  // no files: it makes its certificate itself
   std::string secret = "gpu-scheduler-webhook-cert";
   std::string service = "gpu-scheduler-webhook";
@@ -30,6 +30,7 @@ struct WebhookFlags {
   [[nodiscard]] Status check() const;
   [[nodiscard]] bool makesCertificate() const { return tls.cert_file.empty(); }
   [[nodiscard]] webhook::PodRules rules() const;
+  [[nodiscard]] webhook::InjectLimits injectLimits() const;
   /// `ns`: our own. nullopt: the certificate comes from files.
   [[nodiscard]] std::optional<admission::Certificates::Config> certificates(const std::string& ns) const;
 };

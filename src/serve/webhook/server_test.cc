@@ -98,12 +98,33 @@ TEST(OpensslMakerTest, WhatItMakesItFindsGood) {
 
 TEST(ClaimLimitsTest, KnowsTheClaimsThatThereAre) {
   ClaimLimits limits;
+  limits.inject(true);
   EXPECT_EQ(limits.of("ns", "c"), std::nullopt);
   limits.set({"ns", "c"}, 4);
   EXPECT_EQ(limits.of("ns", "c"), 4);
   EXPECT_EQ(limits.of("other", "c"), std::nullopt);
   limits.set({"ns", "c"}, std::nullopt);
   EXPECT_EQ(limits.of("ns", "c"), std::nullopt);
+}
+
+TEST(ClaimLimitsTest, SaysNothingUntilLimitsAreInjected) {
+  ClaimLimits limits;
+  limits.set({"ns", "c"}, 4);
+  EXPECT_EQ(limits.of("ns", "c"), std::nullopt);
+  limits.inject(true);
+  EXPECT_EQ(limits.of("ns", "c"), 4);
+  limits.inject(false);
+  EXPECT_EQ(limits.of("ns", "c"), std::nullopt);
+}
+
+TEST(WebhookFlagsTest, LimitsAreInjectedByItselfAlwaysOrNever) {
+  using webhook::InjectLimits;
+  WebhookFlags flags;
+  EXPECT_EQ(flags.injectLimits(), InjectLimits::Auto);
+  flags.inject_limits = "true";
+  EXPECT_EQ(flags.injectLimits(), InjectLimits::Always);
+  flags.inject_limits = "false";
+  EXPECT_EQ(flags.injectLimits(), InjectLimits::Never);
 }
 
 TEST(WebhookFlagsTest, SayWhatContradicts) {

@@ -8,14 +8,8 @@ DRA=gpu.example.com # driver, and the class of all its devices
 # dra_cluster: the DeviceClass whose devices are also counted as nvidia.com/gpu, and the account of the
 # drivers.
 dra_cluster() {
+  device_class
   create <<YAML
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: $DRA}
-spec:
-  extendedResourceName: nvidia.com/gpu
-  selectors: [{cel: {expression: "device.driver == '$DRA' && device.attributes['$DRA'].type == 'gpu'"}}]
----
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: dra-driver, namespace: kube-system}
@@ -35,6 +29,17 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: dra-driv
 subjects: [{kind: ServiceAccount, name: dra-driver, namespace: kube-system}]
 YAML
   provider_kubeconfig kube-system dra-driver >"$CASE_DIR/dra-driver.kubeconfig"
+}
+
+device_class() {
+  create <<YAML
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: $DRA}
+spec:
+  extendedResourceName: nvidia.com/gpu
+  selectors: [{cel: {expression: "device.driver == '$DRA' && device.attributes['$DRA'].type == 'gpu'"}}]
+YAML
 }
 
 # start_dra NODE [FLAG...]: its driver; returns when the kubelet knows it. Its faults are files in the folder

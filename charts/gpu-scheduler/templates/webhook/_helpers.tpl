@@ -50,9 +50,7 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
   - --addr=0.0.0.0:{{ .Values.webhook.port }}
   - --metrics-address=0.0.0.0:{{ include "gpu-scheduler.webhook.healthPort" . }}
   - --log-level={{ .Values.webhook.logLevel }}
-  {{- if .Values.webhook.injectLimits }}
-  - --inject-limits
-  {{- end }}
+  - --inject-limits={{ .Values.webhook.injectLimits }}
   {{- if eq $mode "auto" }}
   - --service={{ $name }}
   - --cert-secret={{ include "gpu-scheduler.webhook.secret" . }}

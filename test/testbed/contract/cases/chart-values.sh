@@ -245,7 +245,7 @@ rules_of() {
     | (.apiGroups[] + "/" + .resources[]) | "\($kind) \(.) \($names) \($verb)"' | sort -u
 }
 render -s templates/scheduler/rbac.yaml >"$CASE_DIR/scheduler.yaml"
-render -s templates/webhook/rbac.yaml --set webhook.injectLimits=true >"$CASE_DIR/webhook.yaml"
+render -s templates/webhook/rbac.yaml >"$CASE_DIR/webhook.yaml"
 render -s templates/agent/rbac.yaml >"$CASE_DIR/agent.yaml"
 render -s templates/users.yaml >"$CASE_DIR/users.yaml"
 expect "of the scheduler" "$(rules_of "$REPO/deploy/rbac/scheduler.yaml")" "$(rules_of "$CASE_DIR/scheduler.yaml")"

@@ -9,6 +9,9 @@
 
 # shellcheck source=../dra.sh
 source "$CONTRACT/dra.sh"
+# shellcheck source=../webhook.sh
+source "$CONTRACT/webhook.sh"
+PORT=8443
 DRA=gpu.nvidia.com # the driver that is simulated: its table entry is the scheduler's
 
 RUNS='exec work'
@@ -61,6 +64,26 @@ runs claimed
 expect_one_thing claimed
 expect_waiting unlimited 'write a limit nvidia.com/gpu: 1 into the pod too'
 kubectl delete pod unlimited >/dev/null
+
+step "with the webhook a claim pod needs no limit of its own: a class says that a driver serves limits"
+webhook_cluster $PORT "$(kubectl get endpointslices kubernetes -o jsonpath='{.endpoints[0].addresses[0]}')"
+run_webhook webhook $PORT
+injected() {
+  kubectl delete pod injected --ignore-not-found >/dev/null # not by force: without an agent its GPU would wait for five minutes
+  pod injected one command "$RUNS" | kubectl create -f - >/dev/null
+  field pod/injected '.spec.containers[0].resources.limits'
+}
+eventually "limits of a claim pod" '{"nvidia.com/gpu":"1"}' injected # it is asked a moment after it was told of
+runs injected
+expect_one_thing injected
+expect "what its container is told" "$(field pod/injected '.metadata.annotations.gpu\.scheduling/visible-devices')" \
+  "$(kubectl exec injected -- sh -c 'echo "$CUDA_VISIBLE_DEVICES"')"
+kubectl delete deviceclass "$DRA" >/dev/null
+eventually "limits of a claim pod, once no class stands for them" "" injected
+kubectl delete pod injected >/dev/null
+end_helper webhook
+kubectl delete mutatingwebhookconfiguration gpu-scheduler-webhook >/dev/null
+device_class
 
 step "two containers, each its own; an init container has what one of them gets after it"
 create <<'YAML'
