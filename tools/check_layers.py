@@ -54,6 +54,7 @@ LAYERS = {
     "apiserver/handlers": ("apiserver/admission apiserver/lifecycle apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h "
                            "json base", "fmt expected",  PURE),
     "dra":       ("model base",                                                   "fmt expected",  PURE),
+    "dra/claims": ("cel dra model base",                                          "fmt expected",  PURE),
     "engine":    ("dra sched controller model kapi base",                                        "fmt expected",  PURE),
     "scheduler/core":    ("engine sched controller model kapi base",              "fmt expected",  PURE),
     "scheduler/caches":  ("kcache/kinds scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
