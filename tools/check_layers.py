@@ -55,7 +55,7 @@ LAYERS = {
                            "json base", "fmt expected",  PURE),
     "dra":       ("model base",                                                   "fmt expected",  PURE),
     "dra/claims": ("cel dra model base",                                          "fmt expected",  PURE),
-    "engine":    ("dra sched controller model kapi base",                                        "fmt expected",  PURE),
+    "engine":    ("dra/claims dra sched controller model kapi base",                                        "fmt expected",  PURE),
     "scheduler/core":    ("engine sched controller model kapi base",              "fmt expected",  PURE),
     "scheduler/caches":  ("kcache/kinds scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),

@@ -34,6 +34,19 @@ AllocatedClaims::Holders AllocatedClaims::holdersOf(const model::ResourceClaim& 
   return {claim.owner_pod.empty() ? claim.uid : claim.owner_pod};
 }
 
+AllocatedClaims::Holders AllocatedClaims::besides(const model::ResourceClaim& claim) const {
+  Holders out;
+  if (!claim.allocated) { return out; }
+  for (const auto& result : claim.results) {
+    const auto it = result.admin ? by_device_.end() : by_device_.find(result.device);
+    if (it == by_device_.end()) { continue; }
+    for (const auto& key : it->second) {
+      if (key != claim.key) { out.merge(holdersOf(*claims_.at(key))); }
+    }
+  }
+  return out;
+}
+
 void AllocatedClaims::index(const model::ResourceClaim& claim, bool add) {
   for (const auto& holder : holdersOf(claim)) { change(by_holder_, holder, claim.key, add); }
   if (!claim.allocated) { return; }
@@ -52,9 +65,16 @@ AllocatedClaims::Holders AllocatedClaims::put(const model::Ptr<model::ResourceCl
   if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) {
     return concerned;
   }
-  if (known == nullptr || !holdsTheSame(*known, *claim)) { concerned.merge(holdersOf(*claim)); }
+  const bool is_news = known == nullptr || !holdsTheSame(*known, *claim);
+  if (is_news) {
+    concerned.merge(holdersOf(*claim));
+    concerned.merge(besides(*claim));
+  }
   if (known != nullptr) {
-    if (!holdsTheSame(*known, *claim)) { concerned.merge(holdersOf(*known)); }
+    if (is_news) {
+      concerned.merge(holdersOf(*known));
+      concerned.merge(besides(*known));
+    }
     index(*known, false);
     if (known->uid != claim->uid) { gone_.add(known->uid); }
   }
@@ -72,6 +92,7 @@ AllocatedClaims::Holders AllocatedClaims::remove(const model::ObjectKey& key, co
   index(*claim, false);
   claims_.erase(it);
   Holders concerned = holdersOf(*claim);
+  concerned.merge(besides(*claim));
   if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
   return concerned;
 }
@@ -100,9 +121,9 @@ AllocatedClaims::Holders AllocatedClaims::nodeChanged(const model::NodeName& nod
   return concerned;
 }
 
-const model::ResourceClaim* AllocatedClaims::find(const model::ObjectKey& key) const {
+model::Ptr<model::ResourceClaim> AllocatedClaims::findPtr(const model::ObjectKey& key) const {
   const auto it = claims_.find(key);
-  return it == claims_.end() ? nullptr : it->second.get();
+  return it == claims_.end() ? nullptr : it->second;
 }
 
 std::vector<AllocatedClaims::Device> AllocatedClaims::heldBy(const model::Uid& holder) const {

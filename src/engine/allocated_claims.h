@@ -29,14 +29,17 @@ class AllocatedClaims {
   using Device = std::pair<model::NodeName, int>;
   using Holders = std::set<model::Uid>;
 
-  // Each gives those who may hold other devices now.
+  // Each gives those who may hold other devices now, or share them with another claim.
   Holders put(const model::Ptr<model::ResourceClaim>& claim);
   /// `uid` empty: whatever is there.
   Holders remove(const model::ObjectKey& key, const model::Uid& uid);
   /// The devices that are listed there now; nullptr: none.
   Holders nodeChanged(const model::NodeName& node, const model::GpuNodeStatus* status);
 
-  [[nodiscard]] const model::ResourceClaim* find(const model::ObjectKey& key) const;
+  [[nodiscard]] const model::ResourceClaim* find(const model::ObjectKey& key) const {
+    return findPtr(key).get();
+  }
+  [[nodiscard]] model::Ptr<model::ResourceClaim> findPtr(const model::ObjectKey& key) const;
   [[nodiscard]] const std::map<model::ObjectKey, model::Ptr<model::ResourceClaim>>& all() const {
     return claims_;
   }
@@ -54,6 +57,8 @@ class AllocatedClaims {
 
  private:
   [[nodiscard]] static Holders holdersOf(const model::ResourceClaim& claim);
+  /// Of other claims that hold one of its devices.
+  [[nodiscard]] Holders besides(const model::ResourceClaim& claim) const;
   void index(const model::ResourceClaim& claim, bool add);
 
   std::map<model::ObjectKey, model::Ptr<model::ResourceClaim>> claims_;

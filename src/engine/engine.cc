@@ -27,7 +27,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 9> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 10> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
@@ -35,6 +35,7 @@ void Engine::handle(const controller::Change& change, Mono now) {
       {kapi::kResourceSlice, [](Engine& e, const auto& c, Mono at) { e.nodes_.applySlice(c, at); }},
       {kapi::kDeviceTaintRule, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyTaintRule(c, at); }},
       {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.apply(c); }},
+      {kapi::kDeviceClass, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.applyClass(c); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};

@@ -91,6 +91,8 @@ class Engine {
   [[nodiscard]] const Cache& cache() const { return state_.cache; }
   /// ResourceClaims: what their watch brought, and answers to calls of ours.
   [[nodiscard]] const AllocatedClaims& allocatedClaims() const { return state_.claims; }
+  /// What pods with spec.resourceClaims ask for.
+  [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
   void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
     resource_claims_.gone(key, uid);

@@ -11,6 +11,7 @@
 #include "engine/cache.h"
 #include "engine/derived_holds.h"
 #include "engine/device_blocks.h"
+#include "engine/device_claims.h"
 #include "engine/device_reclaim.h"
 #include "engine/lease_memory.h"
 #include "engine/node_devices.h"
@@ -38,6 +39,7 @@ struct EngineState {
 
   sched::Ledger ledger{doors};
   AllocatedClaims claims;
+  DeviceClaims device_claims{cache, claims, node_devices};
   PodDevices devices{cache, leases, claims, doors};
   DerivedHolds held{devices, ledger};
   DeviceBlocks blocks{ledger};

@@ -105,7 +105,7 @@ PodBuilder sliced(const char* name, const char* milli) { return PodBuilder(name)
 
 TEST_F(FourthDoor, ItsPodsArePlacedAndToldSoInItsWords) {
   comes(sliced("first", "700").annotate(kHas, "0").on("node-a").running());
-  const auto read = sched::readPod(sliced("p", "400").value(), nullptr, engine.doors());
+  const auto read = sched::readPod(sliced("p", "400").value(), {}, engine.doors());
   const auto& request = std::get<sched::PodRequest>(read);
   ASSERT_EQ(request.door, &kSliceDoor);
   const auto choice = sched::fitShares(node(), request);
@@ -134,7 +134,7 @@ TEST_F(FourthDoor, ItsBoundPodsAreCounted) {
 }
 
 TEST_F(FourthDoor, BesideAnotherOneItIsRefusedByBothNames) {
-  const auto read = sched::readPod(sliced("p", "400").claim("c").value(), nullptr, engine.doors());
+  const auto read = sched::readPod(sliced("p", "400").claim("c").value(), {}, engine.doors());
   EXPECT_EQ(std::get<sched::Blocked>(read).text,
             "the pod asks for GPUs in 2 ways: annotation gpu.scheduling/claim and annotation "
             "slices.example/milli; keep one");
@@ -147,7 +147,7 @@ TEST_F(FourthDoor, WhatOthersWroteInItsWordsIsTakenBack) {
 }
 
 TEST_F(FourthDoorUnknown, NobodyReadsIt) {
-  const auto read = sched::readPod(sliced("p", "400").value(), nullptr, engine.doors());
+  const auto read = sched::readPod(sliced("p", "400").value(), {}, engine.doors());
   EXPECT_EQ(std::get<sched::PodRequest>(read).door, nullptr);
   comes(sliced("p", "400").annotate(kHas, "1").on("node-a"));
   EXPECT_EQ(node().enforcer, sched::Enforcer::Kubelet);

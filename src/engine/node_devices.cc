@@ -17,6 +17,25 @@ model::Ptr<model::GpuNodeStatus> NodeDevices::reported(const model::NodeName& no
   return it == reported_.end() ? nullptr : it->second;
 }
 
+NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) const {
+  Candidates out;
+  for (const auto& pool : pools_.of(node)) {
+    if (!pool.trouble.empty()) {
+      out.trouble = pool.trouble;
+      continue;
+    }
+    for (const auto* device : pool.devices) {
+      dra::Candidate& one = out.devices.emplace_back();
+      one.name = {pool.driver, pool.pool, device->name};
+      one.device = device;
+      for (const auto& rule : rules_) {
+        if (dra::appliesTo(*rule, one.name)) { one.laid.push_back(rule->taint); }
+      }
+    }
+  }
+  return out;
+}
+
 dra::NodeNames NodeDevices::taint(const controller::Change& rule) {
   const auto at = std::lower_bound(rules_.begin(), rules_.end(), rule.key,
                                    [](const auto& r, const model::ObjectKey& key) { return r->key < key; });

@@ -3,10 +3,13 @@
 // (dra/node_devices.h). A function of the objects that are there, in whatever order they came. One thread.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "controller/reflector.h"
+#include "dra/claims/claim_plan.h"
 #include "dra/drivers.h"
 #include "dra/node_devices.h"
 #include "dra/pools.h"
@@ -30,6 +33,12 @@ class NodeDevices {
   }
   dra::NodeNames taint(const controller::Change& rule);
 
+  /// What drivers publish of the node, for ResourceClaims: all devices of pools that are whole.
+  struct Candidates {
+    std::vector<dra::Candidate> devices;  // by driver, pool, name; valid until the next change
+    std::string trouble;                  // why pools are left out; "": none is
+  };
+  [[nodiscard]] Candidates candidates(const model::NodeName& node) const;
   /// nullptr: nobody knows of any.
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> of(const model::NodeName& node) const {
     return dra::joined(node, reported(node), pools_.of(node), rules_, drivers_);

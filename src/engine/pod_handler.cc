@@ -41,6 +41,7 @@ void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, c
   if (uses) { s_.held.use(*after, said); }
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
+  s_.device_claims.podChanged(any, !over && !uses);
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && s_.reclaim.reclaimed(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated

@@ -1,4 +1,5 @@
-// ResourceClaims: what they allocate is held, whoever allocated it (allocated_claims.h). One thread.
+// ResourceClaims and DeviceClasses: what claims allocate is held, whoever allocated it (allocated_claims.h), and pods
+// that name them wait for what they ask for (device_claims.h). One thread.
 #pragma once
 
 #include "controller/reflector.h"
@@ -23,12 +24,21 @@ class ResourceClaimHandler {
     if (claim == nullptr) { return gone(change.key, change.last_uid); }
     put(claim);
   }
-  void put(const model::Ptr<model::ResourceClaim>& claim) { deriveAnew(s_, s_.claims.put(claim)); }
+  void applyClass(const controller::Change& change) { touch(s_.device_claims.classChanged(change)); }
+  void put(const model::Ptr<model::ResourceClaim>& claim) {
+    deriveAnew(s_, s_.claims.put(claim));
+    touch(s_.device_claims.waitingFor(claim->key));
+  }
   void gone(const model::ObjectKey& key, const model::Uid& uid) {
     deriveAnew(s_, s_.claims.remove(key, uid));
+    touch(s_.device_claims.waitingFor(key));
   }
 
  private:
+  void touch(const DeviceClaims::Pods& pods) {
+    for (const auto& uid : pods) { s_.touched.pod(uid); }
+  }
+
   EngineState& s_;
 };
 

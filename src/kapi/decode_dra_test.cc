@@ -99,8 +99,8 @@ TEST(DecodeDeviceClass, ReadsSelectorsAndTheResourceThatItStandsFor) {
     "extendedResourceName":"nvidia.com/gpu","config":[{"opaque":{"driver":"d"}}]}})"));
   EXPECT_EQ(c.selectors, (std::vector<std::string>{"true", "false"}));
   EXPECT_EQ(c.extended_resource, "nvidia.com/gpu");
-  EXPECT_EQ(c.config, R"([{"opaque":{"driver":"d"}}])");
-  EXPECT_EQ(decodeDeviceClass(parsed("{}")).config, "");
+  EXPECT_EQ(c.config, (std::vector<model::DeviceConfig>{{true, {}, R"({"opaque":{"driver":"d"}})"}}));
+  EXPECT_TRUE(decodeDeviceClass(parsed("{}")).config.empty());
 }
 
 TEST(DecodeResourceClaim, ReadsWhatIsAskedAndWhatWasAllocated) {
@@ -115,7 +115,7 @@ TEST(DecodeResourceClaim, ReadsWhatIsAskedAndWhatWasAllocated) {
        {"name":"small","deviceClassName":"mig"}]}],
       "constraints":[{"requests":["one"],"matchAttribute":"a.com/numa"},{"distinctAttribute":"a.com/x"},
        {"matchAttribute":"bare"},{"later":1}],
-      "config":[{"requests":["one"]}]}},
+      "config":[{"requests":["one"],"opaque":{}}]}},
     "status":{"allocation":{"devices":{"results":[{"request":"one","driver":"d","pool":"p","device":"gpu-3"},
       {"request":"two/small","driver":"d","pool":"p","device":"mig-1","adminAccess":true}]}},
      "reservedFor":[{"resource":"pods","name":"b","uid":"p-2"},{"resource":"pods","name":"a","uid":"p-1"},
@@ -139,7 +139,7 @@ TEST(DecodeResourceClaim, ReadsWhatIsAskedAndWhatWasAllocated) {
   EXPECT_EQ(c.constraints[0].requests, std::vector<std::string>{"one"});
   EXPECT_EQ(c.constraints[1].distinct, (QualifiedName{"a.com", "x"}));
   EXPECT_EQ(c.constraints[3].unsupported, "later");
-  EXPECT_EQ(c.config, R"([{"requests":["one"]}])");
+  EXPECT_EQ(c.config, (std::vector<model::DeviceConfig>{{false, {"one"}, R"({"opaque":{}})"}}));
   EXPECT_TRUE(c.allocated);
   EXPECT_EQ(c.results, (std::vector<model::AllocatedDevice>{{"one", {"d", "p", "gpu-3"}, false},
                                                             {"two/small", {"d", "p", "mig-1"}, true}}));

@@ -94,7 +94,6 @@ void addUnsupported(const View& spec, std::set<std::string>& out) {
   for (const View container : spec["initContainers"].items()) {
     if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
   }
-  if (!spec["resourceClaims"].items().empty()) { out.insert("spec.resourceClaims"); }
   if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
   addUnsupportedVolumes(spec, out);
 }
@@ -109,6 +108,7 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.tolerations", pod.tolerations.size());
   look("spec.nodeSelector", pod.node_selector.size());
   look("spec.containers[].resources", pod.requests.extended.size());
+  look("spec.resourceClaims", pod.claims.size());
 }
 
 /// Keeps a bounded number of kinds of resources, since every node is asked for each. No node offers more.
@@ -333,6 +333,23 @@ model::MappedLimits mappedLimits(const View& v) {
   return out;
 }
 
+/// Those that it needs: of a template that needs none, status names an entry without a claim.
+std::vector<model::PodClaim> podClaims(const View& spec, const View& status) {
+  std::vector<model::PodClaim> out;
+  for (const View entry : spec["resourceClaims"].items()) {
+    model::PodClaim one{text(entry["name"]), text(entry["resourceClaimName"]), false};
+    one.is_its = one.claim.empty();
+    bool is_needed = true;
+    for (const View made : status["resourceClaimStatuses"].items()) {
+      if (!one.is_its || made["name"].str() != one.name) { continue; }
+      one.claim = text(made["resourceClaimName"]);
+      is_needed = !one.claim.empty();
+    }
+    if (is_needed) { out.push_back(std::move(one)); }
+  }
+  return out;
+}
+
 /// A negative amount asks too: it is refused (sched/doors/vcuda.cc).
 bool asksForShares(const model::Resources& requests) {
   return std::any_of(model::kShareResources.begin(), model::kShareResources.end(),
@@ -415,9 +432,10 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
   pod.containers_reported_terminated =
       spec["restartPolicy"].str() == "Never" && allReportedTerminated(spec, status);
   pod.ready = hasTrueCondition(status, {"Ready"});
-  pod.awaits_devices = pod.bound() && pod.phase == model::PodPhase::Pending &&
-                       status["extendedResourceClaimStatus"].isObject() && !status["startTime"].isNull() &&
-                       !hasTrueCondition(status, {"PodReadyToStartContainers"});
+  pod.awaits_devices =
+      pod.bound() && pod.phase == model::PodPhase::Pending &&
+      (status["extendedResourceClaimStatus"].isObject() || !spec["resourceClaims"].items().empty()) &&
+      !status["startTime"].isNull() && !hasTrueCondition(status, {"PodReadyToStartContainers"});
   for (const View c : status["conditions"].items()) {
     if (c["type"].str() != "PodScheduled") { continue; }
     pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
@@ -471,6 +489,7 @@ model::Pod decodePod(const View& v) {
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }
     pod.mapped = mappedLimits(v["status"]["extendedResourceClaimStatus"]);
+    pod.claims = podClaims(spec, v["status"]);
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }

@@ -427,13 +427,49 @@ INSTANTIATE_TEST_SUITE_P(
                         {"spec.containers[].ports[].hostPort", "spec.initContainers[].ports[].hostPort"}},
         UnsupportedCase{
             "NoHostPort", R"({"containers":[{"ports":[{"containerPort":80,"hostPort":0}]}]})", {}},
-        UnsupportedCase{"ResourceClaims", R"({"resourceClaims":[{"name":"x"}]})", {"spec.resourceClaims"}},
+        UnsupportedCase{"ResourceClaims", R"({"resourceClaims":[{"name":"x"}]})", {}},
         UnsupportedCase{"PodLevel", R"({"resources":{"requests":{"cpu":"1"}}})", {"spec.resources"}},
         UnsupportedCase{"NodeName", R"({"nodeName":"n"})", {}},
         UnsupportedCase{"Quantity",
                         R"({"containers":[{"resources":{"requests":{"cpu":"lots"}}}]})",
                         {"spec.containers[0].resources.requests.cpu"}}),
     [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(DecodePod, KnowsItsResourceClaims) {
+  const model::Pod pod = decodePod(parsed(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":[
+      {"name":"named","resourceClaimName":"shared-nic"},
+      {"name":"made","resourceClaimTemplateName":"gpus"},
+      {"name":"not-yet","resourceClaimTemplateName":"gpus"},
+      {"name":"needless","resourceClaimTemplateName":"gpus"}]},
+    "status":{"resourceClaimStatuses":[{"name":"made","resourceClaimName":"p-made-x7f"},
+      {"name":"named","resourceClaimName":"nonsense"},{"name":"needless"}]}})"));
+  const std::vector<model::PodClaim> expected{
+      {"named", "shared-nic", false}, {"made", "p-made-x7f", true}, {"not-yet", "", true}};
+  EXPECT_EQ(pod.claims, expected);
+  EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, OneWithTooManyResourceClaimsIsNotPlaced) {
+  std::string claims;
+  for (int i = 0; i < 300; ++i) {
+    claims += std::string{i == 0 ? "" : ","} + R"({"name":"c","resourceClaimName":"x"})";
+  }
+  const model::Pod pod = decodePod(parsed(R"({"spec":{"resourceClaims":[)" + claims + "]}}"));
+  EXPECT_EQ(pod.unsupported,
+            std::vector<std::string>{"spec.resourceClaims with more than 256 entries (300)"});
+}
+
+TEST(DecodePod, OneOfResourceClaimsWaitsForDevicesUntilItsContainersCanStart) {
+  const std::string pod =
+      R"({"spec":{"nodeName":"n","resourceClaims":[{"name":"a","resourceClaimName":"b"}]},)";
+  const auto waits = [&](const std::string& status) {
+    return decodePod(parsed(pod + R"("status":)" + status + "}")).awaits_devices;
+  };
+  EXPECT_TRUE(waits(R"({"phase":"Pending","startTime":"2026-01-01T00:00:00Z"})"));
+  EXPECT_FALSE(waits(R"({"phase":"Pending"})"));
+  EXPECT_FALSE(waits(R"({"phase":"Pending","startTime":"2026-01-01T00:00:00Z",
+      "conditions":[{"type":"PodReadyToStartContainers","status":"True"}]})"));
+}
 
 struct TerminatedCase {
   const char* name;

@@ -18,7 +18,20 @@ std::vector<std::string> selectorsOf(const View& v) {
   return out;
 }
 
-std::string textOf(const View& v) { return v.isNull() ? "" : json::print(v.value()); }
+std::vector<model::DeviceConfig> configOf(const View& v, bool from_class) {
+  std::vector<model::DeviceConfig> out;
+  for (const View entry : v.items()) {
+    model::DeviceConfig& one = out.emplace_back();
+    one.from_class = from_class;
+    for (const View request : entry["requests"].items()) { one.requests.push_back(text(request)); }
+    json::Object rest;
+    for (const auto [name, value] : entry.members()) {
+      if (name != "requests") { rest[name] = value.value(); }
+    }
+    one.config = json::print(json::Value{std::move(rest)});
+  }
+  return out;
+}
 
 model::Toleration tolerationOf(const View& v) {
   return {text(v["key"]), text(v["value"]), text(v["effect"]), v["operator"].str() == "Exists"};
@@ -100,7 +113,7 @@ model::DeviceClass decodeDeviceClass(const View& v) {
   out.revision = objectRevision(v);
   out.selectors = selectorsOf(v["spec"]["selectors"]);
   out.extended_resource = text(v["spec"]["extendedResourceName"]);
-  out.config = textOf(v["spec"]["config"]);
+  out.config = configOf(v["spec"]["config"], true);
   return out;
 }
 
@@ -117,13 +130,14 @@ model::ResourceClaim decodeResourceClaim(const View& v) {
       out.owner_pod = model::Uid{owner["uid"].str()};
     }
   }
+  for (const View finalizer : meta["finalizers"].items()) { out.finalizers.push_back(text(finalizer)); }
   out.reservation = text(meta["annotations"][model::kOfReservationKey]);
   const View devices = v["spec"]["devices"];
   for (const View request : devices["requests"].items()) { out.requests.push_back(requestOf(request)); }
   for (const View constraint : devices["constraints"].items()) {
     out.constraints.push_back(constraintOf(constraint));
   }
-  out.config = textOf(devices["config"]);
+  out.config = configOf(devices["config"], false);
   readAllocation(v["status"], out);
   return out;
 }

@@ -1,5 +1,7 @@
 #include "kapi/write_dra.h"
 
+#include <algorithm>
+
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -12,7 +14,6 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kForLimits = "resource.kubernetes.io/extended-resource-claim";
-constexpr const char* kProtection = "resource.kubernetes.io/delete-protection";
 
 Call callAt(Verb verb, Kind kind, const model::ObjectKey& key, const char* subresource = "") {
   Call call;
@@ -34,6 +35,19 @@ Call putStatus(const model::ResourceClaim& claim, Value status) {
                                          {"resourceVersion", std::to_string(claim.revision)}}},
                      {"status", std::move(status)}};
   return call;
+}
+
+Value configOf(const std::vector<model::DeviceConfig>& config) {
+  Array out;
+  for (const auto& one : config) {
+    Value entry = json::parse(one.config).value_or(Value{Object{}});
+    entry.set("source", one.from_class ? "FromClass" : "FromClaim");
+    Array requests;
+    for (const auto& request : one.requests) { requests.emplace_back(request); }
+    if (!requests.empty()) { entry.set("requests", std::move(requests)); }
+    out.push_back(std::move(entry));
+  }
+  return out;
 }
 
 /// Only that node, as the API's own allocator writes it.
@@ -63,7 +77,7 @@ Call createClaim(const model::Pod& pod, const std::vector<model::LimitRequest>& 
                       {"name", pod.key.name},
                       {"uid", pod.uid.text},
                       {"controller", true}}};
-  Array finalizers{kProtection};
+  Array finalizers{model::kDeleteProtection};
   Call call = callAt(Verb::Create, kResourceClaim, {key.ns, ""});
   call.body =
       Object{{"apiVersion", apiVersion(kResourceClaim)},
@@ -93,8 +107,25 @@ Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& reque
   return call;
 }
 
+bool isProtected(const model::ResourceClaim& claim) {
+  return std::find(claim.finalizers.begin(), claim.finalizers.end(), model::kDeleteProtection) !=
+         claim.finalizers.end();
+}
+
+Call protectClaim(const model::ResourceClaim& claim) {
+  Array finalizers;
+  for (const auto& one : claim.finalizers) { finalizers.emplace_back(one); }
+  finalizers.emplace_back(model::kDeleteProtection);
+  Call call = callAt(Verb::MergePatch, kResourceClaim, claim.key);
+  call.body = Object{{"metadata", Object{{"uid", claim.uid.text},
+                                         {"resourceVersion", std::to_string(claim.revision)},
+                                         {"finalizers", std::move(finalizers)}}}};
+  return call;
+}
+
 Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod, const model::NodeName& node,
-                   const std::vector<model::AllocatedDevice>& devices) {
+                   const std::vector<model::AllocatedDevice>& devices,
+                   const std::vector<model::DeviceConfig>& config) {
   Array results;
   for (const auto& d : devices) {
     results.push_back(Object{{"request", d.request},
@@ -103,9 +134,12 @@ Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod, con
                              {"device", d.device.device}});
   }
   Array users{Object{{"resource", "pods"}, {"name", pod.key.name}, {"uid", pod.uid.text}}};
-  return putStatus(claim, Object{{"allocation", Object{{"devices", Object{{"results", std::move(results)}}},
-                                                       {"nodeSelector", selectorOf(node)}}},
-                                 {"reservedFor", std::move(users)}});
+  Object allocated{{"results", std::move(results)}};
+  if (!config.empty()) { allocated["config"] = configOf(config); }
+  return putStatus(
+      claim,
+      Object{{"allocation", Object{{"devices", std::move(allocated)}, {"nodeSelector", selectorOf(node)}}},
+             {"reservedFor", std::move(users)}});
 }
 
 Call emptyClaim(const model::ResourceClaim& claim) { return putStatus(claim, Object{}); }

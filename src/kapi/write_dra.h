@@ -24,10 +24,15 @@ namespace gs::kapi {
 /// fence value. Whoever fenced the pod meanwhile is met by a 409.
 [[nodiscard]] Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                           const std::string& fence);
+/// PATCH (merge) of a claim that we did not make, with uid and resourceVersion: the finalizer that allocated
+/// claims have.
+[[nodiscard]] Call protectClaim(const model::ResourceClaim& claim);
+[[nodiscard]] bool isProtected(const model::ResourceClaim& claim);
 /// PUT of the claim's status with uid and resourceVersion: these devices of `node`, for `pod`.
 [[nodiscard]] Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod,
                                  const model::NodeName& node,
-                                 const std::vector<model::AllocatedDevice>& devices);
+                                 const std::vector<model::AllocatedDevice>& devices,
+                                 const std::vector<model::DeviceConfig>& config = {});
 /// PUT of an empty status with uid and resourceVersion: no container starts with it.
 [[nodiscard]] Call emptyClaim(const model::ResourceClaim& claim);
 /// PATCH (merge) with the uid: changes the resourceVersion that each PUT of ours names, so that none that

@@ -79,6 +79,29 @@ TEST(WriteDra, AnAllocationCarriesUidAndRevisionOfTheClaim) {
   EXPECT_EQ(back.reserved_for, std::vector<model::Uid>{model::Uid{"u-1"}});
 }
 
+TEST(WriteDra, AnAllocationRepeatsWhatDriversAreToKnow) {
+  const std::vector<model::DeviceConfig> config{
+      {true, {"gpus"}, R"({"opaque":{"driver":"d","parameters":{"a":1}}})"}, {false, {}, "{}"}};
+  const Call c = allocateClaim(theClaim(), thePod(), model::NodeName{"node-a"}, {}, config);
+  EXPECT_EQ(json::print(c.body["status"]["allocation"]["devices"]["config"]),
+            R"([{"opaque":{"driver":"d","parameters":{"a":1}},"source":"FromClass","requests":["gpus"]},)"
+            R"({"source":"FromClaim"}])");
+}
+
+TEST(WriteDra, AClaimThatWeDidNotMakeKeepsItsFinalizersAndGetsOurs) {
+  model::ResourceClaim claim = theClaim();
+  claim.finalizers = {"example.com/theirs"};
+  EXPECT_FALSE(isProtected(claim));
+  const Call c = protectClaim(claim);
+  EXPECT_EQ(lineOf(c), "PATCH /apis/resource.k8s.io/v1/namespaces/team-a/resourceclaims/gpu-u-1");
+  EXPECT_EQ(c.verb, Verb::MergePatch);
+  EXPECT_EQ(json::print(c.body),
+            R"({"metadata":{"uid":"c-1","resourceVersion":"9","finalizers":["example.com/theirs",)"
+            R"("resource.kubernetes.io/delete-protection"]}})");
+  claim.finalizers.push_back(model::kDeleteProtection);
+  EXPECT_TRUE(isProtected(claim));
+}
+
 TEST(WriteDra, UndoIsAnEmptyStatusWithTheSamePreconditions) {
   const Call c = emptyClaim(theClaim());
   EXPECT_EQ(lineOf(c), "PUT /apis/resource.k8s.io/v1/namespaces/team-a/resourceclaims/gpu-u-1/status");

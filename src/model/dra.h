@@ -79,13 +79,21 @@ struct ResourceSlice {
   friend bool operator==(const ResourceSlice&, const ResourceSlice&) = default;
 };
 
+/// What drivers are to know of devices besides, and which requests it is for, as an allocation repeats it.
+struct DeviceConfig {
+  bool from_class = false;            // else the claim says it
+  std::vector<std::string> requests;  // empty: all
+  std::string config;                 // as JSON, without `requests`
+  friend bool operator==(const DeviceConfig&, const DeviceConfig&) = default;
+};
+
 struct DeviceClass {
   ObjectKey key;
   Uid uid;
   Revision revision = 0;
   std::vector<std::string> selectors;  // CEL; all have to hold
   std::string extended_resource;       // that limits of containers may name instead: "nvidia.com/gpu"
-  std::string config;                  // spec.config as JSON, which an allocation repeats; "" none
+  std::vector<DeviceConfig> config;
   friend bool operator==(const DeviceClass&, const DeviceClass&) = default;
 };
 
@@ -133,16 +141,20 @@ struct ResourceClaim {
   Wall created{};
   bool deleting = false;
   Uid owner_pod;  // controller of it; "" none
+  std::vector<std::string> finalizers;
   std::string
       reservation;  // annotation gpu.scheduling/reservation: ours, and of which decision; "" another's
   std::vector<DevicesRequest> requests;
   std::vector<DeviceConstraint> constraints;
-  std::string config;  // spec.devices.config as JSON; "" none
+  std::vector<DeviceConfig> config;
   bool allocated = false;
   std::vector<AllocatedDevice> results;
   std::vector<Uid> reserved_for;  // pods; sorted
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
+
+/// Of a claim that is allocated: nobody's DELETE takes it from under a container.
+inline constexpr const char* kDeleteProtection = "resource.kubernetes.io/delete-protection";
 
 /// What one container of a pod asks for by a limit, as a request of the pod's own claim.
 struct LimitRequest {

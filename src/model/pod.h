@@ -64,6 +64,15 @@ struct MappedLimits {
   friend bool operator==(const MappedLimits&, const MappedLimits&) = default;
 };
 
+/// One entry of spec.resourceClaims: a ResourceClaim of the pod's namespace.
+struct PodClaim {
+  std::string name;  // by which the pod's containers speak of it
+  std::string
+      claim;  // the object's; "": it is to be made from a template, and status does not say yet how it is called
+  bool is_its = false;  // made from a template, for this pod alone
+  friend bool operator==(const PodClaim&, const PodClaim&) = default;
+};
+
 struct Pod {
   ObjectKey key;
   Uid uid;
@@ -79,7 +88,7 @@ struct Pod {
   /// Every container of the spec, of every kind, is reported terminated, and none is started again
   /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
-  /// Bound, and its limits are served by a ResourceClaim; its kubelet took it, and its containers cannot
+  /// Bound, with ResourceClaims, its own or one that serves its limits; its kubelet took it, and its containers cannot
   /// start yet: devices or volumes are not there (condition PodReadyToStartContainers is not True).
   bool awaits_devices = false;
   bool ready = false;          // condition Ready=True
@@ -122,6 +131,7 @@ struct Pod {
   // What only a placement asks; empty once the pod is bound.
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
   MappedLimits mapped;
+  std::vector<PodClaim> claims;  // those that it needs
   std::map<std::string, std::string> node_selector;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;

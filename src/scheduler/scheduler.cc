@@ -30,6 +30,7 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kResourceSlice, .optional = true},
       {.kind = kapi::kDeviceTaintRule, .optional = true},
       {.kind = kapi::kResourceClaim, .optional = true},
+      {.kind = kapi::kDeviceClass, .optional = true},
       {.kind = kapi::kLease,
        .ns = config.lease_namespace,
        .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};

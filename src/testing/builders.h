@@ -44,6 +44,10 @@ class PodBuilder {
     pod_.requests.extended[model::kNvidiaGpu] = n;
     return *this;
   }
+  PodBuilder& resourceClaim(const char* name) {
+    pod_.claims.push_back({name, name, false});
+    return *this;
+  }
   PodBuilder& cpu(std::int64_t milli) {
     pod_.requests.cpu_milli = milli;
     return *this;

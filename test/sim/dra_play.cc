@@ -104,6 +104,10 @@ class DraPlay {
   }
 
   DraOutcome play() {
+    world_.create(test::gpuClass());
+    for (int i = 1; i <= kGpus; ++i) {
+      world_.create(test::claimTemplate(fmt::format("gpus-{}", i), test::gpuDevices(i)));
+    }
     for (int i = 0; i < kSchedulers; ++i) { world_.startReplica(); }
     until([this] { return world_.leader().has_value(); }, 30s);
     for (int i = 0; i < kSteps && out_.problem.empty(); ++i) {
@@ -166,11 +170,29 @@ class DraPlay {
   void comes() {
     if (pods().size() > 14) { return; }
     const std::string name = fmt::format("p{}", ++made_);
+    if (rng_.chance(35)) { return comesWithClaims(name); }
     const int containers = rng_.chance(20) ? 2 : 1;
     const int gpus = rng_.chance(70) ? 1 : 1 + below(containers == 2 ? 2 : kGpus);
     say(fmt::format("{} comes for {} x {}", name, containers, gpus));
     world_.create(podObject(name, gpus, containers));
     wants_[name] = static_cast<std::size_t>(gpus * containers);
+  }
+  /// Of templates, or claims that were made for it, one or two.
+  void comesWithClaims(const std::string& name) {
+    const int first = rng_.chance(60) ? 1 : 1 + below(kGpus - 1);
+    const int second = rng_.chance(25) ? 1 : 0;
+    const bool is_named = rng_.chance(30);
+    say(fmt::format("{} comes with {} for {} and {}", name, is_named ? "claims" : "templates", first,
+                    second));
+    std::vector<std::string> names;
+    for (const int gpus : {first, second}) {
+      if (gpus == 0) { continue; }
+      names.push_back(is_named ? fmt::format("of-{}-{}", name, names.size()) : fmt::format("gpus-{}", gpus));
+      if (is_named) { world_.create(test::resourceClaim(names.back(), test::gpuDevices(gpus))); }
+    }
+    world_.create(test::withClaims(podObject(name, 0, 1),
+                                   is_named ? "resourceClaimName" : "resourceClaimTemplateName", names));
+    wants_[name] = static_cast<std::size_t>(first + second);
   }
   template <class Act>
   void goes(const char* how, const Act& act) {
@@ -337,7 +359,7 @@ class DraPlay {
       const bool is_new = !allocated_.contains(name);
       Claim& claim = allocated_[name];
       if (is_new) { claim.since = entry->revision; }
-      claim.ours = name.starts_with("gpu-");
+      claim.ours = !name.starts_with("theirs-");
       claim.devices.clear();
       claim.pods.clear();
       for (const auto& r : (*entry->after)["status"]["allocation"]["devices"]["results"].items()) {
@@ -377,15 +399,31 @@ class DraPlay {
   /// Leases come before an allocation, and go after it.
   void lookAtLeases(const Value& pod) {
     const std::string uid{pod["metadata"]["uid"].str()};
-    const auto claim = allocated_.find("gpu-" + uid);
-    if (claim == allocated_.end()) { return; }
-    for (const auto& [node, device] : claim->second.devices) {
-      const std::string name = fmt::format("gpu-{}-{}", node, device.back());
-      if (world_.get(test::kLeases + name)["spec"]["holderIdentity"].str() != uid) {
-        return wrong(fmt::format("{} is allocated {}, and its lease {} does not say so",
-                                 pod["metadata"]["name"].str(), device, name));
+    for (const auto& of_it : claimsOf(pod)) {
+      const auto claim = allocated_.find(of_it);
+      if (claim == allocated_.end() || !claim->second.pods.contains(uid)) { continue; }
+      for (const auto& [node, device] : claim->second.devices) {
+        const std::string name = fmt::format("gpu-{}-{}", node, device.back());
+        if (world_.get(test::kLeases + name)["spec"]["holderIdentity"].str() != uid) {
+          return wrong(fmt::format("{} is allocated {}, and its lease {} does not say so",
+                                   pod["metadata"]["name"].str(), device, name));
+        }
       }
     }
+  }
+  /// Those that it names, else the one that is made for its limits.
+  static std::set<std::string> claimsOf(const Value& pod) {
+    std::set<std::string> out;
+    for (const auto& one : pod["spec"]["resourceClaims"].items()) {
+      if (const auto name = one["resourceClaimName"].str(); !name.empty()) { out.emplace(name); }
+    }
+    for (const auto& made : pod["status"]["resourceClaimStatuses"].items()) {
+      out.emplace(made["resourceClaimName"].str());
+    }
+    if (pod["spec"]["resourceClaims"].items().empty()) {
+      out.insert("gpu-" + std::string{pod["metadata"]["uid"].str()});
+    }
+    return out;
   }
 
   /// The devices of the ids that its annotation names.
@@ -409,21 +447,33 @@ class DraPlay {
     if (given.size() != wants_[name]) {
       return wrong(fmt::format("{} was given {} GPUs", name, given.size()));
     }
-    if (pod["metadata"]["deletionTimestamp"].isNull()) { lookAtClaim(name, uid, given); }
+    if (pod["metadata"]["deletionTimestamp"].isNull()) { lookAtClaims(pod, given); }
     if (phase == "Running") { lookAtContainers(name, uid, given); }
   }
-  void lookAtClaim(const std::string& name, const std::string& uid, const std::set<Device>& given) {
-    const auto claim = allocated_.find("gpu-" + uid);
-    if (claim == allocated_.end()) {
-      return wrong(fmt::format("{} is bound, and its claim is not allocated", name));
+  void lookAtClaims(const Value& pod, const std::set<Device>& given) {
+    const std::string name{pod["metadata"]["name"].str()};
+    const std::string uid{pod["metadata"]["uid"].str()};
+    std::set<Device> devices;
+    for (const auto& of_it : claimsOf(pod)) {
+      const auto claim = allocated_.find(of_it);
+      if (claim == allocated_.end()) {
+        return wrong(fmt::format("{} is bound, and its claim {} is not allocated", name, of_it));
+      }
+      if (!claim->second.pods.contains(uid)) {
+        return wrong(fmt::format("{} is bound, and its claim {} is not reserved for it", name, of_it));
+      }
+      devices.insert(claim->second.devices.begin(), claim->second.devices.end());
+      lookAtOthers(name, *claim);
     }
-    if (claim->second.devices != given || !claim->second.pods.contains(uid)) {
-      return wrong(fmt::format("{} is told other devices than its claim is allocated", name));
+    if (devices != given) {
+      return wrong(fmt::format("{} is told other devices than its claims are allocated", name));
     }
+  }
+  void lookAtOthers(const std::string& name, const std::pair<const std::string, Claim>& claim) {
     for (const auto& [other, theirs] : allocated_) {
-      if (other == claim->first) { continue; }
-      for (const auto& device : given) {
-        if (theirs.devices.contains(device) && (theirs.ours || theirs.since < claim->second.since)) {
+      if (other == claim.first) { continue; }
+      for (const auto& device : claim.second.devices) {
+        if (theirs.devices.contains(device) && (theirs.ours || theirs.since < claim.second.since)) {
           return wrong(
               fmt::format("{} was given {}, which {} was allocated before", name, device.second, other));
         }
@@ -473,9 +523,9 @@ class DraPlay {
       for (const auto& device : claim.devices) {
         free[device.first] -= std::min<std::size_t>(free[device.first], 1);
       }
-      if (claim.ours && !uids.contains(name.substr(4))) {
-        return wrong(fmt::format("claim {} is left over", name));
-      }
+      const bool is_used = std::any_of(claim.pods.begin(), claim.pods.end(),
+                                       [&](const auto& uid) { return uids.contains(uid); });
+      if (claim.ours && !is_used) { return wrong(fmt::format("claim {} is left over", name)); }
     }
     for (const auto& pod : all["items"].items()) {
       const std::string name{pod["metadata"]["name"].str()};

@@ -61,9 +61,9 @@ const char* nameOf(Cut cut) {
 }
 
 /// By which door the pod comes.
-enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary, Dra };
+enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary, Dra, DraClaims };
 void PrintTo(Way way, std::ostream* out) {
-  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary", "Dra"}.at(
+  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary", "Dra", "DraClaims"}.at(
       static_cast<std::size_t>(way));
 }
 
@@ -88,16 +88,22 @@ class Play {
     const bool claims = way_ == Way::Exclusive || way_ == Way::Shared;
     const bool by_limit = way_ == Way::Plain || way_ == Way::Dra;
     const std::string worker = way_ == Way::Mapped ? "worker-0" : "worker";
-    world_.create(way_ == Way::Mapped ? mappedPod(worker, "0=node-b:0,1")
-                                      : pod(worker, claims ? "two" : "", by_limit ? 2 : 0));
+    if (way_ == Way::DraClaims) {
+      world_.create(gpuClass());
+      world_.create(claimTemplate("one-gpu", gpuDevices(1)));
+      world_.create(withClaims(pod(worker, ""), "resourceClaimTemplateName", {"one-gpu", "one-gpu"}));
+    } else {
+      world_.create(way_ == Way::Mapped ? mappedPod(worker, "0=node-b:0,1")
+                                        : pod(worker, claims ? "two" : "", by_limit ? 2 : 0));
+    }
     if (!until([&] { return isBound(worker); })) { return "the pod was never bound"; }
     (void)settle();
     world_.kubelet().finish("default", worker);
-    if (way_ == Way::Dra && sees(worker) != 2) { return fmt::format("it sees {} GPUs", sees(worker)); }
-    world_.create(way_ == Way::Dra ? pod("big", "", 8) : pod("big", "eight"));
+    if (isByDra() && sees(worker) != 2) { return fmt::format("it sees {} GPUs", sees(worker)); }
+    world_.create(isByDra() ? pod("big", "", 8) : pod("big", "eight"));
     if (!until([&] { return isBound("big"); })) { return "the big pod was never bound"; }
     const std::string left = settle();
-    if (!left.empty() || way_ != Way::Dra) { return left; }
+    if (!left.empty() || !isByDra()) { return left; }
     if (sees("big") != 8) { return fmt::format("the big pod sees {} GPUs", sees("big")); }
     if (world_.driver().inUse() > 0) { return "a GPU was to be prepared that others have"; }
     const auto claims_left = world_.get("/apis/resource.k8s.io/v1/resourceclaims")["items"].items().size();
@@ -106,9 +112,10 @@ class Play {
   [[nodiscard]] std::size_t writes() const { return seen_; }
 
  private:
+  [[nodiscard]] bool isByDra() const { return way_ == Way::Dra || way_ == Way::DraClaims; }
   static World::Options optionsFor(Way way) {
     World::Options options;
-    if (way != Way::Dra) { return options; }
+    if (way != Way::Dra && way != Way::DraClaims) { return options; }
     options.controllers = true;
     for (auto& node : options.nodes) { node.enforcement = model::Enforcement::Dra; }
     return options;
@@ -179,12 +186,13 @@ std::string nameOf(Way way) {
     case Way::Plain: return "Plain";
     case Way::Ordinary: return "Ordinary";
     case Way::Dra: return "Dra";
+    case Way::DraClaims: return "DraClaims";
   }
   return "";
 }
 INSTANTIATE_TEST_SUITE_P(Pods, CutPoints,
                          ::testing::Values(Way::Exclusive, Way::Shared, Way::Mapped, Way::Plain,
-                                           Way::Ordinary, Way::Dra),
+                                           Way::Ordinary, Way::Dra, Way::DraClaims),
                          [](const auto& info) { return nameOf(info.param); });
 
 }  // namespace

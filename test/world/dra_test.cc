@@ -306,6 +306,16 @@ TEST_F(BesideOthers, WhoeverAllocatesWhileWeDoHasIt) {
   EXPECT_FALSE(allocatedBy("a").contains(std::string{theirs.at(0)["device"].str()}));
 }
 
+// Kubernetes does not refuse it; whoever runs there is told.
+TEST_F(BesideOthers, WhoeverIsAllocatedWhatAPodHasIsSaid) {
+  startOne();
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  EXPECT_FALSE(warned("GpuHeldByOther"));
+  foreign("theirs", nodeOf("a"), {*allocatedBy("a").begin()});
+  EXPECT_TRUE(eventually([&] { return warned("GpuHeldByOther"); }));
+}
+
 // ---- what fails
 
 TEST_F(Dra, AServerThatDropsTheMappingGetsNoBinding) {
@@ -396,6 +406,155 @@ TEST_F(SlicesOnly, AfterAForceDeleteTheDeviceWaitsFiveMinutes) {
   EXPECT_FALSE(eventually([&] { return !nodeOf("next").empty(); }, 290s));
   ASSERT_TRUE(eventually([&] { return runs("next"); }, 60s)) << whyWaiting("next");
   EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+// ---- pods with claims of their own
+
+class OwnClaims : public Dra {
+ protected:
+  void SetUp() override {
+    startOne();
+    world.create(gpuClass());
+  }
+  /// By what its claims are allocated.
+  void expectExact(const std::string& name, std::size_t gpus) {
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << whyWaiting(name);
+    const auto given = told(name);
+    EXPECT_EQ(given.size(), gpus);
+    EXPECT_EQ(seen(name), given);
+    std::set<std::string> names;
+    for (const auto& uuid : given) { names.insert(inLowerCase(uuid)); }
+    EXPECT_EQ(allocatedTo(name), names);
+  }
+  /// Devices of all claims that are reserved for it.
+  std::set<std::string> allocatedTo(const std::string& name) {
+    std::set<std::string> out;
+    for (const auto& one : world.get(kClaimsPath)["items"].items()) {
+      if (one["status"]["reservedFor"].at(0)["name"].str() != name) { continue; }
+      for (const auto& r : one["status"]["allocation"]["devices"]["results"].items()) {
+        out.emplace(r["device"].str());
+      }
+    }
+    return out;
+  }
+  Value claimNamed(const std::string& name) { return world.get(std::string{kClaimsPath} + "/" + name); }
+};
+
+TEST_F(OwnClaims, OfATemplateIsAllocatedWhatWasChosen) {
+  world.create(claimTemplate("two", gpuDevices(2)));
+  world.create(withClaims(pod("a", ""), "resourceClaimTemplateName", {"two"}));
+  expectExact("a", 2);
+  EXPECT_EQ(leases(), 2U);
+  EXPECT_TRUE(podObject("a")["status"]["extendedResourceClaimStatus"].isNull());
+  finish("a");
+  ASSERT_TRUE(eventually([&] { return claims() == 0; })) << "the claim goes with its pod";
+  expectSettled();
+}
+
+TEST_F(OwnClaims, ANamedOneIsProtectedWhileItIsAllocatedAndFreeAfter) {
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("resourceclaim \"mine\" of spec.resourceClaims[c0] not found"),
+            std::string::npos)
+      << whyWaiting("a");
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  expectExact("a", 1);
+  EXPECT_EQ(claimNamed("mine")["metadata"]["finalizers"].at(0).str(), model::kDeleteProtection);
+  finish("a");
+  ASSERT_TRUE(eventually([&] { return claimNamed("mine")["status"]["allocation"].isNull(); }));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"mine"}));
+  expectExact("b", 1);
+}
+
+TEST_F(OwnClaims, SelectorsChooseTheDevice) {
+  const std::string uuid = world.machines().devicesOf("node-b").at(2).uuid;
+  world.create(resourceClaim(
+      "that-one", gpuDevices(1, fmt::format("device.attributes['gpu.nvidia.com'].uuid == '{}'", uuid))));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"that-one"}));
+  expectExact("a", 1);
+  EXPECT_EQ(told("a"), std::set<std::string>{uuid});
+  world.create(resourceClaim("odd", gpuDevices(1, "device.attributes.exists(a, true)")));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"odd"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("b") != ""; }));
+  EXPECT_NE(whyWaiting("b").find("device.attributes.exists(a, true)"), std::string::npos) << whyWaiting("b");
+}
+
+TEST_F(OwnClaims, AllOfANodeAreOnePods) {
+  Value all = gpuDevices(1);
+  Value request = all["devices"]["requests"].at(0);
+  request.set("exactly", Object{{"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "All"}});
+  all.child("devices").set("requests", Array{request});
+  world.create(resourceClaim("all", all));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectExact("a", world.machines().devicesOf(nodeOf("a")).size());
+}
+
+TEST_F(OwnClaims, WhatTheNodesHaveTooFewOfIsSaid) {
+  world.create(resourceClaim("many", gpuDevices(9)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"many"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("request gpus of claim c0 needs 9 devices of class gpu.nvidia.com"),
+            std::string::npos)
+      << whyWaiting("a");
+}
+
+/// Two pods that name one claim: the second waits, until the first has ended.
+TEST_F(OwnClaims, OneThatAnotherPodUsesIsWaitedFor) {
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  expectExact("a", 1);
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"mine"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("b") != ""; }));
+  EXPECT_NE(whyWaiting("b").find("is used by other pods"), std::string::npos) << whyWaiting("b");
+  finish("a");
+  expectExact("b", 1);
+}
+
+TEST_F(OwnClaims, TheyFillTheClusterBesideLimitsAndGpuClaims) {
+  world.create(claimTemplate("one", gpuDevices(1)));
+  world.create(claim("c", 1));
+  for (int i = 0; i < 11; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    switch (i % 3) {
+      case 0: world.create(pod(name, "", 1)); break;
+      case 1: world.create(pod(name, "c", 1)); break;
+      default: world.create(withClaims(pod(name, ""), "resourceClaimTemplateName", {"one"}));
+    }
+  }
+  world.create(withClaims(pod("last", ""), "resourceClaimTemplateName", {"one"}));
+  std::set<std::string> all;
+  ASSERT_TRUE(eventually([&] { return runs("last") && runs("p14"); }))
+      << whyWaiting("last") << whyWaiting("p14");
+  world.run(30s);
+  for (const auto& p : world.get("/api/v1/namespaces/default/pods")["items"].items()) {
+    const std::string name{p["metadata"]["name"].str()};
+    ASSERT_TRUE(runs(name)) << name << whyWaiting(name);
+    EXPECT_EQ(seen(name), told(name)) << name;
+    for (const auto& uuid : seen(name)) { EXPECT_TRUE(all.insert(uuid).second) << uuid << " twice"; }
+  }
+  EXPECT_EQ(all.size(), 12U) << "all that there are";
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// The claim is deleted and made anew while it is decided about: what is bound has the one that is there.
+TEST_F(OwnClaims, OneThatIsReplacedMeanwhileIsDecidedAnew) {
+  int times = 0;
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_it = call.kind == kapi::kResourceClaim && call.subresource == "status";
+    if (is_it && times++ == 0) {
+      (void)world.request("DELETE", std::string{kClaimsPath} + "/mine");
+      Value bare = claimNamed("mine");
+      bare.child("metadata").set("finalizers", Array{});
+      (void)world.request("PUT", std::string{kClaimsPath} + "/mine", bare);
+      world.create(resourceClaim("mine", gpuDevices(2)));
+    }
+    return {};
+  });
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  expectExact("a", 2);
+  EXPECT_GE(times, 2);
 }
 
 }  // namespace

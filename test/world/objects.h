@@ -38,6 +38,57 @@ inline const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/defa
                                             {"containers", json::Array{json::Value{std::move(container)}}}}}};
 }
 
+/// Whole GPUs of NVIDIA's DRA driver.
+[[nodiscard]] inline json::Value gpuClass() {
+  const json::Object cel{
+      {"expression",
+       "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"}};
+  return json::Object{
+      {"apiVersion", "resource.k8s.io/v1"},
+      {"kind", "DeviceClass"},
+      {"metadata", json::Object{{"name", "gpu.nvidia.com"}}},
+      {"spec", json::Object{{"selectors", json::Array{json::Value{json::Object{{"cel", cel}}}}}}}};
+}
+/// spec.devices that ask for so many of these; `selector` "": any.
+[[nodiscard]] inline json::Value gpuDevices(std::int64_t count, const std::string& selector = "") {
+  json::Object exactly{
+      {"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "ExactCount"}, {"count", count}};
+  if (!selector.empty()) {
+    const json::Object cel{{"expression", selector}};
+    exactly["selectors"] = json::Array{json::Value{json::Object{{"cel", cel}}}};
+  }
+  const json::Object request{{"name", "gpus"}, {"exactly", std::move(exactly)}};
+  return json::Object{{"devices", json::Object{{"requests", json::Array{json::Value{request}}}}}};
+}
+[[nodiscard]] inline json::Value resourceClaim(const std::string& name, json::Value spec) {
+  return json::Object{{"apiVersion", "resource.k8s.io/v1"},
+                      {"kind", "ResourceClaim"},
+                      {"metadata", json::Object{{"name", name}, {"namespace", "default"}}},
+                      {"spec", std::move(spec)}};
+}
+[[nodiscard]] inline json::Value claimTemplate(const std::string& name, json::Value spec) {
+  return json::Object{{"apiVersion", "resource.k8s.io/v1"},
+                      {"kind", "ResourceClaimTemplate"},
+                      {"metadata", json::Object{{"name", name}, {"namespace", "default"}}},
+                      {"spec", json::Object{{"spec", std::move(spec)}}}};
+}
+/// Adds claims to a pod, which its container uses. `by`: resourceClaimName or resourceClaimTemplateName.
+[[nodiscard]] inline json::Value withClaims(json::Value pod, const char* by,
+                                            const std::vector<std::string>& claims) {
+  json::Array entries;
+  json::Array used;
+  for (const auto& name : claims) {
+    const std::string entry = "c" + std::to_string(entries.size());
+    entries.push_back(json::Object{{"name", entry}, {by, name}});
+    used.push_back(json::Object{{"name", entry}});
+  }
+  json::Array containers = pod["spec"]["containers"].items();
+  containers.front().set("resources", json::Object{{"claims", std::move(used)}});
+  pod.child("spec").set("containers", std::move(containers));
+  pod.child("spec").set("resourceClaims", std::move(entries));
+  return pod;
+}
+
 /// The pod of an ordinal, with a map.
 [[nodiscard]] inline json::Value mappedPod(const std::string& name, const std::string& map,
                                            const std::string& ns = "default") {

@@ -18,7 +18,8 @@ WHEN = {
         "create it again; with `--require-injection` such pods wait instead"),
     ("gpu-scheduler", "GpuHeldByForeignPod"): ("a pod of another scheduler carries that annotation; once",
                                                "nothing, where the pod has those GPUs; they count as held until it ends"),
-    ("gpu-scheduler", "GpuHeldByOther"): ("the pod's annotation names a GPU that another pod's lease holds; the lease wins",
+    ("gpu-scheduler", "GpuHeldByOther"): ("the pod's annotation names a GPU that another pod's lease holds, and the lease wins; or a "
+                                          "ResourceClaim of somebody else was allocated a GPU that the pod has already",
                                           "delete one of the two"),
     ("gpu-scheduler", "GpuInUseByOther"): (
         "the agent sees containers of one pod on a GPU of which another one has the lease; on both pods and the node, once "

@@ -91,30 +91,51 @@ bool DraDriver::serves(const std::string& node) const {
   return api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)}) != nullptr;
 }
 
-/// nullopt: the claim is not there, not allocated, not the pod's, or names what is not here.
+std::vector<DraDriver::Asked> DraDriver::askedBy(const Value& pod) {
+  std::vector<Asked> out;
+  if (auto requests = requestsOf(pod); !requests.empty()) {
+    const auto name = pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].str();
+    out.push_back({std::string{name}, std::move(requests)});
+  }
+  for (const Value& one : pod["spec"]["resourceClaims"].items()) {
+    std::string name{one["resourceClaimName"].str()};
+    for (const Value& made : pod["status"]["resourceClaimStatuses"].items()) {
+      if (name.empty() && made["name"].str() == one["name"].str()) { name = made["resourceClaimName"].str(); }
+    }
+    out.push_back({std::move(name), {}});
+  }
+  return out;
+}
+
+/// nullopt: a claim is not there, not allocated, not the pod's, or names what is not here.
 std::optional<std::vector<std::string>> DraDriver::devicesFor(const Value& pod) const {
-  const auto requests = requestsOf(pod);
-  if (requests.empty()) { return std::vector<std::string>{}; }
+  std::set<std::string> uuids;
+  for (const Asked& asked : askedBy(pod)) {
+    if (!add(pod, asked, uuids)) { return std::nullopt; }
+  }
+  return std::vector<std::string>{uuids.begin(), uuids.end()};
+}
+
+bool DraDriver::add(const Value& pod, const Asked& asked, std::set<std::string>& uuids) const {
   const std::string ns{pod["metadata"]["namespace"].str()};
   const std::string node{pod["spec"]["nodeName"].str()};
-  const auto name = pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].str();
-  const auto* claim_there = api_.store().find({kClaims, ns, std::string{name}});
+  const auto* claim_there = api_.store().find({kClaims, ns, asked.claim});
   const auto* slice = api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)});
-  if (claim_there == nullptr || slice == nullptr) { return std::nullopt; }
+  if (claim_there == nullptr || slice == nullptr) { return false; }
   const auto claim = kapi::decodeResourceClaim(*claim_there->object);
   const model::Uid uid{pod["metadata"]["uid"].str()};
   const bool is_its = std::binary_search(claim.reserved_for.begin(), claim.reserved_for.end(), uid);
-  if (!claim.allocated || !is_its) { return std::nullopt; }
-  std::set<std::string> uuids;
+  if (!claim.allocated || !is_its) { return false; }
   for (const auto& result : claim.results) {
-    if (std::count(requests.begin(), requests.end(), result.request) == 0) { continue; }
+    const auto& requests = asked.requests;
+    const bool is_wanted =
+        requests.empty() || std::find(requests.begin(), requests.end(), result.request) != requests.end();
+    if (!is_wanted) { continue; }
     const Value* device = deviceIn(*slice->object, result.device.device);
-    if (result.device.driver != kDriver || result.device.pool != node || device == nullptr) {
-      return std::nullopt;
-    }
+    if (result.device.driver != kDriver || result.device.pool != node || device == nullptr) { return false; }
     uuids.emplace((*device)["attributes"]["uuid"]["string"].str());
   }
-  return std::vector<std::string>{uuids.begin(), uuids.end()};
+  return true;
 }
 
 bool DraDriver::isFree(const std::string& node, const std::string& uid,

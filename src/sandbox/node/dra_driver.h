@@ -1,6 +1,7 @@
 // The DRA driver of simulated nodes, and what kubelets do with it (kubelet 1.36 and newer, gate
 // DRAExtendedResource): limits that the pod's status maps to a ResourceClaim are served by what the claim is
-// allocated; those that it does not map, on a node without a device plugin, by nothing at all.
+// allocated; those that it does not map, on a node without a device plugin, by nothing at all. What claims of
+// spec.resourceClaims are allocated is for all containers of the pod.
 //
 // It is strict: it prepares no device that is not there, and none that containers of another pod have
 // (inUse() counts how often it was asked to). As a kubelet, it asks for a claim that is reserved for the pod.
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +47,14 @@ class DraDriver : public DeviceDriver {
   [[nodiscard]] std::uint64_t inUse() const { return in_use_; }
 
  private:
+  /// A claim of the pod; of limits, the requests that serve them: empty: all.
+  struct Asked {
+    std::string claim;
+    std::vector<std::string> requests;
+  };
+  [[nodiscard]] static std::vector<Asked> askedBy(const json::Value& pod);
   [[nodiscard]] std::optional<std::vector<std::string>> devicesFor(const json::Value& pod) const;
+  [[nodiscard]] bool add(const json::Value& pod, const Asked& asked, std::set<std::string>& uuids) const;
   [[nodiscard]] bool isFree(const std::string& node, const std::string& uid,
                             const std::vector<std::string>& uuids) const;
 

@@ -44,7 +44,7 @@ TEST(ClaimNameProperty, OneThatNoObjectCanHaveIsNeverCalledMissing) {
   std::array<int, 3> seen{};
   for (int i = 0; i < 5'000; ++i) {
     const std::string name = drawnName(rng);
-    const auto result = readPod(testing::PodBuilder("p").claim(name.c_str()).value(), nullptr);
+    const auto result = readPod(testing::PodBuilder("p").claim(name.c_str()).value(), {});
     const auto* blocked = std::get_if<Blocked>(&result);
     ASSERT_NE(blocked, nullptr) << name;
     const bool is_one = name.size() <= 253 && canBe(name);

@@ -33,10 +33,11 @@ struct Asked {
   std::vector<AskedBy> by;
 };
 
-Asked askedAt(const model::Pod& pod, Doors doors) {
+Asked askedAt(const model::Pod& pod, Doors doors, Filters filters = Filters::Ours) {
   Asked out;
   for (const Door* door : doors) {
-    const auto by = door->asked(pod);
+    const bool is_served = !door->ours_alone || filters == Filters::Ours;
+    const auto by = is_served ? door->asked(pod) : std::nullopt;
     if (!by) { continue; }
     if (!door->yields) { out.by.push_back(*by); }
     if (out.door == nullptr || (out.door->yields && !door->yields)) { out.door = door; }
@@ -58,13 +59,13 @@ bool asksById(const model::Pod& pod, Doors doors) {
   return asked.door != nullptr && asked.door->by_id;
 }
 
-DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors, Filters filters) {
+DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors, Filters filters) {
   const bool all = filters == Filters::Ours;
   if (all && !pod.scheduling_gates.empty()) {
     return Blocked{"SchedulingGated",
                    fmt::format("waiting for scheduling gates: {}", joined(pod.scheduling_gates))};
   }
-  const Asked asked = askedAt(pod, doors);
+  const Asked asked = askedAt(pod, doors, filters);
   if (asked.by.size() > 1) {
     std::vector<std::string> ways;
     for (const AskedBy& by : asked.by) { ways.push_back(textOf(by)); }
@@ -84,7 +85,7 @@ DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors do
   }
   PodRequest base = baseRequest(pod, filters);
   base.door = asked.door;
-  return asked.door->request(pod, {claim}, std::move(base));
+  return asked.door->request(pod, named, std::move(base));
 }
 
 Holdings holdingsOf(const model::Pod& pod, Doors doors) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ using DoorResult = std::variant<PodRequest, Blocked>;
 /// What a pod names in its own namespace; nullptr: there is none (yet).
 struct Objects {
   const model::GpuClaim* claim = nullptr;
+  /// What its ResourceClaims ask for; nullptr: that cannot be said, and `no_selection` says why.
+  std::shared_ptr<const DeviceSelection> selection{};
+  Blocked no_selection{};
 };
 
 /// How a pod says that it asks at a door: "annotation" or "resource", and its name.
@@ -83,6 +87,8 @@ struct Door {
   const char* name;
   /// Its pods are those of our schedulerName. Else they are other schedulers', and come through an extender.
   bool own = true;
+  /// Only where we see to the rest of the pod too: a kube-scheduler that asks us answers such pods itself.
+  bool ours_alone = false;
   /// A pod may say so and ask at another door besides, which then reads both.
   bool yields = false;
   /// Nothing but devices by id will do: not a node that only counts nvidia.com/gpu.
@@ -104,10 +110,12 @@ using Doors = std::span<const Door* const>;
 extern const Door kClaimDoor;
 extern const Door kMapDoor;
 extern const Door kVcudaDoor;
+extern const Door kDraDoor;
 extern const Door kPlainDoor;
 
 /// The table. A pod that asks at two doors is told both in this order.
-inline constexpr std::array<const Door*, 4> kDoors{&kClaimDoor, &kMapDoor, &kVcudaDoor, &kPlainDoor};
+inline constexpr std::array<const Door*, 5> kDoors{&kClaimDoor, &kMapDoor, &kVcudaDoor, &kDraDoor,
+                                                   &kPlainDoor};
 
 /// Who sees to the rest of the pod: selectors, taints, volumes, affinity ...
 enum class Filters : std::uint8_t {
@@ -119,7 +127,7 @@ enum class Filters : std::uint8_t {
 /// no condition is written, as in kube-scheduler), two doors at once, fields that are not counted yet, then
 /// the door itself. With Filters::Theirs only doors and the door's own, and the request tolerates and selects
 /// everything.
-[[nodiscard]] DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors = kDoors,
+[[nodiscard]] DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors = kDoors,
                                  Filters filters = Filters::Ours);
 /// It asks for GPUs at a door of ours.
 [[nodiscard]] bool asksAtOwnDoor(const model::Pod& pod, Doors doors = kDoors);

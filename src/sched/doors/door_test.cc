@@ -28,11 +28,14 @@ PodBuilder mapped(const char* name, std::string map) {
   return std::move(PodBuilder(name).annotate("gpu-scheduling-map", std::move(map)));
 }
 
+/// It names a ResourceClaim.
+PodBuilder claiming(const char* claim) { return std::move(PodBuilder("p").resourceClaim(claim)); }
+
 class DoorRefuses : public ::testing::TestWithParam<BlockedCase> {};
 
 TEST_P(DoorRefuses, SayingWhy) {
   const auto& c = GetParam();
-  const auto result = readPod(c.pod, c.claim ? &*c.claim : nullptr);
+  const auto result = readPod(c.pod, {.claim = c.claim ? &*c.claim : nullptr});
   const auto* blocked = std::get_if<Blocked>(&result);
   ASSERT_NE(blocked, nullptr);
   EXPECT_EQ(blocked->kind, c.kind);
@@ -113,6 +116,16 @@ INSTANTIATE_TEST_SUITE_P(
         BlockedCase{"SharedLimit", PodBuilder("p").claim("c").gpus(1).value(),
                     claimWith(1, [](auto& c) { c.exclusivity = model::Exclusivity::Shared; }),
                     "LimitOnShared", "remove the limit"},
+        BlockedCase{"ClaimsAndLimit",
+                    claiming("gpus").gpus(1).value(),
+                    {},
+                    "LimitBesideClaims",
+                    "resources.limits[\"nvidia.com/gpu\"]=1, and a limit is a claim of its own: remove one"},
+        BlockedCase{"ClaimsAndClaim",
+                    claiming("gpus").claim("c").value(),
+                    claimWith(1, [](auto&) {}),
+                    "TwoDoors",
+                    "annotation gpu.scheduling/claim and field spec.resourceClaims"},
         BlockedCase{"Vcuda",
                     [] {
                       model::Pod pod = PodBuilder("p").gpus(1).value();
@@ -208,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string{info.param.name}; });
 
 PodRequest readMapped(const PodBuilder& pod) {
-  const auto result = readPod(pod.value(), nullptr);
+  const auto result = readPod(pod.value(), {});
   const auto* request = std::get_if<PodRequest>(&result);
   return request == nullptr ? PodRequest{} : *request;
 }
@@ -238,10 +251,10 @@ TEST(MapDoor, AnEntryWithoutGpusNamesTheNodeAlone) {
 TEST(MapDoor, TheOrdinalStandsBehindWhatTheNameWasGeneratedFrom) {
   model::Pod pod = mapped("sts7", "7=n:0").value();
   pod.generated = 3;
-  const auto read = readPod(pod, nullptr);
+  const auto read = readPod(pod, {});
   EXPECT_EQ(std::get<PodRequest>(read).on_node, "n");
   pod.generated = 0;
-  EXPECT_EQ(std::get<Blocked>(readPod(pod, nullptr)).kind, "MapNoOrdinal");
+  EXPECT_EQ(std::get<Blocked>(readPod(pod, {})).kind, "MapNoOrdinal");
 }
 
 TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
@@ -251,9 +264,39 @@ TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
   EXPECT_FALSE(asksById(PodBuilder("p").value()));
 }
 
+struct SelectsTwo : DeviceSelection {
+  [[nodiscard]] Picked pick(const model::NodeName& /*node*/,
+                            const std::vector<int>& /*free*/) const override {
+    return {};
+  }
+  [[nodiscard]] std::int64_t most() const override { return 2; }
+};
+
+TEST(DraDoor, TakesWhatTheClaimsSelect) {
+  const auto selection = std::make_shared<const SelectsTwo>();
+  const auto read = readPod(claiming("gpus").value(), {.selection = selection});
+  const auto& request = std::get<PodRequest>(read);
+  EXPECT_EQ(request.door, &kDraDoor);
+  ASSERT_TRUE(request.devices.has_value());
+  EXPECT_EQ(request.devices->selection, selection);
+  EXPECT_EQ(request.devices->count, 2);
+  EXPECT_FALSE(request.devices->shared);
+}
+
+TEST(DraDoor, SaysWhyNothingIsSelected) {
+  const auto read = readPod(claiming("gpus").value(), {.no_selection = {"K", "text"}});
+  EXPECT_EQ(std::get<Blocked>(read), (Blocked{"K", "text"}));
+}
+
+/// A kube-scheduler that asks us about shares sees to the claims of its pods itself.
+TEST(DraDoor, IsClosedToPodsOfOthers) {
+  const auto read = readPod(claiming("gpus").value(), {}, kDoors, Filters::Theirs);
+  EXPECT_EQ(std::get<PodRequest>(read).door, nullptr);
+}
+
 TEST(MapDoor, AsksKubeSchedulersForTheSameNode) {
   const model::Pod pod = mapped("p-0", "0=n:1").value();
-  const auto theirs = readPod(pod, nullptr, kDoors, Filters::Theirs);
+  const auto theirs = readPod(pod, {}, kDoors, Filters::Theirs);
   EXPECT_EQ(std::get<PodRequest>(theirs).on_node, "n");
   EXPECT_TRUE(asksAtOwnDoor(pod));
 }
@@ -284,7 +327,7 @@ TEST(ClaimDoor, CarriesTheClaimIntoTheRequest) {
     c.topology = model::TopologyMode::Required;
     c.min_bandwidth_gbps = 600;
   });
-  const auto result = readPod(PodBuilder("p").claim("c").gpus(4).value(), &claim);
+  const auto result = readPod(PodBuilder("p").claim("c").gpus(4).value(), {.claim = &claim});
   const auto* request = std::get_if<PodRequest>(&result);
   ASSERT_NE(request, nullptr);
   EXPECT_EQ(request->door, &kClaimDoor);
@@ -297,19 +340,19 @@ TEST(ClaimDoor, CarriesTheClaimIntoTheRequest) {
 
 TEST(ClaimDoor, PreferIdsCountOnlyUnderTheirPolicy) {
   const auto claim = claimWith(1, [](auto& c) { c.prefer_ids = {3}; });
-  const auto result = readPod(PodBuilder("p").claim("c").value(), &claim);
+  const auto result = readPod(PodBuilder("p").claim("c").value(), {.claim = &claim});
   EXPECT_TRUE(std::get<PodRequest>(result).devices->prefer_ids.empty());
 }
 
 TEST(PlainDoor, TakesTheCountOfTheLimit) {
-  const auto result = readPod(PodBuilder("p").gpus(2).value(), nullptr);
+  const auto result = readPod(PodBuilder("p").gpus(2).value(), {});
   const auto& request = std::get<PodRequest>(result);
   EXPECT_EQ(request.door, &kPlainDoor);
   EXPECT_EQ(request.devices->count, 2);
 }
 
 TEST(NoDoor, AnOrdinaryPodAsksForNoDevices) {
-  const auto result = readPod(PodBuilder("p").cpu(500).value(), nullptr);
+  const auto result = readPod(PodBuilder("p").cpu(500).value(), {});
   const auto& request = std::get<PodRequest>(result);
   EXPECT_EQ(request.door, nullptr);
   EXPECT_FALSE(request.devices);
@@ -361,8 +404,8 @@ TEST(Doors, APodOfACountIsToldItsReservationOnly) {
 
 TEST(Doors, PodsThatAskTheSameGetEqualRequests) {
   const auto claim = claimWith(1, [](auto&) {});
-  EXPECT_EQ(std::get<PodRequest>(readPod(PodBuilder("a").claim("c").value(), &claim)),
-            std::get<PodRequest>(readPod(PodBuilder("b").claim("c").value(), &claim)));
+  EXPECT_EQ(std::get<PodRequest>(readPod(PodBuilder("a").claim("c").value(), {.claim = &claim})),
+            std::get<PodRequest>(readPod(PodBuilder("b").claim("c").value(), {.claim = &claim})));
 }
 
 }  // namespace

@@ -235,10 +235,12 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   NodeState& n = *nodes_[i];
   const bool enforces =
       status.enforcement == model::Enforcement::Devices || status.enforcement == model::Enforcement::Dra;
-  bool same = n.has_status && n.enforces == enforces && n.dra_resource == status.dra_resource;
+  bool same = n.has_status && n.enforces == enforces && n.dra_resource == status.dra_resource &&
+              n.published == status.published;
   n.has_status = true;
   n.enforces = enforces;
   n.dra_resource = status.dra_resource;
+  n.published = status.published;
   same = listDevices(n.devices, status.devices) && same;
   const std::int64_t anonymous = n.anonymous;
   deriveAnonymous(n);  // of users, too
@@ -251,7 +253,9 @@ void Ledger::removeStatus(const model::NodeName& name) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
   if (n == nullptr || !n->has_status) { return; }
-  upsertStatus(model::GpuNodeStatus{name, {}, {}, 0, {}, {}, {}});
+  model::GpuNodeStatus none;
+  none.node = name;
+  upsertStatus(none);
   n->has_status = false;
   factsChanged(i);
   forgetIfNothing(i);

@@ -67,6 +67,11 @@ struct Class {
   std::size_t looks = 0;  // that an order would have saved, about
 };
 
+/// The choice there is no function of topology and free devices that could be remembered (ChoiceMemo).
+bool isPlacedWhole(const NodeState& n, const DeviceRequest& r) {
+  return r.shared || r.selection != nullptr || n.isWide();
+}
+
 /// The quota allows no GPU at all.
 bool isOverQuota(const PodRequest& r) { return r.quota && r.quota->terms.models.empty(); }
 
@@ -99,7 +104,7 @@ struct Decider::Impl {
     const PodRequest& r = c.request;
     if (refuseUse(n, r) || refuseCounted(n, r) || awaitsLook(n, r)) { return std::nullopt; }
     if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
-    if (r.devices->shared || n.isWide()) {
+    if (isPlacedWhole(n, *r.devices)) {
       const auto placed = tryPlace(n, *r.devices, {}, &meter);
       return placed ? std::optional{Choice{0, namesDevices(n, r) ? placed->score : 0}} : std::nullopt;
     }
@@ -424,7 +429,7 @@ struct Decider::Impl {
     const NodeState& n = ledger.at(*best);
     Placed placed{n.node.name, {}, 0};
     if (!namesDevices(n, c.request)) { return placed; }
-    if (c.request.devices->shared || n.isWide()) {
+    if (isPlacedWhole(n, *c.request.devices)) {
       auto there = *tryPlace(n, *c.request.devices, {}, &meter);
       placed.ids = std::move(there.ids);
       placed.score = there.score;
@@ -491,8 +496,9 @@ void Decider::bonusChanged(const model::NodeName& node) {
 }
 
 EquivalenceClass Decider::classOf(const PodRequest& request) {
-  GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices",
-           request.devices->count);
+  const bool says_how_many =
+      !request.devices || request.devices->count > 0 || request.devices->selection != nullptr;
+  GS_CHECK(says_how_many, "a request for {} devices", request.devices->count);
   const std::size_t hash = hashOf(request);
   const auto [begin, end] = impl_->by_hash.equal_range(hash);
   for (auto it = begin; it != end; ++it) {

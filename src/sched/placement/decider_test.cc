@@ -477,5 +477,32 @@ RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint6
   RC_ASSERT(rejectionText(l, request) == rejectionText(other, request));
 }
 
+/// Takes device 1 of node b, and nothing else.
+struct OneOfB : DeviceSelection {
+  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
+    const bool is_there = node.text == "b" && std::binary_search(free.begin(), free.end(), 1);
+    return {is_there ? std::vector{1} : std::vector<int>{}, is_there ? "" : "no", 1'000'000};
+  }
+  [[nodiscard]] std::int64_t most() const override { return 1; }
+};
+
+TEST(DeciderSelecting, FindsTheNodeThatHasWhatTheClaimsSelect) {
+  Ledger l;
+  for (const char* name : {"a", "b", "c"}) { testNode(name).gpus(4).dra().addTo(l); }
+  Decider d{l};
+  PodRequest request;
+  request.door = &kDraDoor;
+  request.devices.emplace().selection = std::make_shared<const OneOfB>();
+  const auto id = d.classOf(request);
+  const auto before = d.looks();
+  EXPECT_EQ(d.decide(id), (Placed{model::NodeName{"b"}, {1}, 1'000'000'000'000'000'000}));
+  EXPECT_GT(d.looks() - before, 3 * 1'000'000 / kStepsPerLook) << "what it takes is counted";
+  EXPECT_EQ(d.classOf(request), id);
+  request.devices->selection = std::make_shared<const OneOfB>();
+  EXPECT_NE(d.classOf(request), id) << "another selection may select others";
+  l.hold(model::NodeName{"b"}, 1, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(d.decide(id), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gs::sched

@@ -27,6 +27,7 @@ const char* kindOf(Reason r) {
     case Reason::DraIsTheirs: return "DraIsTheirs";
     case Reason::DraNotShared: return "DraNotShared";
     case Reason::DraNeedsLimit: return "DraNeedsLimit";
+    case Reason::NoDraDevices: return "NoDraDevices";
     case Reason::NoDraDriver: return "NoDraDriver";
     case Reason::TriedInVain: return "TriedInVain";
     case Reason::ExceedsQuota: return "ExceedsQuota";
@@ -45,6 +46,7 @@ const char* kindOf(Reason r) {
     case Reason::TooFewFree: return "TooFewFree";
     case Reason::GpusHeld: return "GpusHeld";
     case Reason::TopologyUnmet: return "TopologyUnmet";
+    case Reason::ClaimsUnmet: return "ClaimsUnmet";
     case Reason::AwaitsLook: return "AwaitsLook";
     case Reason::NotTakenYet: return "NotTakenYet";
   }
@@ -66,6 +68,7 @@ std::string textOfDra(const Misfit& m) {
     case Reason::DraNeedsLimit:
       return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
                          m.need);
+    case Reason::NoDraDevices: return "node(s) had no GPUs of a DRA driver";
     default: return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
   }
 }
@@ -86,6 +89,7 @@ std::string textOf(const Misfit& m) {
     case Reason::DraIsTheirs:
     case Reason::DraNotShared:
     case Reason::DraNeedsLimit:
+    case Reason::NoDraDevices:
     case Reason::NoDraDriver: return textOfDra(m);
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
@@ -123,6 +127,8 @@ std::string textOf(const Misfit& m) {
     case Reason::AwaitsLook:
       return "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
              "have";
+    case Reason::ClaimsUnmet:
+      return fmt::format("node(s) had no devices for the pod's ResourceClaims: {}", m.detail);
     case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
     case Reason::TopologyUnmet:
       return m.detail.empty()

@@ -79,13 +79,16 @@ bool mapsLimitsToClaims(std::string_view kubelet) {
 /// what the pod's claim is allocated (docs/inside/decisions/0011-gpus-by-dra.md).
 std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
   if (r.door == nullptr) { return std::nullopt; }
+  const bool selects = r.devices && r.devices->selection != nullptr;
   if (n.dra_resource.empty()) {
+    if (selects) { return Misfit{Reason::NoDraDevices, "", 0, 0}; }
     return r.mapped ? std::optional{Misfit{Reason::NoDraDriver, "", 0, 0}} : std::nullopt;
   }
   // The kubelet would hand the plugin's devices to some pods and the driver's to others, which are the same.
   if (n.node.allocatable.get(n.dra_resource) > 0) {
     return Misfit{Reason::TwoMechanisms, n.dra_resource, 0, 0};
   }
+  if (selects) { return std::nullopt; }
   if (!mapsLimitsToClaims(n.node.kubelet)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, 0, 0}; }
   if (r.theirs) { return Misfit{Reason::DraIsTheirs, "", 0, 0}; }
   if (!r.devices) { return std::nullopt; }

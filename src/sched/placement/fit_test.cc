@@ -1,5 +1,6 @@
 #include "sched/placement/fit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -144,6 +145,22 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
     [](const auto& info) { return std::string{info.param.name}; });
 // clang-format on
 
+/// Takes the two highest of the free ones.
+struct TwoHighest : DeviceSelection {
+  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
+    if (free.size() < 2) { return {{}, fmt::format("{} has {} free", node.text, free.size()), 5}; }
+    return {{free.end() - 2, free.end()}, "", 5};
+  }
+  [[nodiscard]] std::int64_t most() const override { return 2; }
+};
+PodRequest selecting() {
+  PodRequest r;
+  r.door = &kDraDoor;
+  r.devices.emplace().selection = std::make_shared<const TwoHighest>();
+  r.devices->count = 2;
+  return r;
+}
+
 TestNode draNode(const char* kubelet = "v1.36.3") { return testNode("a").gpus(4).dra(kubelet); }
 
 // clang-format off
@@ -156,6 +173,13 @@ INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
     FitCase{"SharedClaim",       draNode(), shared(testClaim(1)), bare(Reason::DraNotShared)},
     FitCase{"OfKubeScheduler",   draNode(), theirs(testPlain(1)), bare(Reason::DraIsTheirs)},
     FitCase{"OrdinaryOfKubeScheduler", draNode(), theirs(ordinary()), std::nullopt},
+    FitCase{"Selecting",         draNode(), selecting(), std::nullopt},
+    FitCase{"SelectingOnAnOldKubelet", draNode("v1.34.2"), selecting(), std::nullopt},
+    FitCase{"SelectingWithoutADriver", testNode("a").gpus(4), selecting(), bare(Reason::NoDraDevices)},
+    FitCase{"SelectingFromTooFew", testNode("a").gpus(1).dra(), selecting(),
+            bare(Reason::ClaimsUnmet, "a has 1 free")},
+    FitCase{"SelectingBesideAPlugin", draNode().resource(model::kNvidiaGpu, 4), selecting(),
+            bare(Reason::TwoMechanisms, "nvidia.com/gpu")},
     FitCase{"MappedBefore",      draNode(), mapped(testPlain(1)), std::nullopt},
     FitCase{"MappedAndNoDriver", testNode("a").gpus(4).resource(model::kNvidiaGpu, 4), mapped(testPlain(1)),
             bare(Reason::NoDraDriver)},
@@ -433,6 +457,51 @@ TEST(FitAwaits, WhileALookIsDueNothingIsGivenById) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), p, &own), std::nullopt) << "what was chosen before stays";
   l.setAwaitsLook(a, false);
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
+}
+
+TEST(FitSelecting, PicksOutOfWhatIsFreeTheHealthyOnesFirst) {
+  Ledger l;
+  const model::NodeName a{"a"};
+  TestNode node = draNode();
+  node.addTo(l);
+  const PodRequest request = selecting();
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{2, 3}));
+  l.hold(a, 3, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{1, 2}));
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request, model::Uid{"other"})->ids, (std::vector{2, 3})) << "its own";
+  node.status.devices[2].health = model::Health::Unknown;
+  node.addTo(l);
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{0, 1}));
+  node.status.devices[0].health = model::Health::Unhealthy;
+  node.addTo(l);
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{1, 2})) << "an Unknown one where it must be";
+}
+
+TEST(FitSelecting, TakesOverExactlyWhatItWouldPickOutOfThese) {
+  Ledger l;
+  draNode().addTo(l);
+  const PodRequest request = selecting();
+  const auto misfit = [&](std::vector<int> ids) { return misfitOn(stateOf(l, "a"), request, {}, &ids); };
+  EXPECT_EQ(misfit({0, 1}), std::nullopt);
+  EXPECT_EQ(misfit({0}), bare(Reason::ClaimsUnmet, "a has 1 free"));
+  EXPECT_EQ(misfit({0, 1, 2}), bare(Reason::ClaimsUnmet, "the claims take fewer"));
+  l.hold(model::NodeName{"a"}, 1, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(misfit({0, 1}), bare(Reason::ClaimsUnmet, "a has 1 free"));
+}
+
+/// What the driver says besides of its devices may decide: a new version of that is looked at again.
+TEST(FitSelecting, LooksAgainAtWhatIsPublishedAnew) {
+  Ledger l;
+  TestNode node = draNode();
+  node.status.published = 1;
+  node.addTo(l);
+  const PodRequest request = selecting();
+  const auto before = stateOf(l, "a").versionFor(request);
+  node.addTo(l);
+  EXPECT_EQ(stateOf(l, "a").versionFor(request), before);
+  node.status.published = 2;
+  node.addTo(l);
+  EXPECT_GT(stateOf(l, "a").versionFor(request), before);
 }
 
 }  // namespace

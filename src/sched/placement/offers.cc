@@ -65,6 +65,7 @@ bool isNever(Reason reason) {
     case Reason::TooFewFree:
     case Reason::GpusHeld:
     case Reason::TopologyUnmet:
+    case Reason::ClaimsUnmet:
     case Reason::NotTakenYet: return false;
     default: return true;
   }

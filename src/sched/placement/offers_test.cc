@@ -152,8 +152,8 @@ TEST_F(OffersTest, TheRestOfThePodIsTheOtherSchedulers) {
   pod.unsupported = {"spec.affinity.podAffinity"};
   pod.node_selector = {{"zone", "east"}};
   pod.requests.extended[model::kNvidiaGpu] = 1;
-  ASSERT_TRUE(std::holds_alternative<Blocked>(readPod(pod, nullptr)));
-  const auto door = readPod(pod, nullptr, kDoors, Filters::Theirs);
+  ASSERT_TRUE(std::holds_alternative<Blocked>(readPod(pod, {})));
+  const auto door = readPod(pod, {}, kDoors, Filters::Theirs);
   const auto& request = std::get<PodRequest>(door);
   EXPECT_EQ(refuseFacts(*l.find(model::NodeName{"a"}), request), std::nullopt);
 }

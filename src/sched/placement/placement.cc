@@ -373,6 +373,30 @@ std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, co
   return std::nullopt;
 }
 
+/// What a selection picks out of the devices that may be given; the Healthy ones first.
+Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model::Uid& self, Meter* meter,
+                        const std::set<int>* among = nullptr) {
+  std::vector<int> healthy;
+  std::vector<int> any;
+  for (const auto& d : n.devices) {
+    const bool is_wanted = among == nullptr || among->contains(d.facts.id);
+    if (!is_wanted || !isFree(d, self)) { continue; }
+    any.push_back(d.facts.id);
+    if (d.facts.health == model::Health::Healthy && !n.agent_stale) { healthy.push_back(d.facts.id); }
+  }
+  addSteps(meter, kStepsPerDevice * n.devices.size());
+  auto picked = r.selection->pick(n.node.name, healthy);
+  addSteps(meter, picked.steps);
+  std::int64_t score = kHealthyScore;
+  if (picked.ids.empty() && any.size() > healthy.size()) {
+    picked = r.selection->pick(n.node.name, any);
+    addSteps(meter, picked.steps);
+    score = 0;
+  }
+  if (picked.ids.empty()) { return tl::unexpected(Misfit{Reason::ClaimsUnmet, std::move(picked.why), 0, 0}); }
+  return Placement{std::move(picked.ids), score};
+}
+
 }  // namespace
 
 std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& r, Meter* meter) {
@@ -395,6 +419,10 @@ std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& re
   if (!request.exact.empty()) {
     return refuseNamed(node, request, self) ? std::nullopt : std::optional{Placement{request.exact, 0}};
   }
+  if (request.selection != nullptr) {
+    auto picked = pick(node, request, self, meter);
+    return picked ? std::optional{*std::move(picked)} : std::nullopt;
+  }
   if (node.isWide()) { return placeWide(node, request, self, meter); }
   const auto choice = offer(node, request, self, meter);
   return choice ? std::optional{Placement{node.topology->ids(choice->set), choice->score}} : std::nullopt;
@@ -406,6 +434,7 @@ Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, co
     if (auto misfit = refuseNamed(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
     return Placement{request.exact, 0};
   }
+  if (request.selection != nullptr) { return pick(node, request, self, meter); }
   if (auto placed = tryPlace(node, request, self, meter)) { return *std::move(placed); }
   if (auto misfit = permanentMisfit(node, request, meter)) { return tl::unexpected(*std::move(misfit)); }
   if (auto misfit = countMisfit(node, request, self, meter)) { return tl::unexpected(*std::move(misfit)); }
@@ -435,6 +464,12 @@ std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& re
     return refuseNamed(node, request, self);
   }
   const std::set<int> wanted{ids.begin(), ids.end()};
+  if (request.selection != nullptr) {
+    auto picked = pick(node, request, self, nullptr, &wanted);
+    if (!picked) { return std::move(picked.error()); }
+    const bool is_all = picked->ids.size() == wanted.size();
+    return is_all ? std::nullopt : std::optional{Misfit{Reason::ClaimsUnmet, "the claims take fewer", 0, 0}};
+  }
   std::int64_t there = 0;
   std::int64_t usable = 0;
   std::int64_t free = 0;

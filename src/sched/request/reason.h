@@ -28,6 +28,8 @@ enum class Reason : std::uint8_t {
   DraNotShared,
   /// "node(s) had GPUs of a DRA driver: write a limit nvidia.com/gpu: 2 into the pod too"
   DraNeedsLimit,
+  /// "node(s) had no GPUs of a DRA driver"
+  NoDraDevices,
   /// "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"
   NoDraDriver,
   TriedInVain,           // "node(s) did not take this pod a moment ago"
@@ -53,6 +55,8 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
   /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
+  /// "node(s) had no devices for the pod's ResourceClaims: request a of claim c needs 2 and 1 is free"
+  ClaimsUnmet,
   /// "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they have"
   AwaitsLook,
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/ledger/shares.h)

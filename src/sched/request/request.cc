@@ -15,7 +15,8 @@ std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
   for (const int id : r.exact) { h = mix(h, static_cast<std::size_t>(id)); }
   h = mix(mix(h, r.shared ? 1 : 0), r.max_sharers);
   h = mix(h, r.topology ? 1 + static_cast<std::size_t>(*r.topology) : 0);
-  return mix(h, static_cast<std::size_t>(r.min_bandwidth_gbps));
+  h = mix(h, static_cast<std::size_t>(r.min_bandwidth_gbps));
+  return mix(h, std::hash<std::shared_ptr<const DeviceSelection>>{}(r.selection));
 }
 
 }  // namespace

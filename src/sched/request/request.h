@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "model/lease.h"
 #include "model/pod.h"
 #include "model/resources.h"
+#include "sched/request/selection.h"
 
 namespace gs::sched {
 
@@ -42,6 +44,8 @@ struct DeviceRequest {
   std::size_t max_sharers = model::kMaxSharers;  // of one device; Shared only
   std::optional<model::TopologyMode> topology;   // see model::GpuClaim
   std::int64_t min_bandwidth_gbps = 0;
+  /// It says which, and how many; nothing above counts then but `count`, which is the most that it takes.
+  std::shared_ptr<const DeviceSelection> selection{};
   friend auto operator<=>(const DeviceRequest&, const DeviceRequest&) = default;
 };
 

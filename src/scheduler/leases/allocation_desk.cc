@@ -14,11 +14,6 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
-/// The object of the name that the pod's own claim has.
-const model::ResourceClaim* claimOf(const engine::Engine& engine, const model::Pod& pod) {
-  return engine.allocatedClaims().find(kapi::claimKeyOf(pod));
-}
-
 /// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users
 /// cannot write, its metadata they can.
 bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
@@ -37,109 +32,153 @@ bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, con
 std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
   const char* what = nullptr;
   const bool is_ours = claim.owner_pod == pod && !claim.reservation.empty();
-  if (!is_ours) { what = "was made by somebody else"; }
+  if (wanted.isForLimits() && !is_ours) { what = "was made by somebody else"; }
+  if (!wanted.isForLimits() && claim.uid != wanted.of) { what = "is another one by now"; }
   if (claim.allocated && !isAllocatedFor(claim, pod)) { what = "is used by others"; }
-  if (what == nullptr && claim.requests != dra::claimRequests(wanted.requests)) {
-    what = "asks for something else";
-  }
+  const bool asks = !wanted.isForLimits() || claim.requests == dra::claimRequests(wanted.requests);
+  if (what == nullptr && !asks) { what = "asks for something else"; }
   if (what == nullptr && claim.deleting) { what = "is being deleted"; }
   if (what == nullptr) { return {}; }
-  return fmt::format("ResourceClaim {}, which the pod needs, {}; delete it, or create the pod anew",
-                     claim.key.text(), what);
+  return fmt::format("ResourceClaim {}, which the pod needs, {}{}", claim.key.text(), what,
+                     wanted.isForLimits() ? "; delete it, or create the pod anew" : "");
 }
 
 }  // namespace
 
-void AllocationDesk::allocate(const model::Pod& pod, Allocation wanted, bool others) {
-  Wish& wish = wishes_[pod.uid];
-  wish.pod.key = pod.key;
-  wish.pod.uid = pod.uid;
-  wish.wanted = std::move(wanted);
-  wish.must_fence = wish.must_fence || others;
-  wish.calls = 0;
-  active_.insert(pod.uid);
+AllocationDesk::OfClaim* AllocationDesk::Wish::of(const model::ObjectKey& key) {
+  const auto it = std::find_if(claims.begin(), claims.end(), [&](const auto& one) { return one.key == key; });
+  return it == claims.end() ? nullptr : &*it;
 }
 
-void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod, bool others) {
+void AllocationDesk::wish(const model::Uid& uid, const model::ObjectKey& pod, std::vector<OfClaim> claims,
+                          bool others) {
   Wish& wish = wishes_[uid];
   wish.pod.key = pod;
   wish.pod.uid = uid;
-  wish.wanted.reset();
-  wish.must_fence = wish.must_fence || others;  // and where a PUT that is under way has an unknown outcome
   wish.calls = 0;
+  for (OfClaim& one : claims) {
+    if (const OfClaim* before = wish.of(one.key)) {
+      one.must_read = before->must_read;
+      one.must_fence = before->must_fence;
+    }
+    one.must_fence = one.must_fence || others;
+  }
+  wish.claims = std::move(claims);
   active_.insert(uid);
 }
 
-bool AllocationDesk::isAllocated(const model::Pod& pod, const Allocation& wanted) const {
-  const model::ResourceClaim* claim = claimOf(engine_, pod);
-  return claim != nullptr && isAllocatedTo(*claim, pod.uid, wanted) &&
-         trouble(*claim, pod.uid, wanted).empty();
+void AllocationDesk::allocate(const model::Pod& pod, const Allocations& wanted, bool others) {
+  std::vector<OfClaim> claims;
+  for (const Allocation& one : wanted) { claims.push_back({one.claim, one}); }
+  wish(pod.uid, pod.key, std::move(claims), others);
+}
+
+void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod,
+                           const std::vector<model::ObjectKey>& claims, bool others) {
+  std::vector<OfClaim> all;
+  for (const auto& key : claims) { all.push_back({key, {}}); }
+  wish(uid, pod, std::move(all), others);  // and where a PUT that is under way has an unknown outcome
+}
+
+bool AllocationDesk::isAllocated(const model::Pod& pod, const Allocations& wanted) const {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const Allocation& one) {
+    const model::ResourceClaim* claim = engine_.allocatedClaims().find(one.claim);
+    return claim != nullptr && isAllocatedTo(*claim, pod.uid, one) && trouble(*claim, pod.uid, one).empty();
+  });
 }
 
 bool AllocationDesk::isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const {
-  const model::ResourceClaim* claim = claimOf(engine_, pod);
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(than.claim);
   return claim != nullptr && claim->allocated && !isAllocatedTo(*claim, pod.uid, than);
 }
 
 bool AllocationDesk::hasClaim(const model::Pod& pod) const {
-  const model::ResourceClaim* claim = claimOf(engine_, pod);
+  const model::ResourceClaim* claim = engine_.allocatedClaims().find(kapi::claimKeyOf(pod));
   return claim != nullptr && claim->owner_pod == pod.uid;
 }
 
-bool AllocationDesk::hasDevices(const model::Pod& pod) const {
-  const model::ResourceClaim* claim = claimOf(engine_, pod);
-  return claim != nullptr && isAllocatedFor(*claim, pod.uid);
+std::vector<model::ObjectKey> AllocationDesk::withDevices(const model::Pod& pod) const {
+  std::vector<model::ObjectKey> out;
+  const auto look = [&](const model::ObjectKey& key) {
+    const model::ResourceClaim* claim = engine_.allocatedClaims().find(key);
+    if (claim != nullptr && isAllocatedFor(*claim, pod.uid)) { out.push_back(key); }
+  };
+  look(kapi::claimKeyOf(pod));
+  for (const auto& named : pod.claims) { look({pod.key.ns, named.claim}); }
+  return out;
 }
 
-std::optional<AllocationNotice> AllocationDesk::settled(const Wish& wish, const model::ResourceClaim* claim) {
-  const model::Uid& uid = wish.pod.uid;
-  if (!wish.wanted) {
-    const bool is_used = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, uid);
-    const bool is_full = claim != nullptr && isAllocatedFor(*claim, uid);
-    if (is_full || ((wish.must_read || wish.must_fence) && !is_used)) { return std::nullopt; }
-    return AllocationNotice{Came::Empty, uid};
+/// nullopt: something is to be done yet.
+std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, const OfClaim& one,
+                                                        const model::ResourceClaim* claim) {
+  if (!one.wanted) {
+    const bool is_used = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod);
+    const bool is_full = claim != nullptr && isAllocatedFor(*claim, pod);
+    if (is_full || ((one.must_read || one.must_fence) && !is_used)) { return std::nullopt; }
+    return AllocationNotice{Came::Empty, pod};
   }
-  if (claim == nullptr || wish.must_read) { return std::nullopt; }
+  if (one.must_read) { return std::nullopt; }
+  if (claim == nullptr) {
+    if (one.wanted->isForLimits()) { return std::nullopt; }
+    return AllocationNotice{Came::Refused, pod, 0,
+                            fmt::format("ResourceClaim {}, which the pod needs, is gone", one.key.text())};
+  }
   // Somebody who writes it too may yet empty it.
-  const bool is_stale = wish.must_fence && isAllocatedTo(*claim, uid, *wish.wanted);
+  const bool is_stale = one.must_fence && isAllocatedTo(*claim, pod, *one.wanted);
   if (is_stale) { return std::nullopt; }
-  if (auto why = trouble(*claim, uid, *wish.wanted); !why.empty()) {
-    return AllocationNotice{Came::Refused, uid, 0, std::move(why)};
+  if (auto why = trouble(*claim, pod, *one.wanted); !why.empty()) {
+    return AllocationNotice{Came::Refused, pod, 0, std::move(why)};
   }
-  if (!isAllocatedTo(*claim, uid, *wish.wanted)) { return std::nullopt; }
-  return AllocationNotice{Came::Allocated, uid, claim->revision};
+  if (!isAllocatedTo(*claim, pod, *one.wanted)) { return std::nullopt; }
+  return AllocationNotice{Came::Allocated, pod, claim->revision};
 }
 
 /// The next call on the way there.
-std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(Wish& wish,
+std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Pod& pod, OfClaim& one,
                                                                  const model::ResourceClaim* claim) {
-  if (claim == nullptr && wish.wanted && !wish.must_read) {
-    return {Sent::Make, kapi::createClaim(wish.pod, wish.wanted->requests, wish.wanted->reservation)};
+  if (claim == nullptr && one.wanted && !one.must_read) {
+    return {Sent::Make, kapi::createClaim(pod, one.wanted->requests, one.wanted->reservation)};
   }
-  if (claim == nullptr || wish.must_read) {
-    wish.must_read = false;
-    return {Sent::Read, kapi::getObject(kapi::kResourceClaim, kapi::claimKeyOf(wish.pod))};
+  if (claim == nullptr || one.must_read) {
+    one.must_read = false;
+    return {Sent::Read, kapi::getObject(kapi::kResourceClaim, one.key)};
   }
-  if (wish.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
-  if (claim->allocated || !wish.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
-  return {Sent::Allocate, kapi::allocateClaim(*claim, wish.pod, wish.wanted->node, wish.wanted->devices)};
+  if (one.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
+  if (claim->allocated || !one.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
+  if (!one.wanted->isForLimits() && !kapi::isProtected(*claim)) {
+    return {Sent::Protect, kapi::protectClaim(*claim)};
+  }
+  return {Sent::Allocate,
+          kapi::allocateClaim(*claim, pod, one.wanted->node, one.wanted->devices, one.wanted->config)};
 }
 
 void AllocationDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects& out) {
   if (calls_.open(uid)) { return; }
-  const model::ResourceClaim* claim = claimOf(engine_, wish.pod);
-  if (auto notice = settled(wish, claim)) {
-    if (notice->what != Came::Refused) { calls_.worked(uid); }
-    notices_.push_back(*std::move(notice));
-    wishes_.erase(uid);
+  AllocationNotice last{Came::Empty, uid};
+  for (OfClaim& one : wish.claims) {
+    const model::ResourceClaim* claim = engine_.allocatedClaims().find(one.key);
+    auto notice = settled(uid, one, claim);
+    if (notice && notice->what != Came::Refused) {
+      last.what = notice->what;
+      last.revision = std::max(last.revision, notice->revision);
+      continue;
+    }
+    if (notice) {
+      notices_.push_back(*std::move(notice));
+      wishes_.erase(uid);  // `wish` is gone
+      return;
+    }
+    if (!calls_.due(uid, now)) { return; }
+    auto [sent, call] = plan(wish.pod, one, claim);
+    call.token = calls_.begin(uid, {sent, one.key, claim == nullptr ? model::Uid{} : claim->uid});
+    call.leader_only = sent != Sent::Read;
+    ++wish.calls;
+    out.emplace_back(std::move(call));
     return;
   }
-  if (!calls_.due(uid, now)) { return; }
-  auto [sent, call] = plan(wish, claim);
-  call.token = calls_.begin(uid, {sent, claim == nullptr ? model::Uid{} : claim->uid});
-  call.leader_only = sent != Sent::Read;
-  ++wish.calls;
-  out.emplace_back(std::move(call));
+  calls_.worked(uid);
+  notices_.push_back(std::move(last));
+  wishes_.erase(uid);
 }
 
 void AllocationDesk::pump(Mono now, kapi::Effects& out) {
@@ -150,21 +189,21 @@ void AllocationDesk::pump(Mono now, kapi::Effects& out) {
   }
 }
 
-void AllocationDesk::refused(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now) {
-  const model::Uid& uid = wish.pod.uid;
-  const model::ObjectKey key = kapi::claimKeyOf(wish.pod);
+void AllocationDesk::refused(Wish& wish, OfClaim& one, const OnItsWay& call, const kapi::Outcome& outcome,
+                             Mono now) {
+  const model::Uid uid = wish.pod.uid;
   const bool waits = outcome.http == 429 || outcome.http == 401;
   if (outcome.http == 409) {
-    wish.must_read = true;
+    one.must_read = true;
   } else if (outcome.notFound() && call.sent != Sent::Make) {
-    if (!call.claim.empty()) { engine_.resourceClaimGone(key, call.claim); }
-    wish.must_fence = false;           // what is not there cannot be allocated
-  } else if (waits || !wish.wanted) {  // nothing may be given to others before it is empty
+    if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim); }
+    one.must_fence = false;           // what is not there cannot be allocated
+  } else if (waits || !one.wanted) {  // nothing may be given to others before it is empty
     calls_.failed(uid, now, outcome.retry_after);
   } else {
     notices_.push_back(
         {Came::Refused, uid, 0,
-         fmt::format("ResourceClaim {} was refused: {} {}", key.text(), outcome.http, outcome.message)});
+         fmt::format("ResourceClaim {} was refused: {} {}", one.key.text(), outcome.http, outcome.message)});
     calls_.failed(uid, now, outcome.retry_after);
     wishes_.erase(uid);
   }
@@ -173,22 +212,26 @@ void AllocationDesk::refused(Wish& wish, const OnItsWay& call, const kapi::Outco
 void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now) {
   const Sent sent = call.sent;
   const model::Uid& uid = wish.pod.uid;
+  OfClaim* one = wish.of(call.key);
+  if (one == nullptr) { return engine_.learn(outcome.object, now); }
   switch (outcome.result) {
     case CallResult::Applied:
-      if (sent == Sent::Fence) { wish.must_fence = false; }
+      if (sent == Sent::Fence) { one->must_fence = false; }
       engine_.learn(outcome.object, now);
-      if (wish.calls > kAtOnce) { calls_.failed(uid, now, outcome.retry_after); }
+      if (wish.calls > kAtOnce * static_cast<int>(wish.claims.size())) {
+        calls_.failed(uid, now, outcome.retry_after);
+      }
       return;
     case CallResult::Unknown:
-      wish.must_fence = wish.must_fence || (sent == Sent::Allocate);
-      wish.must_read = true;
+      one->must_fence = one->must_fence || (sent == Sent::Allocate);
+      one->must_read = true;
       calls_.failed(uid, now, outcome.retry_after);
       return;
     case CallResult::NotSent:
-      wish.must_read = wish.must_read || sent == Sent::Read;
+      one->must_read = one->must_read || sent == Sent::Read;
       calls_.failed(uid, now, outcome.retry_after);
       return;
-    case CallResult::Refused: refused(wish, call, outcome, now); return;
+    case CallResult::Refused: refused(wish, *one, call, outcome, now); return;
   }
 }
 

@@ -1,16 +1,16 @@
 // Writes of the ResourceClaims by which DRA drivers give pods what we decided: a claim of its own for each
-// pod, made once, that is allocated devices and emptied again (docs/inside/decisions/0011-gpus-by-dra.md). A
-// pure machine, as LeaseDesk is for leases.
+// pod with limits, made once, or those that it names, which are allocated devices and emptied again
+// (docs/inside/decisions/0011-gpus-by-dra.md). A pure machine, as LeaseDesk is for leases.
 //
-// The binder says what it wants of a pod's claim; the desk gets there by POST, PUT of the status and reads,
-// at most one call for each claim at a time, and tells the outcome once:
-//   Allocated  the claim names exactly these devices, and is reserved for the pod; `revision`: since then
-//   Refused    it cannot be had: somebody else's object has its name, or the API refuses the write for good
-//              (a quota of devices, missing rights); the text says why
-//   Empty      it is allocated nothing, and no write of ours that would do so is on its way
+// The binder says what it wants of a pod's claims; the desk gets there by POST, PATCH, PUT of the status and
+// reads, at most one call for each pod at a time, claim after claim, and tells the outcome once:
+//   Allocated  the claims name exactly these devices, and are reserved for the pod; `revision`: since then
+//   Refused    that cannot be had: somebody else's object has the name, or a claim is gone or used by others,
+//              or the API refuses a write for good (a quota of devices, missing rights); the text says why
+//   Empty      they are allocated nothing, and no write of ours that would do so is on its way
 // An allocation cannot be changed, so a claim that has another one is emptied first: its pod is unbound,
 // nothing runs with it. One that is reserved for other pods is never emptied: it is not what it says it is,
-// and they may run. Before Empty is said the claim is fenced (fenceClaim) where a PUT had an unknown
+// and they may run. Before Empty is said a claim is fenced (fenceClaim) where a PUT had an unknown
 // outcome, or another leader may have sent one: its resourceVersion is another then, and that PUT is refused.
 // A wish replaces the one before it. What failed waits longer each time (R59). One thread.
 #pragma once
@@ -41,27 +41,28 @@ struct AllocationNotice {
 
 class AllocationDesk : public controller::Part {
  public:
-  static constexpr int kAtOnce = 4;  // a POST, a read, and two PUTs
+  static constexpr int kAtOnce = 4;  // of a claim: a POST, a read, and two PUTs
 
   AllocationDesk(engine::Engine& engine, Rng& rng, controller::Parts& parts)
       : engine_{engine}, rng_{rng}, calls_{parts.add(*this)} {}
 
   /// `others`: another leader may have sent a PUT.
-  void allocate(const model::Pod& pod, Allocation wanted, bool others);
-  /// `others`: another leader may have sent a PUT.
-  void empty(const model::Uid& uid, const model::ObjectKey& pod, bool others);
+  void allocate(const model::Pod& pod, const Allocations& wanted, bool others);
+  /// These claims of the pod. `others`: another leader may have sent a PUT.
+  void empty(const model::Uid& uid, const model::ObjectKey& pod, const std::vector<model::ObjectKey>& claims,
+             bool others);
   /// Nothing more is wished of it; what is there stays.
   void forget(const model::Uid& uid) { wishes_.erase(uid); }
-  /// As the claim is known now.
-  [[nodiscard]] bool isAllocated(const model::Pod& pod, const Allocation& wanted) const;
+  /// As the claims are known now.
+  [[nodiscard]] bool isAllocated(const model::Pod& pod, const Allocations& wanted) const;
   /// The last calls about it came to nothing.
   [[nodiscard]] bool failing(const model::Uid& uid) const { return calls_.failures(uid) > 0; }
   /// It is allocated something, which is not that.
   [[nodiscard]] bool isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const;
-  /// It has a claim of its own, by what that says of itself.
+  /// It has a claim that was made for its limits, by what that says of itself.
   [[nodiscard]] bool hasClaim(const model::Pod& pod) const;
-  /// And one that is allocated something for it alone.
-  [[nodiscard]] bool hasDevices(const model::Pod& pod) const;
+  /// Those of its claims that are allocated something for it alone. (Of a bound pod: the one for its limits.)
+  [[nodiscard]] std::vector<model::ObjectKey> withDevices(const model::Pod& pod) const;
 
   /// Issues what can be issued now for claims that something happened to.
   void pump(Mono now, kapi::Effects& out);
@@ -77,25 +78,34 @@ class AllocationDesk : public controller::Part {
   [[nodiscard]] std::size_t size() const override { return wishes_.size() + calls_.size(); }
 
  private:
-  struct Wish {
-    model::Pod pod;                    // its key and uid
+  /// What is wished of one claim.
+  struct OfClaim {
+    model::ObjectKey key;
     std::optional<Allocation> wanted;  // nullopt: empty
     bool must_read = false;
     bool must_fence = false;  // a PUT may be on its way whose outcome nobody knows
-    int calls = 0;
   };
-  enum class Sent : std::uint8_t { Read, Make, Allocate, Clear, Fence };
+  struct Wish {
+    model::Pod pod;  // its key and uid
+    std::vector<OfClaim> claims;
+    int calls = 0;
+    [[nodiscard]] OfClaim* of(const model::ObjectKey& key);
+  };
+  enum class Sent : std::uint8_t { Read, Make, Protect, Allocate, Clear, Fence };
   struct OnItsWay {
     Sent sent{};
+    model::ObjectKey key;
     model::Uid claim;  // the one that was known when it left
   };
 
+  void wish(const model::Uid& uid, const model::ObjectKey& pod, std::vector<OfClaim> claims, bool others);
   void step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects& out);
-  [[nodiscard]] static std::optional<AllocationNotice> settled(const Wish& wish,
+  [[nodiscard]] static std::optional<AllocationNotice> settled(const model::Uid& pod, const OfClaim& one,
                                                                const model::ResourceClaim* claim);
-  [[nodiscard]] std::pair<Sent, kapi::Call> plan(Wish& wish, const model::ResourceClaim* claim);
+  [[nodiscard]] std::pair<Sent, kapi::Call> plan(const model::Pod& pod, OfClaim& one,
+                                                 const model::ResourceClaim* claim);
   void answered(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now);
-  void refused(Wish& wish, const OnItsWay& call, const kapi::Outcome& outcome, Mono now);
+  void refused(Wish& wish, OfClaim& one, const OnItsWay& call, const kapi::Outcome& outcome, Mono now);
 
   engine::Engine& engine_;
   Rng& rng_;

@@ -27,6 +27,7 @@ class AllocationDeskTest : public ::testing::Test {
   }
   [[nodiscard]] Allocation gpu(int n) const {
     Allocation a;
+    a.claim = kapi::claimKeyOf(pod);
     a.requests = dra::limitRequests(pod, dra::knownDrivers().front());
     a.devices = dra::allocation(a.requests, {{"gpu.nvidia.com", "a", "gpu-" + std::to_string(n)}});
     a.node = model::NodeName{"a"};
@@ -106,41 +107,41 @@ class AllocationDeskTest : public ::testing::Test {
 };
 
 TEST_F(AllocationDeskTest, AFirstDecisionIsAPostAndAPut) {
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "POST");
   EXPECT_EQ(next(), "") << "one call at a time";
   applied(claim(5));
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   applied(claim(6, 1));
   EXPECT_EQ(told(), "allocated 6");
-  EXPECT_TRUE(desk.isAllocated(pod, gpu(1)));
-  EXPECT_FALSE(desk.isAllocated(pod, gpu(2)));
+  EXPECT_TRUE(desk.isAllocated(pod, {gpu(1)}));
+  EXPECT_FALSE(desk.isAllocated(pod, {gpu(2)}));
   EXPECT_EQ(desk.size(), 0U);
 }
 
 TEST_F(AllocationDeskTest, ALaterOneIsAPut) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
 }
 
 TEST_F(AllocationDeskTest, WhatIsThereAlreadyIsNotWrittenAgain) {
   know(claim(5, 1));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(told(), "allocated 5");
 }
 
 // An allocation cannot be changed.
 TEST_F(AllocationDeskTest, AnotherAllocationIsEmptiedFirst) {
   know(claim(5, 2));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5");
   applied(claim(6));
   EXPECT_EQ(next(), "PUT 6 gpu-1");
 }
 
 TEST_F(AllocationDeskTest, TheWatchMayTellBeforeTheAnswer) {
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "POST");
   know(claim(5));
   EXPECT_EQ(next(), "") << "its answer is on the way";
@@ -150,7 +151,7 @@ TEST_F(AllocationDeskTest, TheWatchMayTellBeforeTheAnswer) {
 
 TEST_F(AllocationDeskTest, AConflictIsReadAndTriedAgain) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 409);
   EXPECT_EQ(next(), "GET");
@@ -159,7 +160,7 @@ TEST_F(AllocationDeskTest, AConflictIsReadAndTriedAgain) {
 }
 
 TEST_F(AllocationDeskTest, APostThatMeetsOneOfItsNameIsRead) {
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "POST");
   answer(CallResult::Refused, 409);
   EXPECT_EQ(next(), "GET");
@@ -176,7 +177,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
     c.uid = model::Uid{"c" + std::to_string(now.time_since_epoch().count())};
     now += 1s;
     know(c);
-    desk.allocate(pod, gpu(1), false);
+    desk.allocate(pod, {gpu(1)}, false);
     EXPECT_EQ(told(), "refused");
     return why;
   };
@@ -192,7 +193,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
 
 TEST_F(AllocationDeskTest, WhatTheApiServerRefusesIsTold) {
   for (const int http : {403, 422}) {
-    desk.allocate(pod, gpu(1), false);
+    desk.allocate(pod, {gpu(1)}, false);
     now += 1min;
     EXPECT_EQ(next(), "POST");
     answer(CallResult::Refused, http);
@@ -203,7 +204,7 @@ TEST_F(AllocationDeskTest, WhatTheApiServerRefusesIsTold) {
 
 TEST_F(AllocationDeskTest, WhoIsBusyIsAskedLater) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 429);
   EXPECT_EQ(next(), "");
@@ -216,7 +217,7 @@ TEST_F(AllocationDeskTest, WhoIsBusyIsAskedLater) {
 // It may land later: no other PUT leaves before the claim has another resourceVersion.
 TEST_F(AllocationDeskTest, AfterAnUnknownPutTheClaimIsFenced) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Unknown, 0);
   now += 1min;
@@ -229,7 +230,7 @@ TEST_F(AllocationDeskTest, AfterAnUnknownPutTheClaimIsFenced) {
 
 TEST_F(AllocationDeskTest, AnUnknownPutThatLandedIsTaken) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Unknown, 0);
   now += 1min;
@@ -243,7 +244,7 @@ TEST_F(AllocationDeskTest, AnUnknownPutThatLandedIsTaken) {
 // An earlier leader may have sent what empties it.
 TEST_F(AllocationDeskTest, WhatAnEarlierLeaderAllocatedIsFencedBeforeItCounts) {
   know(claim(5, 1));
-  desk.allocate(pod, gpu(1), true);
+  desk.allocate(pod, {gpu(1)}, true);
   EXPECT_EQ(next(), "PATCH");
   applied(claim(6, 1));
   EXPECT_EQ(told(), "allocated 6");
@@ -254,16 +255,16 @@ TEST_F(AllocationDeskTest, OneThatIsReservedForOthersIsNeverEmptied) {
   model::ResourceClaim theirs = claim(5, 1);
   theirs.reserved_for = {model::Uid{"another"}};
   know(theirs);
-  EXPECT_FALSE(desk.hasDevices(pod));
-  desk.allocate(pod, gpu(1), false);
+  EXPECT_TRUE(desk.withDevices(pod).empty());
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(told(), "refused");
   EXPECT_NE(why.find("is used by others"), std::string::npos) << why;
-  desk.empty(pod.uid, pod.key, true);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, true);
   EXPECT_EQ(told(), "empty");
   theirs.reserved_for = {model::Uid{"another"}, pod.uid};
   theirs.revision = 6;
   know(theirs);
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(told(), "empty");
 }
 
@@ -273,8 +274,8 @@ TEST_F(AllocationDeskTest, WhatIsAllocatedForThePodIsEmptiedWhateverElseItSays) 
   edited.reservation.clear();
   edited.owner_pod = {};
   know(edited);
-  EXPECT_TRUE(desk.hasDevices(pod));
-  desk.empty(pod.uid, pod.key, false);
+  EXPECT_FALSE(desk.withDevices(pod).empty());
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(next(), "PUT 5");
   applied(claim(6));
   EXPECT_EQ(told(), "empty");
@@ -282,7 +283,7 @@ TEST_F(AllocationDeskTest, WhatIsAllocatedForThePodIsEmptiedWhateverElseItSays) 
 
 TEST_F(AllocationDeskTest, A404SaysNothingOfAnotherThatTookItsName) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   model::ResourceClaim second = claim(9);
   second.uid = model::Uid{"c-2"};
@@ -293,7 +294,7 @@ TEST_F(AllocationDeskTest, A404SaysNothingOfAnotherThatTookItsName) {
 
 TEST_F(AllocationDeskTest, EmptyingIsOnePut) {
   know(claim(5, 1));
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(next(), "PUT 5");
   applied(claim(6));
   EXPECT_EQ(told(), "empty");
@@ -301,15 +302,15 @@ TEST_F(AllocationDeskTest, EmptyingIsOnePut) {
 
 TEST_F(AllocationDeskTest, WhatWasNeverAllocatedIsEmpty) {
   know(claim(5));
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(told(), "empty");
-  desk.empty(model::Uid{"no-claim"}, {"team", "b"}, false);
+  desk.empty(model::Uid{"no-claim"}, {"team", "b"}, {{"team", "gpu-no-claim"}}, false);
   EXPECT_EQ(told(), "empty");
 }
 
 TEST_F(AllocationDeskTest, WhatOthersMayHaveSentIsFencedFirst) {
   know(claim(5));
-  desk.empty(pod.uid, pod.key, true);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, true);
   EXPECT_EQ(next(), "PATCH");
   answer(CallResult::Unknown, 0);
   now += 1min;
@@ -324,9 +325,9 @@ TEST_F(AllocationDeskTest, WhatOthersMayHaveSentIsFencedFirst) {
 
 TEST_F(AllocationDeskTest, WhatIsUnderWayWhenItIsGivenUpIsFenced) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(next(), "");
   answer(CallResult::Unknown, 0);
   now += 1min;
@@ -340,7 +341,7 @@ TEST_F(AllocationDeskTest, WhatIsUnderWayWhenItIsGivenUpIsFenced) {
 // Its devices are nobody else's until then.
 TEST_F(AllocationDeskTest, EmptyingIsNeverGivenUp) {
   know(claim(5, 1));
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(next(), "PUT 5");
     answer(CallResult::Refused, 403);
@@ -351,7 +352,7 @@ TEST_F(AllocationDeskTest, EmptyingIsNeverGivenUp) {
 
 TEST_F(AllocationDeskTest, AClaimThatIsGoneIsEmpty) {
   know(claim(5, 1));
-  desk.empty(pod.uid, pod.key, true);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, true);
   EXPECT_EQ(next(), "PATCH");
   answer(CallResult::Refused, 404);
   EXPECT_EQ(told(), "empty");
@@ -359,7 +360,7 @@ TEST_F(AllocationDeskTest, AClaimThatIsGoneIsEmpty) {
 
 TEST_F(AllocationDeskTest, OneThatWentWhileItIsAllocatedIsMadeAnew) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "PUT 5 gpu-1");
   answer(CallResult::Refused, 404);
   EXPECT_EQ(next(), "POST");
@@ -367,9 +368,9 @@ TEST_F(AllocationDeskTest, OneThatWentWhileItIsAllocatedIsMadeAnew) {
 
 TEST_F(AllocationDeskTest, ANewWishTakesThePlaceOfTheFirst) {
   know(claim(5, 1));
-  desk.empty(pod.uid, pod.key, false);
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
   EXPECT_EQ(next(), "PUT 5");
-  desk.allocate(pod, gpu(2), false);
+  desk.allocate(pod, {gpu(2)}, false);
   applied(claim(6));
   EXPECT_EQ(next(), "PUT 6 gpu-2");
   applied(claim(7, 2));
@@ -378,7 +379,7 @@ TEST_F(AllocationDeskTest, ANewWishTakesThePlaceOfTheFirst) {
 
 TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
   know(claim(5));
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   int calls = 0;
   model::Revision revision = 5;
   for (int i = 0; i < 20 && !next().empty(); ++i) {
@@ -394,13 +395,127 @@ TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
 }
 
 TEST_F(AllocationDeskTest, OfAPodThatEndedNothingIsKept) {
-  desk.allocate(pod, gpu(1), false);
+  desk.allocate(pod, {gpu(1)}, false);
   EXPECT_EQ(next(), "POST");
   desk.podEnded(pod.uid);
   EXPECT_EQ(desk.size(), 0U);
   applied(claim(5));
   EXPECT_EQ(told(), "");
   EXPECT_NE(engine.allocatedClaims().find({"team", "gpu-u"}), nullptr) << "what the answer says is known";
+}
+
+/// Claims that the pod names, "a" and "b", made by others.
+class NamedClaims : public AllocationDeskTest {
+ protected:
+  [[nodiscard]] static Allocation wanted(const std::string& name, int n) {
+    Allocation a;
+    a.claim = {"team", name};
+    a.of = model::Uid{"uid-" + name};
+    a.devices = {{"r", {"gpu.nvidia.com", "a", "gpu-" + std::to_string(n)}}};
+    a.node = model::NodeName{"a"};
+    return a;
+  }
+  [[nodiscard]] model::ResourceClaim named(const std::string& name, model::Revision revision,
+                                           int n = -1) const {
+    model::ResourceClaim c;
+    c.key = {"team", name};
+    c.uid = model::Uid{"uid-" + name};
+    c.revision = revision;
+    c.finalizers = {model::kDeleteProtection};
+    if (n < 0) { return c; }
+    c.allocated = true;
+    c.results = wanted(name, n).devices;
+    c.reserved_for = {pod.uid};
+    return c;
+  }
+  [[nodiscard]] model::ResourceClaim bare(const std::string& name, model::Revision revision) const {
+    auto c = named(name, revision);
+    c.finalizers.clear();
+    return c;
+  }
+};
+
+TEST_F(NamedClaims, AreProtectedAndThenAllocatedOneAfterTheOther) {
+  know(bare("a", 5));
+  know(named("b", 6));
+  desk.allocate(pod, {wanted("a", 1), wanted("b", 2)}, false);
+  EXPECT_EQ(next(), "PATCH");
+  EXPECT_EQ(call.body["metadata"]["finalizers"].at(0).str(), model::kDeleteProtection);
+  applied(named("a", 7));
+  EXPECT_EQ(next(), "PUT 7 gpu-1");
+  EXPECT_EQ(next(), "") << "one call at a time";
+  applied(named("a", 8, 1));
+  EXPECT_EQ(next(), "PUT 6 gpu-2");
+  EXPECT_FALSE(desk.isAllocated(pod, {wanted("a", 1), wanted("b", 2)}));
+  applied(named("b", 9, 2));
+  EXPECT_EQ(told(), "allocated 9");
+  EXPECT_TRUE(desk.isAllocated(pod, {wanted("a", 1), wanted("b", 2)}));
+  pod.claims = {{"x", "a", false}, {"y", "b", false}};
+  EXPECT_EQ(desk.withDevices(pod), (std::vector<model::ObjectKey>{{"team", "a"}, {"team", "b"}}));
+}
+
+TEST_F(NamedClaims, AreEmptiedAll) {
+  know(named("a", 5, 1));
+  know(named("b", 6, 2));
+  desk.empty(pod.uid, pod.key, {{"team", "a"}, {"team", "b"}}, false);
+  EXPECT_EQ(next(), "PUT 5");
+  applied(named("a", 7));
+  EXPECT_EQ(next(), "PUT 6");
+  applied(named("b", 8));
+  EXPECT_EQ(told(), "empty");
+}
+
+TEST_F(NamedClaims, OneThatIsGoneOrAnotherByNowIsRefused) {
+  know(named("a", 5));
+  desk.allocate(pod, {wanted("a", 1), wanted("b", 2)}, false);
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  applied(named("a", 7, 1));
+  EXPECT_EQ(told(), "refused");
+  EXPECT_EQ(why, "ResourceClaim team/b, which the pod needs, is gone");
+  auto another = named("b", 8);
+  another.uid = model::Uid{"made-anew"};
+  know(another);
+  desk.allocate(pod, {wanted("b", 2)}, false);
+  EXPECT_EQ(told(), "refused");
+  EXPECT_EQ(why, "ResourceClaim team/b, which the pod needs, is another one by now");
+}
+
+TEST_F(NamedClaims, OneThatGoesMeanwhileIsRefused) {
+  know(named("a", 5));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Refused, 404);
+  EXPECT_EQ(told(), "refused");
+}
+
+TEST_F(NamedClaims, OneThatOthersUseIsLeftAlone) {
+  auto c = named("a", 5, 1);
+  c.reserved_for = {model::Uid{"other"}};
+  know(c);
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(told(), "refused");
+  EXPECT_EQ(why, "ResourceClaim team/a, which the pod needs, is used by others");
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, true);
+  EXPECT_EQ(told(), "empty") << "of nothing of the pod's";
+}
+
+/// What is not known of one claim is not forgotten when another wish for the same one comes.
+TEST_F(NamedClaims, AnUnknownOutcomeIsFencedOnItsOwnClaim) {
+  know(named("a", 5));
+  know(named("b", 6));
+  desk.allocate(pod, {wanted("a", 1), wanted("b", 2)}, false);
+  EXPECT_EQ(next(), "PUT 5 gpu-1");
+  answer(CallResult::Unknown, 0);
+  desk.empty(pod.uid, pod.key, {{"team", "a"}, {"team", "b"}}, false);
+  now += 5s;
+  EXPECT_EQ(next(), "GET");
+  applied(named("a", 7, 1));
+  EXPECT_EQ(next(), "PATCH") << "the one of a";
+  EXPECT_EQ(call.key, (model::ObjectKey{"team", "a"}));
+  applied(named("a", 8, 1));
+  EXPECT_EQ(next(), "PUT 8");
+  applied(named("a", 9));
+  EXPECT_EQ(told(), "empty") << "nothing was ever sent about b";
 }
 
 }  // namespace

@@ -43,15 +43,15 @@ struct BindingCycle {
   std::vector<std::string> uuids;     // of those devices when this was decided, "" where the node did not say
   const sched::Door* door = nullptr;  // at which the pod asked
   bool shared = false;
-  bool by_id = false;  // the pod names its devices by id (a map), and is told ids, whoever is told UUIDs
-  std::string fence;   // the pod's fence value when this was decided
-  std::string caches;  // what was said then of the pod's kernel caches on the node; "" nothing
-  std::optional<Allocation> allocation;  // of the pod's ResourceClaim; nullopt: it needs none there
-  std::string map_fence;                 // the fence value that its mapping brings; "": not sent yet
-  bool mapped = false;                   // the API server said so
-  bool claimed = false;                  // the claim may be allocated what was decided
-  model::Revision allocated_at = 0;      // of the claim, since it is; 0: not
-  bool emptying = false;                 // Releasing: its claim is emptied, and leases are given after that
+  bool by_id = false;       // the pod names its devices by id (a map), and is told ids, whoever is told UUIDs
+  std::string fence;        // the pod's fence value when this was decided
+  std::string caches;       // what was said then of the pod's kernel caches on the node; "" nothing
+  Allocations allocations;  // of the pod's ResourceClaims; none: it needs none there
+  std::string map_fence;    // the fence value that its mapping brings; "": not sent yet
+  bool mapped = false;      // the API server said so
+  bool claimed = false;     // the claims may be allocated what was decided
+  model::Revision allocated_at = 0;  // of the claims, since they are; 0: not
+  bool emptying = false;             // Releasing: its claims are emptied, and leases are given after that
   Mono allocating_since{};
   sched::Reservation hold;
   Stage stage = Stage::Leasing;
@@ -71,6 +71,11 @@ struct BindingCycle {
   bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
   bool rivalled = false;    // somebody else decided about this pod, and may have bound it
 
+  [[nodiscard]] std::vector<model::ObjectKey> claims() const {
+    std::vector<model::ObjectKey> out;
+    for (const Allocation& one : allocations) { out.push_back(one.claim); }
+    return out;
+  }
   /// A Binding of it was sent and may have been applied, and takes devices.
   [[nodiscard]] bool boundPerhaps() const {
     return stage != Stage::Leasing && stage != Stage::Allocating && stage != Stage::Releasing && !ids.empty();

@@ -1,5 +1,7 @@
 #include "scheduler/pending/pending_pods.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/mutant.h"
@@ -25,7 +27,9 @@ PendingPods::PendingPods(Context& context)
 
 sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   const bool we_filter = !c_.asksUs(pod);
-  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors(),
+  sched::Objects named = we_filter ? c_.engine.deviceClaims().asked(pod) : sched::Objects{};
+  named.claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)});
+  auto door = sched::readPod(pod, named, c_.engine.doors(),
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
@@ -42,11 +46,25 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
+  if (auto blocked = uncountable(pod, *request)) { return *std::move(blocked); }
   if (c_.config.cache_weight > 0) { request->better_with = pod.kernel_caches; }
   if (we_filter || !GS_MUTANT(OffersRefused)) {
     request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
   }
   return door;
+}
+
+/// Where a quota of GPUs binds the namespace nobody may ask for as many as a node happens to have.
+std::optional<sched::Blocked> PendingPods::uncountable(const model::Pod& pod,
+                                                       const sched::PodRequest& request) const {
+  const bool is_open =
+      request.devices && request.devices->selection != nullptr && request.devices->count == 0;
+  if (!is_open || !c_.engine.quotaBound(pod.key.ns, 0)) { return std::nullopt; }
+  return sched::Blocked{
+      "AllUnderQuota",
+      fmt::format("a ResourceClaim of the pod asks for all devices of a node (allocationMode All), and a "
+                  "quota of GPUs binds namespace {}: write ExactCount and a count",
+                  pod.key.ns)};
 }
 
 std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& pod) {
@@ -55,10 +73,11 @@ std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& po
     dequeue(pod.uid);
     block(pod.uid, blocked->kind == "SchedulingGated");
     if (blocked->kind == "SchedulingGated") { return std::nullopt; }
-    // Pod and claim are often applied together, and come by two watches: a moment before anybody is told.
+    // What belongs together is often applied together, and comes by several watches: a moment before anybody is told.
     const auto seen = first_seen_.find(pod.uid);
-    if (blocked->kind == "ClaimMissing" && seen != first_seen_.end() &&
-        c_.now.mono < seen->second + kClaimGrace) {
+    const bool may_come = blocked->kind == "ClaimMissing" || blocked->kind == "ResourceClaimMissing" ||
+                          blocked->kind == "DeviceClassMissing";
+    if (may_come && seen != first_seen_.end() && c_.now.mono < seen->second + kClaimGrace) {
       c_.reconciles.addAt(seen->second + kClaimGrace, pod.uid);
       return std::nullopt;
     }

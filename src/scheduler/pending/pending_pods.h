@@ -121,6 +121,8 @@ class PendingPods : public controller::Part {
   [[nodiscard]] std::uint64_t told() const { return told_; }
 
  private:
+  [[nodiscard]] std::optional<sched::Blocked> uncountable(const model::Pod& pod,
+                                                          const sched::PodRequest& request) const;
   void block(const model::Uid& uid, bool gated);
   void unblock(const model::Uid& uid);
 

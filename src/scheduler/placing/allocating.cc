@@ -1,5 +1,5 @@
 // A binding cycle on a node whose GPUs a DRA driver prepares: the pod's limits are mapped to its
-// ResourceClaim, and the claim is allocated what was decided, before the Binding leaves
+// ResourceClaim, or it names some itself, and these are allocated what was decided, before the Binding leaves
 // (docs/inside/decisions/0011-gpus-by-dra.md). The rest of the binder is in binder.cc.
 #include <fmt/format.h>
 
@@ -24,10 +24,11 @@ bool Binder::isByDra(const BindingCycle& cycle) const {
   return node != nullptr && !node->dra_resource.empty() && !cycle.ids.empty();
 }
 
+/// Of the claim that is made for the pod's limits.
 /// Without devices where the limits do not add up to what was decided: it is given up then.
-std::optional<Allocation> Binder::allocationFor(const model::Pod& pod, const BindingCycle& cycle) const {
-  if (!isByDra(cycle)) { return std::nullopt; }
+Allocation Binder::allocationForLimits(const model::Pod& pod, const BindingCycle& cycle) const {
   Allocation out;
+  out.claim = kapi::claimKeyOf(pod);
   out.node = cycle.node;
   out.reservation = cycle.id.text;
   std::vector<model::DeviceName> names;
@@ -44,22 +45,48 @@ std::optional<Allocation> Binder::allocationFor(const model::Pod& pod, const Bin
   return out;
 }
 
+/// Without devices where they cannot be served by what was decided any more.
+Allocations Binder::allocationsFor(const model::Pod& pod, const BindingCycle& cycle) const {
+  if (!isByDra(cycle)) { return {}; }
+  if (pod.claims.empty()) { return {allocationForLimits(pod, cycle)}; }
+  Allocations out;
+  for (auto& given : c_.engine.deviceClaims().give(pod, cycle.node, cycle.ids)) {
+    out.push_back({.claim = given.claim->key,
+                   .of = given.claim->uid,
+                   .requests = {},
+                   .devices = std::move(given.devices),
+                   .config = std::move(given.config),
+                   .node = cycle.node,
+                   .reservation = cycle.id.text});
+  }
+  if (out.empty()) { out.emplace_back().node = cycle.node; }
+  return out;
+}
+
 /// Its node still gives these GPUs by the names that they had.
 bool Binder::allocatesAsDecided(const BindingCycle& cycle) const {
   const model::Pod* pod = c_.cache().pod(cycle.uid);
-  if (pod == nullptr || !cycle.allocation) { return !isByDra(cycle); }
-  const auto now = allocationFor(*pod, cycle);
-  return now && now->devices == cycle.allocation->devices && now->requests == cycle.allocation->requests;
+  if (pod == nullptr || cycle.allocations.empty()) { return !isByDra(cycle); }
+  const Allocations now = allocationsFor(*pod, cycle);
+  return std::equal(now.begin(), now.end(), cycle.allocations.begin(), cycle.allocations.end(),
+                    [](const Allocation& a, const Allocation& b) {
+                      return a.claim == b.claim && a.of == b.of && a.devices == b.devices &&
+                             a.requests == b.requests;
+                    });
 }
 
 /// And the watch has brought whatever other claims were allocated before ours: what they have is in the
 /// ledger.
 bool Binder::isAllocated(const BindingCycle& cycle) const {
-  if (!cycle.allocation) { return true; }
+  if (cycle.allocations.empty()) { return true; }
   const model::Pod* pod = c_.cache().pod(cycle.uid);
-  const bool is_mapped = cycle.mapped || GS_MUTANT(BindsUnmapped);
-  return is_mapped && cycle.allocated_at != 0 && pod != nullptr && isSeen(cycle) &&
-         allocations_.isAllocated(*pod, *cycle.allocation);
+  return !needsMapping(cycle) && cycle.allocated_at != 0 && pod != nullptr && isSeen(cycle) &&
+         allocations_.isAllocated(*pod, cycle.allocations);
+}
+
+/// Its limits are to be mapped to the claim that serves them, and are not yet.
+bool Binder::needsMapping(const BindingCycle& cycle) {
+  return cycle.allocations.front().isForLimits() && !cycle.mapped && !GS_MUTANT(BindsUnmapped);
 }
 
 bool Binder::isAllocatingTooLong(const BindingCycle& cycle) const {
@@ -69,10 +96,13 @@ bool Binder::isAllocatingTooLong(const BindingCycle& cycle) const {
 void Binder::allocate(BindingCycle& cycle) {
   const model::Pod* pod = c_.cache().pod(cycle.uid);
   if (pod == nullptr) { return; }
-  if (cycle.allocation->devices.empty()) {
+  const bool is_nothing = std::all_of(cycle.allocations.begin(), cycle.allocations.end(),
+                                      [](const Allocation& one) { return one.devices.empty(); });
+  if (is_nothing) {
     cycle.refused = cycle.in_vain = true;
     return giveUp(cycle,
-                  fmt::format("the limits of its containers do not add up to the {} GPUs that were decided",
+                  fmt::format("{} do not add up to the {} GPUs that were decided",
+                              pod->claims.empty() ? "the limits of its containers" : "its ResourceClaims",
                               cycle.ids.size()));
   }
   if (cycle.stage != Stage::Allocating) {
@@ -82,7 +112,7 @@ void Binder::allocate(BindingCycle& cycle) {
   }
   cycle.claimed = true;
   cycle.allocated_at = 0;
-  allocations_.allocate(*pod, *cycle.allocation, cycle.adopted || cycle.rivalled);
+  allocations_.allocate(*pod, cycle.allocations, cycle.adopted || cycle.rivalled);
 }
 
 /// The watch brought what others were allocated before it was.
@@ -99,7 +129,7 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
     return giveUp(cycle, "its ResourceClaim could not be allocated in time");
   }
   if (gaveUpRenumbered(cycle)) { return; }
-  if (!cycle.mapped && !GS_MUTANT(BindsUnmapped)) { return map(cycle, pod); }
+  if (needsMapping(cycle)) { return map(cycle, pod); }
   if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
@@ -109,12 +139,12 @@ void Binder::map(BindingCycle& cycle, const model::Pod& pod) {
   if (!allocations_.hasClaim(pod) || pending_.isBeingTold(cycle.uid)) { return; }  // then again
   if (!cycle.map_fence.empty() && fenceOf(pod) == cycle.map_fence) { return isMapped(cycle, pod); }
   if (cycle.map_fence.empty()) { cycle.map_fence = c_.rng.uuid(); }
-  call(cycle, kapi::mapPod(pod, cycle.allocation->requests, cycle.map_fence), Purpose::Map);
+  call(cycle, kapi::mapPod(pod, cycle.allocations.front().requests, cycle.map_fence), Purpose::Map);
 }
 
 /// The pod as it is after that write.
 void Binder::isMapped(BindingCycle& cycle, const model::Pod& pod) {
-  if (pod.mapped != dra::mappingOf(cycle.allocation->requests, kapi::claimKeyOf(pod).name)) {
+  if (pod.mapped != dra::mappingOf(cycle.allocations.front().requests, kapi::claimKeyOf(pod).name)) {
     cycle.refused = cycle.in_vain = true;
     return giveUp(cycle,
                   "the API server did not keep which ResourceClaim serves the pod's limits: its feature gate "

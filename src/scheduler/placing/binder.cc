@@ -70,7 +70,7 @@ BindingCycle Binder::make(const model::Pod& pod, const model::NodeName& node, st
   cycle.by_id = request.devices && !request.devices->exact.empty();
   cycle.fence = fenceOf(pod);
   cycle.caches = node_caches_.saidThere(pod.kernel_caches, node);
-  cycle.allocation = allocationFor(pod, cycle);
+  cycle.allocations = allocationsFor(pod, cycle);
   return cycle;
 }
 
@@ -222,11 +222,15 @@ bool Binder::bound(const model::Pod& pod) {
   if (!as_decided) {
     giveBut(*cycle, pod);
     // What it was bound with, on its node or by its claim, is left alone.
-    const bool is_in_vain = cycle->claimed && pod.node != cycle->node &&
-                            !allocations_.isAllocatedOtherwise(pod, *cycle->allocation);
-    if (is_in_vain) {
+    std::vector<model::ObjectKey> in_vain;
+    for (const Allocation& one : cycle->allocations) {
+      const bool is_in_vain =
+          cycle->claimed && pod.node != cycle->node && !allocations_.isAllocatedOtherwise(pod, one);
+      if (is_in_vain) { in_vain.push_back(one.claim); }
+    }
+    if (!in_vain.empty()) {
       cycle->claimed = false;  // so that this wish is not forgotten with the cycle
-      allocations_.empty(pod.uid, pod.key, cycle->adopted || cycle->rivalled);
+      allocations_.empty(pod.uid, pod.key, in_vain, cycle->adopted || cycle->rivalled);
     }
     tellCaller(*cycle, false, fmt::format("somebody else bound it to {}", pod.node.text));
   }
@@ -475,10 +479,10 @@ void Binder::release(BindingCycle& cycle, std::string why) {
   c_.log(kapi::Level::Info, "placement dropped",
          {{"pod", cycle.pod.text()}, {"node", cycle.node.text}, {"why", cycle.why}});
   // Of a decision that others may have made too, whatever this one came to: the watch of claims may be late.
-  const bool others = cycle.allocation.has_value() && (cycle.adopted || cycle.rivalled);
+  const bool others = !cycle.allocations.empty() && (cycle.adopted || cycle.rivalled);
   cycle.emptying = (cycle.claimed || others) && !GS_MUTANT(KeepsAllocation);
   if (!cycle.emptying) { return giveLeases(cycle); }
-  allocations_.empty(cycle.uid, cycle.pod, cycle.adopted || cycle.rivalled);
+  allocations_.empty(cycle.uid, cycle.pod, cycle.claims(), cycle.adopted || cycle.rivalled);
 }
 
 /// No container of it starts any more with what it was given.

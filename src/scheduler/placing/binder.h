@@ -125,8 +125,9 @@ class Binder : public controller::Part {
   [[nodiscard]] bool boundByOthers(const BindingCycle& cycle) const;
   [[nodiscard]] sched::Annotations annotationsOf(const BindingCycle& cycle, const model::Pod& pod) const;
   // allocating.cc: what a DRA driver is to prepare
-  [[nodiscard]] std::optional<Allocation> allocationFor(const model::Pod& pod,
-                                                        const BindingCycle& cycle) const;
+  [[nodiscard]] Allocation allocationForLimits(const model::Pod& pod, const BindingCycle& cycle) const;
+  [[nodiscard]] Allocations allocationsFor(const model::Pod& pod, const BindingCycle& cycle) const;
+  [[nodiscard]] static bool needsMapping(const BindingCycle& cycle);
   [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
   [[nodiscard]] bool allocatesAsDecided(const BindingCycle& cycle) const;
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;

@@ -151,7 +151,7 @@ sched::Annotations Binder::annotationsOf(const BindingCycle& cycle, const model:
   if (cycle.ids.empty()) { out = sched::disowned(pod, c_.engine.doors()); }
   if (cycle.door == nullptr) { return out; }
   std::vector<std::string> visible;
-  if (cycle.allocation) {
+  if (!cycle.allocations.empty()) {
     visible = visibleInside(cycle);
   } else if (c_.config.visible_uuids) {
     visible = cycle.uuids;

@@ -8,6 +8,7 @@
 #include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/write.h"
+#include "kapi/write_dra.h"
 #include "model/annotations.h"
 #include "sched/placement/fit.h"
 #include "scheduler/core/metrics.h"
@@ -80,6 +81,23 @@ bool Leftovers::isByDra(const model::Uid& uid) const {
   });
 }
 
+/// Of an unbound pod: its claims that somebody who decided about it may have allocated something.
+std::vector<model::ObjectKey> Leftovers::perhapsAllocated(const model::Pod& pod) const {
+  if (!isByDra(pod.uid)) {
+    auto claims = allocations_.withDevices(pod);
+    const auto own = kapi::claimKeyOf(pod);
+    const bool is_known = std::find(claims.begin(), claims.end(), own) != claims.end();
+    if (allocations_.hasClaim(pod) && !is_known) { claims.push_back(own); }
+    return claims;
+  }
+  if (pod.claims.empty()) { return {kapi::claimKeyOf(pod)}; }
+  std::vector<model::ObjectKey> claims;
+  for (const auto& named : pod.claims) {
+    if (!named.claim.empty()) { claims.push_back({pod.key.ns, named.claim}); }
+  }
+  return claims;
+}
+
 bool Leftovers::noticed(const AllocationNotice& notice) {
   const auto of_pod = pods_.find(notice.uid);
   if (of_pod == pods_.end()) { return false; }
@@ -132,8 +150,9 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
       fenceOf(*pod) == of_pod->second.fence_value) {
     c_.engine.learn(outcome.object, now.mono);
     of_pod->second.fenced = !pod->bound();  // bound: its leases are judged as a bound pod's
-    of_pod->second.emptying = of_pod->second.fenced && (allocations_.hasClaim(*pod) || isByDra(uid));
-    if (of_pod->second.emptying) { allocations_.empty(uid, pod->key, true); }
+    const auto claims = perhapsAllocated(*pod);
+    of_pod->second.emptying = of_pod->second.fenced && !claims.empty();
+    if (of_pod->second.emptying) { allocations_.empty(uid, pod->key, claims, true); }
     return;
   }
   const bool refused = outcome.result == kapi::CallResult::Refused;

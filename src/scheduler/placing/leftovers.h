@@ -37,9 +37,9 @@ class Leftovers : public controller::Part {
 
   /// True: the binder has them now. `on`: only where they are of this node.
   [[nodiscard]] bool adopt(const model::Pod& pod, const model::NodeName* on = nullptr);
-  /// Leases name it, or its ResourceClaim is allocated something.
+  /// Leases name it, or its ResourceClaims are allocated something.
   [[nodiscard]] bool has(const model::Pod& pod) const {
-    return !c_.cache().leasesOf(pod.uid).empty() || allocations_.hasDevices(pod);
+    return !c_.cache().leasesOf(pod.uid).empty() || !allocations_.withDevices(pod).empty();
   }
   /// Its ResourceClaim is empty. False: nobody waited for that here.
   bool noticed(const AllocationNotice& notice);
@@ -65,7 +65,7 @@ class Leftovers : public controller::Part {
     Reservations leases;  // known when the fence was sent
     std::string fence_value;
     bool fenced = false;
-    bool emptying = false;  // of its ResourceClaim, which comes before its leases
+    bool emptying = false;  // of its ResourceClaims, which comes before its leases
   };
   /// Devices that a complete set of leases of one reservation names.
   struct Whole {
@@ -75,6 +75,7 @@ class Leftovers : public controller::Part {
   };
   [[nodiscard]] std::optional<Whole> wholeSet(const model::Pod& pod) const;
   [[nodiscard]] bool isByDra(const model::Uid& uid) const;
+  [[nodiscard]] std::vector<model::ObjectKey> perhapsAllocated(const model::Pod& pod) const;
   [[nodiscard]] Reservations reservationsOf(const model::Uid& uid) const;
   void deleteFenced(const model::Pod& pod, OfPod& of_pod);
   void stays(const model::Pod& pod, const std::string& why);

@@ -13,6 +13,7 @@ namespace gs::scheduler {
 namespace {
 
 constexpr const char* kInUseByOther = "GpuInUseByOther";
+constexpr const char* kHeldByOther = "GpuHeldByOther";
 constexpr const char* kUuidTwice = "GpuUuidTwice";
 
 }  // namespace
@@ -20,6 +21,7 @@ constexpr const char* kUuidTwice = "GpuUuidTwice";
 const char* Contradictions::nameOf(Kind kind) {
   switch (kind) {
     case Kind::InUseByOther: return "in-use-by-other";
+    case Kind::AllocatedTwice: return "allocated-twice";
     case Kind::UuidTwiceInNode: return "uuid-twice-in-node";
     case Kind::UuidOnTwoNodes: return "uuid-on-two-nodes";
   }
@@ -84,6 +86,40 @@ void Contradictions::see(const model::Pod& pod) {
   Leased leased;
   for (const int id : c_.engine.heldBy(pod)) { check({pod.node, id}, leased); }
   checkThoseOf(pod.uid, leased);
+  if (c_.ours(pod)) { checkClaims(pod); }
+}
+
+void Contradictions::checkClaims(const model::Pod& pod) {
+  std::map<Device, model::ObjectKey> now;
+  const engine::DeviceIndex* devices = c_.cache().devices(pod.node);
+  for (const int id : devices == nullptr ? std::vector<int>{} : c_.engine.heldBy(pod)) {
+    const model::Device* facts = devices->device(id);
+    if (facts == nullptr || facts->dra.device.empty()) { continue; }
+    const model::ResourceClaim* own = nullptr;
+    const model::ResourceClaim* other = nullptr;
+    for (const auto* claim : c_.engine.allocatedClaims().holding(facts->dra)) {
+      const auto& users = claim->reserved_for;
+      const bool is_its = std::find(users.begin(), users.end(), pod.uid) != users.end();
+      (is_its ? own : other) = claim;
+    }
+    if (own != nullptr && other != nullptr) { now.emplace(Device{pod.node, id}, other->key); }
+  }
+  const auto known = allocated_twice_.find(pod.uid);
+  for (const auto& [device, other] : now) {
+    const bool is_told = known != allocated_twice_.end() && known->second.contains(device);
+    if (is_told) { continue; }
+    warn(pod, kHeldByOther,
+         fmt::format(
+             "GPU {} of node {}, which this pod has, was allocated to ResourceClaim {} by somebody else "
+             "after it: the driver may refuse to prepare it there, or both use it; delete one of them, "
+             "and leave the GPUs of a node to one scheduler",
+             device.second, device.first.text, other.text()));
+  }
+  if (now.empty()) {
+    allocated_twice_.erase(pod.uid);
+  } else {
+    allocated_twice_[pod.uid] = std::move(now);
+  }
 }
 
 void Contradictions::checkThoseOf(const model::Uid& uid, Leased& leased) {
@@ -149,6 +185,7 @@ void Contradictions::over(const Device& device) {
 }
 
 void Contradictions::podEnded(const model::Uid& uid) {
+  allocated_twice_.erase(uid);
   const auto known = of_pod_.find(uid);
   if (known == of_pod_.end()) { return; }
   Leased leased;
@@ -219,6 +256,7 @@ void Contradictions::tellUuid(const std::string& uuid) {
 
 void Contradictions::reset() {
   doubly_used_.clear();
+  allocated_twice_.clear();
   of_pod_.clear();
   uuids_.clear();
   said_to_node_.clear();
@@ -231,6 +269,9 @@ void Contradictions::reset() {
 std::array<std::size_t, Contradictions::kKinds> Contradictions::counts() const {
   std::array<std::size_t, kKinds> out{};
   out[static_cast<std::size_t>(Kind::InUseByOther)] = doubly_used_.size();
+  for (const auto& [uid, devices] : allocated_twice_) {
+    out[static_cast<std::size_t>(Kind::AllocatedTwice)] += devices.size();
+  }
   for (const auto& [uuid, twice] : uuids_) {
     const bool in_one = twice.first.first == twice.last.first;
     ++out[static_cast<std::size_t>(in_one ? Kind::UuidTwiceInNode : Kind::UuidOnTwoNodes)];
@@ -243,6 +284,12 @@ std::string Contradictions::example() const {
     const auto& [device, used] = *doubly_used_.begin();
     return fmt::format("GPU {} of node {} has its lease for pod {}, and containers of pod {} use it",
                        device.second, device.first.text, namesOf(used.leased), namesOf(used.others));
+  }
+  if (!allocated_twice_.empty()) {
+    const auto& [uid, devices] = *allocated_twice_.begin();
+    const auto& [device, other] = *devices.begin();
+    return fmt::format("GPU {} of node {} was allocated to pod {}, and to ResourceClaim {} after it",
+                       device.second, device.first.text, namesOf({uid}), other.text());
   }
   if (uuids_.empty()) { return ""; }
   const auto& [uuid, twice] = *uuids_.begin();

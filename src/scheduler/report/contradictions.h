@@ -2,6 +2,7 @@
 // concerned, once for each contradiction until it is over. A gauge and a line of /readyz count those that
 // last. Nothing is taken away: only its owner can end a pod.
 //   in-use-by-other    containers of a pod use a GPU (inUseBy) whose lease names another pod that runs
+//   allocated-twice    a ResourceClaim of somebody else was allocated a GPU that a pod of ours has by its own
 //   uuid-twice-in-node, uuid-on-two-nodes    a UUID stands at two GPUs (engine/uuids.h)
 // A pod that ended is none of this: what it still uses drains (R14).
 // Cost: a pod that is looked at, its own devices; else what changed, kPerTurn UUIDs at an event.
@@ -32,14 +33,16 @@ class Contradictions : public controller::Part {
   [[nodiscard]] bool hasMore() const { return !to_tell_.empty(); }
   void reset() override;
 
-  enum class Kind : std::uint8_t { InUseByOther, UuidTwiceInNode, UuidOnTwoNodes };
-  static constexpr std::size_t kKinds = 3;
+  enum class Kind : std::uint8_t { InUseByOther, AllocatedTwice, UuidTwiceInNode, UuidOnTwoNodes };
+  static constexpr std::size_t kKinds = 4;
   [[nodiscard]] static const char* nameOf(Kind kind);
   /// How many last, of each kind.
   [[nodiscard]] std::array<std::size_t, kKinds> counts() const;
   /// One of them, for people; "" there is none.
   [[nodiscard]] std::string example() const;
-  [[nodiscard]] std::size_t size() const override { return doubly_used_.size() + uuids_.size(); }
+  [[nodiscard]] std::size_t size() const override {
+    return doubly_used_.size() + allocated_twice_.size() + uuids_.size();
+  }
 
  private:
   using Device = std::pair<model::NodeName, int>;
@@ -67,6 +70,8 @@ class Contradictions : public controller::Part {
   [[nodiscard]] const std::set<int>& leasedTo(const model::Uid& uid, const model::NodeName& node,
                                               const engine::DeviceIndex& devices, Leased& known) const;
   void check(const Device& device, Leased& leased);
+  /// By whom else the devices of this pod were allocated.
+  void checkClaims(const model::Pod& pod);
   void checkThoseOf(const model::Uid& uid, Leased& leased);
   void over(const Device& device);
   void tell(const Device& device, DoublyUsed& now);
@@ -78,6 +83,8 @@ class Contradictions : public controller::Part {
   Context& c_;
   std::map<Device, DoublyUsed> doubly_used_;
   std::map<model::Uid, std::set<Device>> of_pod_;  // where doubly_used_ has it
+  /// By pod of ours: the devices that somebody else's claim was allocated too, and that claim.
+  std::map<model::Uid, std::map<Device, model::ObjectKey>> allocated_twice_;
   std::map<std::string, Twice> uuids_;
   std::map<model::NodeName, int> said_to_node_;  // UUIDs; none is 0
   std::set<std::string> to_tell_;                // UUIDs

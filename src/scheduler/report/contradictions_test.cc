@@ -154,5 +154,62 @@ TEST_F(ContradictionsTest, ANodeIsToldOfFewAndAllAreCounted) {
   EXPECT_EQ(count(Contradictions::Kind::UuidTwiceInNode), 30U);
 }
 
+/// Claims of a DRA driver that name GPU 0 of node n.
+class AllocatedTwice : public ContradictionsTest {
+ protected:
+  AllocatedTwice() {
+    auto s = testing::makeStatus("n", 2);
+    for (auto& device : s.devices) {
+      device.dra = {"gpu.nvidia.com", "n", "gpu-" + std::to_string(device.id)};
+    }
+    lists(std::move(s));
+  }
+  void allocated(const std::string& name, const std::string& device, const model::Uid& pod) {
+    model::ResourceClaim claim;
+    claim.key = {"default", name};
+    claim.uid = model::Uid{"uid-" + name};
+    claim.revision = ++revision;
+    claim.allocated = true;
+    claim.results = {{"r", {"gpu.nvidia.com", "n", device}}};
+    if (!pod.empty()) { claim.reserved_for = {pod}; }
+    apply(kapi::kResourceClaim, claim.key, std::make_shared<const model::ResourceClaim>(claim));
+  }
+  bool heard() { return context.engine.takeTouched().contains(ours.value().uid); }
+};
+
+TEST_F(AllocatedTwice, OneThatSomebodyElseIsAllocatedTooIsSaidOnceUntilItIsOver) {
+  allocated("its", "gpu-0", ours.value().uid);
+  EXPECT_EQ(seen(ours), Lines{});
+  allocated("others", "gpu-1", {});
+  EXPECT_EQ(seen(ours), Lines{}) << "another device";
+  (void)heard();
+  allocated("theirs", "gpu-0", {});
+  EXPECT_TRUE(heard());
+  EXPECT_EQ(seen(ours), Lines{"ours GpuHeldByOther"});
+  EXPECT_NE(note.find("GPU 0 of node n, which this pod has, was allocated to ResourceClaim default/theirs"),
+            std::string::npos)
+      << note;
+  EXPECT_EQ(seen(ours), Lines{}) << "once";
+  EXPECT_EQ(count(Contradictions::Kind::AllocatedTwice), 1U);
+  EXPECT_EQ(
+      contradictions.example(),
+      "GPU 0 of node n was allocated to pod default/ours, and to ResourceClaim default/theirs after it");
+  (void)heard();
+  apply(kapi::kResourceClaim, {"default", "theirs"}, {}, model::Uid{"uid-theirs"});
+  EXPECT_TRUE(heard());
+  EXPECT_EQ(seen(ours), Lines{});
+  EXPECT_EQ(contradictions.size(), 0U);
+  later();
+  allocated("again", "gpu-0", {});
+  EXPECT_EQ(seen(ours), Lines{"ours GpuHeldByOther"});
+  contradictions.podEnded(ours.value().uid);
+  EXPECT_EQ(contradictions.size(), 0U);
+}
+
+TEST_F(AllocatedTwice, WithoutAClaimOfItsOwnNothingIsSaid) {
+  allocated("theirs", "gpu-0", {});
+  EXPECT_EQ(seen(ours), Lines{});
+}
+
 }  // namespace
 }  // namespace gs::scheduler

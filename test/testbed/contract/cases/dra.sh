@@ -155,8 +155,86 @@ eventually "running" 16 all_run
 for i in $(seq 16); do expect_one_thing "again-$i"; done
 expect "GPUs that several pods have" "" "$(used_devices | uniq -d)"
 
+step "pods with claims of their own, ten shapes: what they ask for is what the container has"
+kubectl delete pods --all >/dev/null
+eventually "claims" "" kubectl get resourceclaims -o name
+# template NAME DEVICES: spec.devices, as YAML.
+template() {
+  create <<YAML
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: $1}
+spec: {spec: {devices: $2}}
+YAML
+}
+# claiming NAME ENTRY [CONTAINERS]: a pod with that entry of spec.resourceClaims, which its container uses.
+claiming() {
+  create <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  schedulerName: gpu-scheduler
+  resourceClaims: [{name: gpus, $2}]
+  containers: ${3:-"[{name: main, image: 'work:testbed', resources: {claims: [{name: gpus}]}}]"}
+YAML
+}
+of_template() { claiming "$1" "resourceClaimTemplateName: $1" "${@:2}"; }
+exactly() { echo "exactly: {deviceClassName: $DRA, $1}"; }
+own_claim() { kubectl get pod "$1" -o json | jq -r '.status.resourceClaimStatuses[0].resourceClaimName // .spec.resourceClaims[0].resourceClaimName'; }
+in_words() { tr ' ' '\n' | sort | paste -sd ' '; }
+# expect_own POD: of one whose containers all have all of its devices.
+expect_own() {
+  local chosen container
+  chosen=$(chosen_for "$1")
+  expect "devices in the claim of $1" "$chosen" "$(field "resourceclaim/$(own_claim "$1")" '.status.allocation.devices.results[*].device' | in_words)"
+  for container in $(field "pod/$1" '.spec.containers[*].name'); do
+    expect "devices in container $container of $1" "$chosen" "$(devices_in "$1" "$container" | in_words)"
+  done
+}
+numa="device.attributes['resource.kubernetes.io'].numaNode"
+template by-uuid "{requests: [{name: r, $(exactly "selectors: [{cel: {expression: \"device.attributes['$DRA'].uuid == 'GPU-node-b-5'\"}}]")}]}"
+of_template by-uuid
+runs by-uuid
+expect "the device of that UUID" "node-b:5" "$(allocated by-uuid)"
+template all "{requests: [{name: r, $(exactly "allocationMode: All, selectors: [{cel: {expression: \"$numa == 1\"}}]")}]}"
+of_template all
+runs all
+expect "all of one half of a node" "node-a:4,5,6,7" "$(allocated all)"
+template two "{requests: [{name: r, $(exactly 'count: 2')}], constraints: [{matchAttribute: resource.kubernetes.io/numaNode}]}"
+of_template two
+runs two
+expect_like "two of one half" '^node-(a:(0,1|0,2|0,3|1,2|1,3|2,3)|b:(0,1|0,2|0,3|1,2|1,3|2,3|4,6|4,7|6,7))$' "$(allocated two)"
+template one "{requests: [{name: r, $(exactly '')}]}"
+template roomy "{requests: [{name: r, $(exactly "selectors: [{cel: {expression: \"device.capacity['$DRA'].memory.compareTo(quantity('40Gi')) >= 0\"}}]")}]}"
+template either "{requests: [{name: r, firstAvailable: [{name: many, deviceClassName: $DRA, count: 9}, {name: one, deviceClassName: $DRA}]}]}"
+template sides "{requests: [{name: left, $(exactly '')}, {name: right, $(exactly '')}]}"
+template tuned "{requests: [{name: r, $(exactly '')}], config: [{opaque: {driver: $DRA, parameters: {apiVersion: $DRA/v1, kind: Tuning}}}]}"
+for shape in one roomy either tuned; do of_template $shape; done
+of_template sides "[{name: left, image: 'work:testbed', resources: {claims: [{name: gpus, request: left}]}}, {name: right, image: 'work:testbed', resources: {claims: [{name: gpus, request: right}]}}]"
+claiming shared "resourceClaimTemplateName: one" "[{name: left, image: 'work:testbed', resources: {claims: [{name: gpus}]}}, {name: right, image: 'work:testbed', resources: {claims: [{name: gpus}]}}]"
+create <<YAML
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: mine}
+spec: {devices: {requests: [{name: r, $(exactly '')}]}}
+YAML
+claiming named "resourceClaimName: mine"
+for shape in one roomy either tuned sides shared named; do runs $shape; done
+for shape in by-uuid all two one roomy either tuned shared named; do expect_own $shape; done
+expect "both sides" "$(chosen_for sides)" "$(echo "$(devices_in sides left) $(devices_in sides right)" | in_words)"
+expect "the way that was taken" r/one "$(field "resourceclaim/$(own_claim either)" '.status.allocation.devices.results[*].request')"
+expect "what the driver is told besides" FromClaim "$(field "resourceclaim/$(own_claim tuned)" '.status.allocation.devices.config[*].source')"
+expect "GPUs that several pods have" "" "$(kubectl get pods -o json | jq -r '.items[].metadata.annotations["gpu.scheduling/allocated"] | split(":") as [$node, $ids]
+  | $ids | split(",")[] | "\($node) \(.)"' | sort | uniq -d)"
+claiming named-too "resourceClaimName: mine"
+expect_waiting named-too 'resourceclaim "mine" of spec.resourceClaims\[gpus\] is used by other pods'
+kubectl delete pod named >/dev/null
+runs named-too
+expect_own named-too
+
 step "a driver that is away: the pod starts when it is back, without the kubelet's minute"
-kubectl delete pod again-1 >/dev/null
+kubectl delete pods --all >/dev/null
 kill_dra node-a
 kill_dra node-b
 pod late '' command "$RUNS" limits "$(gpus 1)" | create

@@ -21,6 +21,7 @@ type nodeSpec struct {
 	enforcement string // what its GpuNodeStatus says of that
 	existing    bool   // a kubelet made it: it keeps its own resources and conditions
 	vcuda       bool   // gpu-manager gives its GPUs in shares; no GpuNodeStatus then
+	kubelet     string // the version that its status says
 }
 
 func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -34,6 +35,7 @@ func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	flags.StringVar(&spec.enforcement, "enforcement", "devices", "what the GpuNodeStatus says: devices, env or off")
 	flags.BoolVar(&spec.existing, "existing", false, "the node has a kubelet: only its labels, its GPUs and its GpuNodeStatus are made up")
 	flags.BoolVar(&spec.vcuda, "vcuda", false, "nodes of gpu-manager: shares of GPUs in place of whole ones, no GpuNodeStatus")
+	flags.StringVar(&spec.kubelet, "kubelet-version", "", "the version that its kubelet says it has: v1.37.2")
 	flags.Func("label", "key=value, may be given several times", func(text string) error {
 		key, value, found := strings.Cut(text, "=")
 		if !found {
@@ -106,6 +108,9 @@ func nodeStatus(spec nodeSpec) object {
 		resources["nvidia.com/gpu"] = fmt.Sprint(spec.gpus)
 	}
 	status := object{"capacity": resources, "allocatable": resources}
+	if spec.kubelet != "" {
+		status["nodeInfo"] = object{"kubeletVersion": spec.kubelet}
+	}
 	if !spec.existing {
 		now := time.Now().UTC().Format(time.RFC3339)
 		status["conditions"] = []object{{

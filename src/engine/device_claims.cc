@@ -1,0 +1,330 @@
+#include "engine/device_claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace gs::engine {
+namespace {
+
+/// On one node: some ms, whatever the claims ask for.
+constexpr std::uint64_t kMostSteps = 20'000;
+
+std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
+std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
+
+/// No claim is allocated more (dra/claims).
+constexpr std::int64_t kMostOfClaim = 32;
+
+/// "gpus/big" of a result is "gpus" too.
+bool isOf(const std::string& result, const std::string& request) {
+  return result == request ||
+         (result.size() > request.size() && result.starts_with(request) && result[request.size()] == '/');
+}
+
+/// "gpus/big" and its request's ways: the class of the one that was chosen.
+const std::string* classOf(const model::ResourceClaim& claim, const std::string& result) {
+  for (const auto& request : claim.requests) {
+    for (const auto& way : request.ways) {
+      if (result == (way.name.empty() ? request.name : request.name + "/" + way.name)) {
+        return &way.device_class;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, const dra::Classes& classes,
+                                          const std::vector<model::AllocatedDevice>& devices) {
+  std::vector<model::DeviceConfig> out;
+  std::set<std::string> results;
+  for (const auto& device : devices) {
+    if (!results.insert(device.request).second) { continue; }
+    const std::string* name = classOf(claim, device.request);
+    const auto found = name == nullptr ? classes.end() : classes.find(*name);
+    if (found == classes.end()) { continue; }
+    for (const auto& config : found->second->config) {
+      out.push_back({true, {device.request}, config.config});
+    }
+  }
+  for (const auto& config : claim.config) {
+    const auto concerns = [&](const std::string& request) {
+      return std::any_of(results.begin(), results.end(), [&](const auto& r) { return isOf(r, request); });
+    };
+    const bool is_used =
+        config.requests.empty() || std::any_of(config.requests.begin(), config.requests.end(), concerns);
+    if (is_used) { out.push_back(config); }
+  }
+  return out;
+}
+
+}  // namespace
+
+/// What the claims of a pod ask for, and the classes that they name; "": none of that name.
+struct DeviceClaims::Spec {
+  struct Claim {
+    std::string name;  // the pod's
+    std::vector<model::DevicesRequest> requests;
+    std::vector<model::DeviceConstraint> constraints;
+    friend bool operator==(const Claim&, const Claim&) = default;
+  };
+  std::vector<Claim> claims;
+  std::map<std::string, model::Ptr<model::DeviceClass>> classes;
+  friend bool operator==(const Spec&, const Spec&) = default;
+
+  [[nodiscard]] std::size_t hash() const {
+    std::size_t h = claims.size();
+    for (const auto& claim : claims) {
+      h = mix(mix(h, claim.name), claim.constraints.size());
+      for (const auto& request : claim.requests) {
+        h = mix(h, request.name);
+        for (const auto& way : request.ways) {
+          h = mix(mix(mix(h, way.name), way.device_class), static_cast<std::size_t>(way.count));
+          for (const auto& selector : way.selectors) { h = mix(h, selector); }
+        }
+      }
+    }
+    return h;
+  }
+  /// 0: that depends on the node.
+  [[nodiscard]] std::int64_t most() const {
+    std::int64_t out = 0;
+    for (const auto& claim : claims) {
+      for (const auto& request : claim.requests) {
+        std::int64_t of_it = 0;
+        for (const auto& way : request.ways) {
+          if (way.all) { return 0; }
+          of_it = std::max(of_it, way.count);
+        }
+        out += std::min(of_it, kMostOfClaim);
+      }
+    }
+    return out;
+  }
+};
+
+class DeviceClaims::Selection final : public sched::DeviceSelection {
+ public:
+  Selection(Spec spec, dra::ClaimPlan plan, const Cache& cache, const NodeDevices& devices)
+      : spec_{std::move(spec)},
+        most_{spec_.most()},
+        plan_{std::move(plan)},
+        cache_{cache},
+        devices_{devices} {}
+
+  [[nodiscard]] const Spec& spec() const { return spec_; }
+  [[nodiscard]] std::int64_t most() const override { return most_; }
+
+  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
+    std::uint64_t left = kMostSteps;
+    const auto picked = search(node, free, left);
+    Picked out;
+    out.steps = kMostSteps - left;
+    out.why = picked.why;
+    std::replace(out.why.begin(), out.why.end(), ',', ';');  // which parts the reasons of nodes
+    const auto ids = idsOn(node);
+    for (const auto& claim : picked.results) {
+      for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
+    }
+    std::sort(out.ids.begin(), out.ids.end());
+    return out;
+  }
+
+  /// By claim; empty: they do not fit.
+  [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
+                                                                         const std::vector<int>& ids) const {
+    std::uint64_t left = kMostSteps;
+    return search(node, ids, left).results;
+  }
+
+ private:
+  using Ids = std::map<model::DeviceName, int>;
+  [[nodiscard]] Ids idsOn(const model::NodeName& node) const {
+    Ids out;
+    const model::GpuNodeStatus* status = cache_.status(node);
+    if (status == nullptr) { return out; }
+    for (const auto& device : status->devices) {
+      if (!device.dra.device.empty()) { out.emplace(device.dra, device.id); }
+    }
+    return out;
+  }
+  [[nodiscard]] dra::Picked search(const model::NodeName& node, const std::vector<int>& free,
+                                   std::uint64_t& left) const {
+    const auto ids = idsOn(node);
+    auto candidates = devices_.candidates(node);
+    for (auto& candidate : candidates.devices) {
+      const auto id = ids.find(candidate.name);
+      candidate.taken = id == ids.end() || !std::binary_search(free.begin(), free.end(), id->second);
+    }
+    return plan_.pick(candidates.devices, left, candidates.trouble);
+  }
+
+  const Spec spec_;
+  const std::int64_t most_;
+  const dra::ClaimPlan plan_;
+  const Cache& cache_;
+  const NodeDevices& devices_;
+};
+
+void DeviceClaims::podChanged(const model::Pod& pod, bool waits) {
+  std::set<model::ObjectKey> names;
+  if (waits) {
+    for (const auto& one : pod.claims) {
+      if (!one.claim.empty()) { names.insert({pod.key.ns, one.claim}); }
+    }
+  }
+  const auto known = named_by_.find(pod.uid);
+  if (known == named_by_.end() && names.empty()) { return; }
+  if (known != named_by_.end()) {
+    if (known->second == names) { return; }
+    for (const auto& key : known->second) {
+      const auto pods = waiting_.find(key);
+      pods->second.erase(pod.uid);
+      if (pods->second.empty()) { waiting_.erase(pods); }
+    }
+  }
+  for (const auto& key : names) { waiting_[key].insert(pod.uid); }
+  if (names.empty()) {
+    named_by_.erase(pod.uid);
+  } else {
+    named_by_[pod.uid] = std::move(names);
+  }
+}
+
+const DeviceClaims::Pods& DeviceClaims::waitingFor(const model::ObjectKey& claim) const {
+  static const Pods kNone;
+  const auto it = waiting_.find(claim);
+  return it == waiting_.end() ? kNone : it->second;
+}
+
+DeviceClaims::Pods DeviceClaims::classChanged(const controller::Change& change) {
+  const auto now = change.object.as<model::DeviceClass>();
+  const auto known = classes_.find(change.key.name);
+  if (now != nullptr) {
+    classes_.insert_or_assign(change.key.name, now);
+  } else if (known != classes_.end()) {
+    classes_.erase(known);
+  }
+  Pods out;
+  for (const auto& [uid, claims] : named_by_) { out.insert(uid); }
+  return out;
+}
+
+/// Why its claims cannot be read yet; kind "": they can.
+sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
+  for (const auto& one : pod.claims) {
+    const std::string shown = fmt::format("spec.resourceClaims[{}]", one.name);
+    if (one.claim.empty()) {
+      return {"ResourceClaimMissing",
+              fmt::format("the ResourceClaim of {} is not made from its template yet", shown)};
+    }
+    const model::ResourceClaim* claim = claims_.find({pod.key.ns, one.claim});
+    if (claim == nullptr) {
+      return {"ResourceClaimMissing",
+              fmt::format("resourceclaim \"{}\" of {} not found in namespace {}; create it", one.claim, shown,
+                          pod.key.ns)};
+    }
+    const auto blocked = [&](const char* what) {
+      return sched::Blocked{"ResourceClaimTaken",
+                            fmt::format("resourceclaim \"{}\" of {} {}", one.claim, shown, what)};
+    };
+    if (claim->deleting) { return blocked("is being deleted"); }
+    if (one.is_its && claim->owner_pod != pod.uid) { return blocked("was made for another pod"); }
+    const bool is_for_it = claim->reserved_for == std::vector<model::Uid>{pod.uid};
+    if (!claim->reserved_for.empty() && !is_for_it) {
+      return blocked("is used by other pods: that pods share one is not supported by this scheduler yet");
+    }
+    if (claim->allocated && !is_for_it) { return blocked("is allocated already, for nobody"); }
+  }
+  return {};
+}
+
+DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {
+  Spec out;
+  for (const auto& one : pod.claims) {
+    const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
+    for (const auto& request : claim.requests) {
+      for (const auto& way : request.ways) {
+        const auto found = classes_.find(way.device_class);
+        out.classes[way.device_class] = found == classes_.end() ? nullptr : found->second;
+      }
+    }
+    out.claims.push_back({one.name, claim.requests, claim.constraints});
+  }
+  return out;
+}
+
+std::shared_ptr<const DeviceClaims::Selection> DeviceClaims::find(const Spec& spec, std::size_t hash) {
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    auto one = it->second.lock();
+    if (one != nullptr && one->spec() == spec) { return one; }
+  }
+  return nullptr;
+}
+
+void DeviceClaims::forgetUnused() {
+  constexpr std::size_t kFew = 64;
+  if (known_.size() < kFew + 2 * used_) { return; }
+  std::erase_if(known_, [](const auto& one) { return one.second.expired(); });
+  used_ = known_.size();
+}
+
+sched::Objects DeviceClaims::asked(const model::Pod& pod) {
+  sched::Objects out;
+  if (pod.claims.empty()) { return out; }
+  out.no_selection = missing(pod);
+  if (!out.no_selection.kind.empty()) { return out; }
+  Spec spec = specOf(pod);
+  const bool asks = std::any_of(spec.claims.begin(), spec.claims.end(),
+                                [](const Spec::Claim& claim) { return !claim.requests.empty(); });
+  if (!asks) {
+    out.no_selection = {"ResourceClaimNotServed",
+                        "the pod's ResourceClaims ask for no device: write a request"};
+    return out;
+  }
+  const std::size_t hash = spec.hash();
+  if (auto one = find(spec, hash)) {
+    out.selection = std::move(one);
+    return out;
+  }
+  std::vector<model::ResourceClaim> named;  // by the pod's names of them, as texts are to say
+  for (const auto& one : pod.claims) {
+    named.push_back(*claims_.find({pod.key.ns, one.claim}));
+    named.back().key = {"", one.name};
+  }
+  std::vector<const model::ResourceClaim*> all;
+  for (const auto& claim : named) { all.push_back(&claim); }
+  auto plan = dra::ClaimPlan::read(all, classes_);
+  if (!plan) {
+    const bool may_come = plan.error().code == Code::NotFound;
+    out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", plan.error().message};
+    return out;
+  }
+  auto made = std::make_shared<const Selection>(std::move(spec), *std::move(plan), cache_, devices_);
+  forgetUnused();
+  known_.emplace(hash, made);
+  out.selection = std::move(made);
+  return out;
+}
+
+std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const model::NodeName& node,
+                                                    const std::vector<int>& ids) {
+  std::vector<Given> out;
+  const auto selection = asked(pod).selection;
+  if (selection == nullptr) { return out; }
+  auto results = static_cast<const Selection&>(*selection).results(node, ids);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Given& one = out.emplace_back();
+    one.claim = claims_.findPtr({pod.key.ns, pod.claims[i].claim});
+    one.devices = std::move(results[i]);
+    one.config = configOf(*one.claim, classes_, one.devices);
+  }
+  return out;
+}
+
+}  // namespace gs::engine

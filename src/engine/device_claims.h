@@ -1,0 +1,77 @@
+// What the ResourceClaims of pods ask for (spec.resourceClaims), and what they are to be allocated.
+//
+// A pod is one for the DRA door (sched/doors/dra.cc) once every claim that it names is there, and is nobody
+// else's. Pods whose claims ask for the same, by the same names, have one selection while any of them waits:
+// so they are of one class, and are read once. It follows the claims and the DeviceClasses: another version of
+// a class makes another selection. Claims that other pods use too are not served yet.
+// One thread. Selections refer to what was given to the constructor, which must outlive them.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/reflector.h"
+#include "dra/claims/claim_plan.h"
+#include "engine/allocated_claims.h"
+#include "engine/cache.h"
+#include "engine/node_devices.h"
+#include "model/dra.h"
+#include "model/pod.h"
+#include "sched/doors/door.h"
+#include "sched/request/selection.h"
+
+namespace gs::engine {
+
+class DeviceClaims {
+ public:
+  using Pods = std::set<model::Uid>;
+
+  DeviceClaims(const Cache& cache, const AllocatedClaims& claims, const NodeDevices& devices)
+      : cache_{cache}, claims_{claims}, devices_{devices} {}
+
+  /// A new version of the pod; `waits`: for a node.
+  void podChanged(const model::Pod& pod, bool waits);
+  /// Pods that wait and name this claim.
+  [[nodiscard]] const Pods& waitingFor(const model::ObjectKey& claim) const;
+  /// The pods for which that may change something.
+  Pods classChanged(const controller::Change& change);
+
+  /// For sched::readPod(). Of a pod that names none: nothing.
+  [[nodiscard]] sched::Objects asked(const model::Pod& pod);
+
+  /// What one claim of a pod is to be allocated.
+  struct Given {
+    model::Ptr<model::ResourceClaim> claim;
+    std::vector<model::AllocatedDevice> devices;
+    std::vector<model::DeviceConfig> config;
+  };
+  /// By these devices of the node and no others, in the order in which the pod names its claims. Empty: they
+  /// would not do now.
+  [[nodiscard]] std::vector<Given> give(const model::Pod& pod, const model::NodeName& node,
+                                        const std::vector<int>& ids);
+
+  /// Selections that are remembered.
+  [[nodiscard]] std::size_t known() const { return known_.size(); }
+
+ private:
+  struct Spec;
+  class Selection;
+
+  [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
+  [[nodiscard]] Spec specOf(const model::Pod& pod) const;
+  [[nodiscard]] std::shared_ptr<const Selection> find(const Spec& spec, std::size_t hash);
+  void forgetUnused();
+
+  const Cache& cache_;
+  const AllocatedClaims& claims_;
+  const NodeDevices& devices_;
+  dra::Classes classes_;
+  std::unordered_map<model::ObjectKey, Pods> waiting_;                          // by claim
+  std::unordered_map<model::Uid, std::set<model::ObjectKey>> named_by_;         // what waits, and names some
+  std::unordered_multimap<std::size_t, std::weak_ptr<const Selection>> known_;  // by hash of what they ask
+  std::size_t used_ = 0;                                                        // of these, when last counted
+};
+
+}  // namespace gs::engine

@@ -1,0 +1,282 @@
+#include "engine/device_claims.h"
+
+#include <limits>
+
+#include "engine/engine_hand_test.h"
+
+namespace gs::engine {
+namespace {
+
+const model::NodeName kNode{"node-d"};
+
+model::DeviceSubRequest way(std::int64_t count, std::string selector = "", std::string name = "") {
+  model::DeviceSubRequest out;
+  out.name = std::move(name);
+  out.device_class = "gpu";
+  out.count = count;
+  if (!selector.empty()) { out.selectors = {std::move(selector)}; }
+  return out;
+}
+model::DeviceSubRequest all() {
+  model::DeviceSubRequest out = way(0);
+  out.all = true;
+  return out;
+}
+
+/// A node of four GPUs of a DRA driver, and a class of these.
+class DeviceClaimsTest : public EngineTest {
+ protected:
+  DeviceClaimsTest() {
+    nodeComes("node-d");
+    sliceComes("80");
+    classComes();
+  }
+  void sliceComes(const std::string& cuda) {
+    model::ResourceSlice s;
+    s.key = {"", "slice-d"};
+    s.uid = model::Uid{"slice-d"};
+    s.revision = ++revision;
+    s.driver = "gpu.nvidia.com";
+    s.pool = "node-d";
+    s.generation = static_cast<std::int64_t>(revision);
+    s.slices = 1;
+    s.node = kNode;
+    for (int i = 0; i < 4; ++i) {
+      model::SliceDevice& d = s.devices.emplace_back();
+      d.name = "gpu-" + std::to_string(i);
+      d.attributes[{"gpu.nvidia.com", "type"}] = std::string{"gpu"};
+      d.attributes[{"gpu.nvidia.com", "half"}] = std::int64_t{i / 2};
+      d.attributes[{"gpu.nvidia.com", "cuda"}] = cuda;
+    }
+    engine.apply({kapi::kResourceSlice, s.key, {}, shared(s), s.revision}, now);
+  }
+  void classComes(const std::string& selector = "device.driver == 'gpu.nvidia.com'") {
+    model::DeviceClass c;
+    c.key = {"", "gpu"};
+    c.revision = ++revision;
+    c.selectors = {selector};
+    c.config = {{true, {}, R"({"opaque":1})"}};
+    engine.apply({kapi::kDeviceClass, c.key, {}, shared(c), c.revision}, now);
+  }
+  model::ResourceClaim claim(const std::string& name, std::vector<model::DevicesRequest> requests) {
+    model::ResourceClaim c;
+    c.key = {"default", name};
+    c.uid = model::Uid{"uid-" + name};
+    c.revision = ++revision;
+    c.requests = std::move(requests);
+    return c;
+  }
+  void claimComes(model::ResourceClaim c) {
+    c.revision = ++revision;
+    engine.apply({kapi::kResourceClaim, c.key, {}, shared(c), c.revision}, now);
+  }
+  sched::Objects asked(const PodBuilder& pod) { return engine.deviceClaims().asked(pod.value()); }
+  /// "kind: text"
+  std::string blocked(const PodBuilder& pod) {
+    const auto objects = asked(pod);
+    EXPECT_EQ(objects.selection, nullptr);
+    return objects.no_selection.kind + ": " + objects.no_selection.text;
+  }
+  std::string picked(const PodBuilder& pod, const std::vector<int>& free) {
+    const auto selection = asked(pod).selection;
+    if (selection == nullptr) { return "none"; }
+    const auto out = selection->pick(kNode, free);
+    EXPECT_GT(out.steps, 0U);
+    if (out.ids.empty()) { return out.why; }
+    return model::printIds(out.ids);
+  }
+  bool touched(const PodBuilder& pod) { return engine.takeTouched().contains(pod.value().uid); }
+
+  model::Revision revision = 10;
+};
+
+TEST_F(DeviceClaimsTest, APodThatNamesNoneAsksForNothing) {
+  const auto objects = asked(PodBuilder("p"));
+  EXPECT_EQ(objects.selection, nullptr);
+  EXPECT_EQ(objects.no_selection, sched::Blocked{});
+}
+
+TEST_F(DeviceClaimsTest, SaysWhatItsClaimsLack) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  EXPECT_EQ(
+      blocked(pod),
+      "ResourceClaimMissing: resourceclaim \"c\" of spec.resourceClaims[c] not found in namespace default; "
+      "create it");
+  const auto good = claim("c", {{"gpus", {way(1)}}});
+  auto c = good;
+  c.deleting = true;
+  claimComes(c);
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is being deleted");
+  c = good;
+  c.reserved_for = {model::Uid{"other"}, model::Uid{"uid-p"}};
+  claimComes(c);
+  EXPECT_EQ(
+      blocked(pod),
+      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is used by other pods: that pods "
+      "share one is not supported by this scheduler yet");
+  c = good;
+  c.allocated = true;
+  claimComes(c);
+  EXPECT_EQ(
+      blocked(pod),
+      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is allocated already, for nobody");
+  c.reserved_for = {model::Uid{"uid-p"}};
+  claimComes(c);
+  EXPECT_NE(asked(pod).selection, nullptr) << "that is what was decided for it before";
+  claimComes(good);
+  EXPECT_NE(asked(pod).selection, nullptr);
+  engine.resourceClaimGone(good.key, good.uid);
+  EXPECT_EQ(blocked(pod).substr(0, 20), "ResourceClaimMissing");
+}
+
+TEST_F(DeviceClaimsTest, AClaimOfATemplateIsForItsPodAlone) {
+  model::Pod pod = PodBuilder("p").value();
+  pod.claims = {{"gpus", "", true}};
+  EXPECT_EQ(engine.deviceClaims().asked(pod).no_selection.text,
+            "the ResourceClaim of spec.resourceClaims[gpus] is not made from its template yet");
+  pod.claims[0].claim = "c";
+  auto c = claim("c", {{"r", {way(1)}}});
+  claimComes(c);
+  EXPECT_EQ(engine.deviceClaims().asked(pod).no_selection.text,
+            "resourceclaim \"c\" of spec.resourceClaims[gpus] was made for another pod");
+  c.owner_pod = pod.uid;
+  claimComes(c);
+  EXPECT_NE(engine.deviceClaims().asked(pod).selection, nullptr);
+}
+
+TEST_F(DeviceClaimsTest, AClassThatIsMissingMayCome) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto one = way(1);
+  one.device_class = "nics";
+  claimComes(claim("c", {{"r", {one}}}));
+  EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
+}
+
+TEST_F(DeviceClaimsTest, WhatIsNotServedIsSaidByThePodsNameOfIt) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  claimComes(claim("c", {{"gpus", {way(1, "device.attributes.exists(a, true)")}}}));
+  EXPECT_EQ(blocked(pod).substr(0, 31), "ResourceClaimNotServed: claim c");
+}
+
+TEST_F(DeviceClaimsTest, PicksWhatSelectorsAndConstraintsMean) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto c = claim("c", {{"gpus", {way(2)}}});
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "2,3") << "from the end";
+  EXPECT_EQ(picked(pod, {0, 2}), "0,2");
+  EXPECT_EQ(picked(pod, {0}),
+            "request gpus of claim c needs 2 devices of class gpu; 1 is free (of 4 that match 3 are in use)");
+  c.constraints.emplace_back().match = {"gpu.nvidia.com", "half"};
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 1, 2}), "0,1");
+  EXPECT_NE(picked(pod, {0, 2}), "0,2");
+  claimComes(claim("c", {{"gpus", {way(1, "device.attributes['gpu.nvidia.com'].half == 0")}}}));
+  EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "1");
+}
+
+/// Of several claims each has its own devices, and what each is allocated is told in the pod's order.
+TEST_F(DeviceClaimsTest, GivesEachClaimWhatItAsksFor) {
+  const auto pod = PodBuilder("p").resourceClaim("b").resourceClaim("a");
+  auto of_a = claim("a", {{"one", {way(1)}}});
+  of_a.config = {{false, {}, "1"}, {false, {"one"}, "2"}, {false, {"other"}, "3"}};
+  claimComes(of_a);
+  claimComes(claim("b", {{"r", {way(9, "", "many"), way(2, "", "few")}}}));
+  EXPECT_EQ(picked(pod, {0, 1, 3}), "0,1,3");
+  const auto given = engine.deviceClaims().give(pod.value(), kNode, {0, 1, 3});
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_EQ(given[0].claim->key.name, "b");
+  ASSERT_EQ(given[0].devices.size(), 2U);
+  EXPECT_EQ(given[0].devices[0].request, "r/few");
+  EXPECT_EQ(given[0].config, (std::vector<model::DeviceConfig>{{true, {"r/few"}, R"({"opaque":1})"}}));
+  EXPECT_EQ(given[1].devices.size(), 1U);
+  EXPECT_EQ(given[1].config,
+            (std::vector<model::DeviceConfig>{
+                {true, {"one"}, R"({"opaque":1})"}, {false, {}, "1"}, {false, {"one"}, "2"}}));
+  EXPECT_TRUE(engine.deviceClaims().give(pod.value(), kNode, {0, 1}).empty()) << "too few";
+}
+
+TEST_F(DeviceClaimsTest, AllThatANodeHasIsForAnyClass) {
+  const auto pod = PodBuilder("p").resourceClaim("a");
+  claimComes(claim("a", {{"r", {all()}}}));
+  EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "0,1,2,3");
+  const auto read = sched::readPod(pod.value(), asked(pod));
+  const auto id = engine.decider().classOf(std::get<sched::PodRequest>(read));
+  EXPECT_EQ(engine.decider().decide(id)->ids, (std::vector{0, 1, 2, 3}));
+}
+
+TEST_F(DeviceClaimsTest, OneThatAsksForNothingIsNotServed) {
+  const auto pod = PodBuilder("p").resourceClaim("a");
+  claimComes(claim("a", {}));
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimNotServed: the pod's ResourceClaims ask for no device: write a request");
+}
+
+TEST_F(DeviceClaimsTest, KnowsTheMostThatTheyTake) {
+  const auto pod = PodBuilder("p").resourceClaim("a").resourceClaim("b");
+  claimComes(claim("a", {{"r", {way(4, "", "big"), way(1, "", "small")}}, {"s", {way(2)}}}));
+  claimComes(claim("b", {{"r", {way(3)}}}));
+  EXPECT_EQ(asked(pod).selection->most(), 9);
+  claimComes(claim("b", {{"r", {all()}}}));
+  EXPECT_EQ(asked(pod).selection->most(), 0) << "as many as there are";
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  claimComes(claim(
+      "b", {{"r", {way(kHuge, "", "x"), way(1, "", "y")}}, {"s", {way(kHuge, "", "x"), way(1, "", "y")}}}));
+  EXPECT_EQ(asked(pod).selection->most(), 6 + 64) << "no claim has more than 32 of anything";
+}
+
+/// Pods of one template are of one class; another version of a class is another selection.
+TEST_F(DeviceClaimsTest, EqualClaimsAreOneSelection) {
+  model::Pod p = PodBuilder("p").value();
+  model::Pod q = PodBuilder("q").value();
+  p.claims = {{"gpus", "p-gpus", false}};
+  q.claims = {{"gpus", "q-gpus", false}};
+  claimComes(claim("p-gpus", {{"r", {way(1)}}}));
+  claimComes(claim("q-gpus", {{"r", {way(1)}}}));
+  const auto of_p = engine.deviceClaims().asked(p).selection;
+  EXPECT_EQ(engine.deviceClaims().asked(q).selection, of_p);
+  claimComes(claim("q-gpus", {{"r", {way(2)}}}));
+  EXPECT_NE(engine.deviceClaims().asked(q).selection, of_p);
+  classComes("device.driver == 'another'");
+  EXPECT_NE(engine.deviceClaims().asked(p).selection, of_p);
+  EXPECT_EQ(picked(PodBuilder("p").resourceClaim("p-gpus"), {0, 1}),
+            "request r of claim p-gpus needs devices of class gpu; none matches");
+}
+
+TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  const auto other = PodBuilder("o").resourceClaim("elsewhere");
+  comes(pod);
+  comes(other);
+  (void)engine.takeTouched();
+  const auto c = claim("c", {{"r", {way(1)}}});
+  claimComes(c);
+  const auto heard = engine.takeTouched();
+  EXPECT_TRUE(heard.contains(pod.value().uid));
+  EXPECT_FALSE(heard.contains(other.value().uid));
+  classComes();
+  EXPECT_TRUE(touched(pod));
+  engine.resourceClaimGone(c.key, c.uid);
+  EXPECT_TRUE(touched(pod));
+  auto bound = PodBuilder("p").revision(2);
+  comes(bound.on("node-d"));
+  (void)engine.takeTouched();
+  classComes();
+  claimComes(c);
+  EXPECT_FALSE(touched(pod)) << "it waits no more";
+  EXPECT_TRUE(engine.deviceClaims().waitingFor(c.key).empty());
+}
+
+/// Selections that nobody uses are not kept.
+TEST_F(DeviceClaimsTest, ForgetsWhatNobodyAsksForAnyMore) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  for (int i = 1; i <= 1000; ++i) {
+    claimComes(
+        claim("c", {{"r", {way(1, "device.attributes['gpu.nvidia.com'].half == " + std::to_string(i))}}}));
+    EXPECT_NE(asked(pod).selection, nullptr);
+  }
+  EXPECT_LT(engine.deviceClaims().known(), 200U);
+}
+
+}  // namespace
+}  // namespace gs::engine

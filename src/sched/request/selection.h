@@ -1,0 +1,33 @@
+// Which devices of a node serve a pod that says more of them than a number: one with ResourceClaims, whose
+// selectors and constraints somebody else reads (engine/device_claims.h). Pods whose claims ask for the same
+// have one selection, so that they are of one class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+
+namespace gs::sched {
+
+class DeviceSelection {
+ public:
+  DeviceSelection() = default;
+  DeviceSelection(const DeviceSelection&) = delete;
+  DeviceSelection& operator=(const DeviceSelection&) = delete;
+  virtual ~DeviceSelection() = default;
+
+  struct Picked {
+    std::vector<int> ids;     // ascending; empty: they cannot be served
+    std::string why{};        // then: "request a of claim c needs 2 devices and 1 is free"; no comma in it
+    std::uint64_t steps = 0;  // that it took (sched/policy/meter.h)
+  };
+  /// Out of the devices `free` of that node, ascending. A function of its arguments and of what is published there
+  /// (GpuNodeStatus::published).
+  [[nodiscard]] virtual Picked pick(const model::NodeName& node, const std::vector<int>& free) const = 0;
+  /// No node gives it more; 0: that depends on the node.
+  [[nodiscard]] virtual std::int64_t most() const = 0;
+};
+
+}  // namespace gs::sched
