@@ -40,6 +40,9 @@ INSTANTIATE_TEST_SUITE_P(
                     PickCase{"NoClaims", "gpu-0", "", ""},
                     PickCase{"AClaimWithoutRequestsHasNothing", "gpu-0", "empty; g=gpu*1; empty",
                              "nothing; g:gpu-0; nothing"},
+                    PickCase{"ClaimsThatAreAlike", "nic-0 numa=0; nic-1 numa=1; gpu-1 numa=1; gpu-0 numa=0",
+                             "g=gpu*1 n=nic*1 match:numa; g=gpu*1 n=nic*1 match:numa",
+                             "g:gpu-0 n:nic-0; g:gpu-1 n:nic-1"},
                     PickCase{"AnEarlierChoiceIsTakenBack", "gpu-0; nic-0", "a=any*1 n=nic*1",
                              "a:gpu-0 n:nic-0"},
                     PickCase{"AlsoOfAnotherClaim", "gpu-0; nic-0", "a=any*1; n=nic*1", "a:gpu-0; n:nic-0"}),
@@ -145,7 +148,13 @@ INSTANTIATE_TEST_SUITE_P(
                     PickCase{"ItEndsTheSearchAlsoWhereAnotherWayIsThere", "gpu-0; gpu-1; gpu-2 odd=0",
                              "g=x:odd*1|y:gpu*1", kFails},
                     PickCase{"NotInAWayThatIsNotTried", "gpu-0; gpu-1", "g=y:gpu*1|x:odd*1", "g/y:gpu-1"},
-                    PickCase{"ItIsMetOnTheWayBack", "gpu-0; gpu-1; nic-0 odd=1", "o=odd*1 n=nic*1", kFails}),
+                    PickCase{"ItIsMetOnTheWayBack", "gpu-0; gpu-1; nic-0 odd=1", "o=odd*1 n=nic*1", kFails},
+                    // gpu-1 was another request's at first, and the NICs never were enough.
+                    PickCase{"NoShortcutMissesIt", "gpu-0 odd=1; gpu-1", "a=any*1 o=odd*1 n=nic*1", kFails},
+                    PickCase{"NorThatOfAll", "nic-0; gpu-0 numa=0; gpu-1 numa=1",
+                             "a=any*1 g=gpu*all n=nic*2 match:numa@g",
+                             "request g of claim ns/0 asks for all devices, and gpu-0 does not meet a "
+                             "constraint with the others"}),
     kNameOf);
 
 TEST(PickTest, ADeviceThatATaintKeepsOffAndAToleration) {
@@ -180,6 +189,18 @@ TEST(PickTest, AllWaitsForAPoolThatIsNotWhole) {
   EXPECT_EQ(all.why,
             "request g of claim ns/0 asks for all devices, but not all are known: pool q has 1 of 2 slices");
   EXPECT_TRUE(testPlan(testClaims("g=gpu*1"))->pick(node.candidates, steps, "pool q").fits());
+}
+
+// Kubernetes knows at once that 17 more are too many, and does not ask the selector about the others then.
+TEST(PickTest, ManyDevicesOfAClaim) {
+  std::string text = "gpu-0;";
+  for (int i = 1; i < 20; ++i) { text += "gpu-" + std::to_string(i) + " odd=1;"; }
+  const TestNode node{text};
+  std::uint64_t steps = kPlenty;
+  const Picked picked = testPlan(testClaims("a=x:gpu*17|y:gpu*1 o=odd*17"))->pick(node.candidates, steps);
+  EXPECT_TRUE(picked.fits()) << picked.why;
+  const Picked all = testPlan(testClaims("g=gpu*all h=gpu*13"))->pick(node.candidates, steps);
+  EXPECT_EQ(all.why, "claim ns/0 needs more than 32 devices on this node");
 }
 
 TEST(PickTest, EachLackHasItsKind) {
