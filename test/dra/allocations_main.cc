@@ -85,6 +85,19 @@ json::Array resultsOf(const Picked& picked) {
   return out;
 }
 
+/// Whether they fit depends on no order, unless a fault is met on the way: the same devices from their other
+/// end have to say so too.
+std::string verdictOf(const ClaimPlan& plan, const Node& node, const Picked& picked) {
+  std::vector<Candidate> devices = node.devices;
+  std::reverse(devices.begin(), devices.end());
+  std::uint64_t steps = kSteps;
+  const Picked other = plan.pick(devices, steps, node.trouble);
+  const auto decided = [](const Picked& one) { return one.lack != Lack::Fault && one.lack != Lack::Steps; };
+  if (decided(picked) && decided(other) && picked.fits() != other.fits()) { return "depends on the order"; }
+  if (picked.fits()) { return "fits"; }
+  return picked.lack == Lack::Fault ? "error" : picked.lack == Lack::Steps ? "undecided" : "no";
+}
+
 Answer answerTo(const DrawnCase& drawn) {
   Classes classes;
   for (const json::Value& one : drawn.classes) {
@@ -100,11 +113,7 @@ Answer answerTo(const DrawnCase& drawn) {
   const Node node{drawn};
   std::uint64_t steps = kSteps;
   Picked picked = plan->pick(node.devices, steps, node.trouble);
-  const char* verdict = picked.fits()                ? "fits"
-                        : picked.lack == Lack::Fault ? "error"
-                        : picked.lack == Lack::Steps ? "undecided"
-                                                     : "no";
-  return {verdict, picked.why, resultsOf(picked)};
+  return {verdictOf(*plan, node, picked), picked.why, resultsOf(picked)};
 }
 
 /// False: it is asked for, and not refused by its name. (What comes before it in the claims may be refused.)
