@@ -191,14 +191,17 @@ TEST(PickTest, AllWaitsForAPoolThatIsNotWhole) {
   EXPECT_TRUE(testPlan(testClaims("g=gpu*1"))->pick(node.candidates, steps, "pool q").fits());
 }
 
-// Kubernetes knows at once that 17 more are too many, and does not ask the selector about the others then.
+// After 17 devices Kubernetes knows at once that 17 more are too many. So it asks a selector about no other
+// device then, neither for the second request nor for the first one.
 TEST(PickTest, ManyDevicesOfAClaim) {
   std::string text = "gpu-0;";
   for (int i = 1; i < 20; ++i) { text += "gpu-" + std::to_string(i) + " odd=1;"; }
   const TestNode node{text};
   std::uint64_t steps = kPlenty;
-  const Picked picked = testPlan(testClaims("a=x:gpu*17|y:gpu*1 o=odd*17"))->pick(node.candidates, steps);
-  EXPECT_TRUE(picked.fits()) << picked.why;
+  for (const char* claims : {"a=x:gpu*17|y:gpu*1 o=odd*17", "a=x:odd*17|y:gpu*1 o=gpu*17"}) {
+    const Picked picked = testPlan(testClaims(claims))->pick(node.candidates, steps);
+    EXPECT_TRUE(picked.fits()) << claims << ": " << picked.why;
+  }
   const Picked all = testPlan(testClaims("g=gpu*all h=gpu*13"))->pick(node.candidates, steps);
   EXPECT_EQ(all.why, "claim ns/0 needs more than 32 devices on this node");
 }
@@ -282,6 +285,18 @@ TEST(PickTest, ItEndsWhenTheStepsAreUsedUp) {
   }
   std::uint64_t none = 0;
   EXPECT_EQ(plan->pick(node.candidates, none).lack, Lack::Steps);
+}
+
+// The search ends after 2 steps, one for each device; the reason takes 2 more, one for each selector.
+TEST(PickTest, WithoutStepsForTheReasonItSaysLess) {
+  const TestNode node{"gpu-0 taken; gpu-1 taken"};
+  const auto plan = testPlan(testClaims("g=gpu*1"));
+  std::uint64_t steps = 2;
+  const Picked picked = plan->pick(node.candidates, steps);
+  EXPECT_EQ(picked.lack, Lack::Together);
+  EXPECT_EQ(picked.why, "no choice of free devices serves the claims");
+  steps = 4;
+  EXPECT_EQ(plan->pick(node.candidates, steps).lack, Lack::Devices);
 }
 
 }  // namespace
