@@ -273,6 +273,14 @@ TEST(PickTest, OrdinaryCasesTakeFewSteps) {
   }
 }
 
+// The count of what may do looks at three devices, and then the choice; of one a selector is evaluated.
+TEST(PickTest, ADeviceLookedAtIsAStepAndASelectorIsOne) {
+  const TestNode node{"gpu-0; gpu-1 taken; gpu-2 taken"};
+  std::uint64_t steps = kPlenty;
+  EXPECT_TRUE(testPlan(testClaims("g=gpu*1"))->pick(node.candidates, steps).fits());
+  EXPECT_EQ(kPlenty - steps, 3U + 3U + 1U);
+}
+
 TEST(PickTest, ItEndsWhenTheStepsAreUsedUp) {
   const TestNode node{gpus(16, 8)};
   const auto plan = testPlan(testClaims("g=gpu*8 n=nic*1 match:numa"));
