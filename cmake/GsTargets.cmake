@@ -226,12 +226,17 @@ function(gs_conformance)
   set_tests_properties(conformance_replay PROPERTIES LABELS world TIMEOUT 300)
 endfunction()
 
-# test/dra: bin/dra_selectors draws selectors of DRA and says what we make of them, for test/dra/compare-selectors.
+# test/dra: bin/dra_selectors draws selectors of DRA, bin/dra_allocations claims and a node; each says what we make of them, for
+# test/dra/compare-selectors and test/dra/compare-allocations.
 function(gs_dra)
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/dra/*.cc")
-  add_executable(dra_selectors ${sources})
-  target_include_directories(dra_selectors PRIVATE "${CMAKE_SOURCE_DIR}")
-  target_link_libraries(dra_selectors PRIVATE gs_options cel kapi json model base)
+  file(GLOB drawing CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/dra/draw*.cc")
+  add_library(dra_drawing STATIC ${drawing})
+  target_include_directories(dra_drawing PUBLIC "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(dra_drawing PUBLIC gs_options dra cel kapi json model base)
+  foreach(what selectors allocations)
+    add_executable(dra_${what} "${CMAKE_SOURCE_DIR}/test/dra/${what}_main.cc")
+    target_link_libraries(dra_${what} PRIVATE dra_drawing)
+  endforeach()
 endfunction()
 
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/random.h"
@@ -84,7 +85,8 @@ class Drawing {
   std::string present(Shape shape) {
     std::vector<const model::QualifiedName*> all;
     for (const auto& [key, value] : device_.attributes) {
-      constexpr std::array kOf{Shape::Bool, Shape::Int, Shape::Text, Shape::Version};
+      static_assert(std::variant_size_v<model::Attribute> == 5);
+      constexpr std::array kOf{Shape::Any, Shape::Bool, Shape::Int, Shape::Text, Shape::Version};
       if (shape == Shape::Any || kOf[value.index()] == shape) { all.push_back(&key); }
     }
     if (all.empty()) { return ""; }

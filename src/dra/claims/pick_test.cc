@@ -40,6 +40,17 @@ INSTANTIATE_TEST_SUITE_P(
                     PickCase{"NoClaims", "gpu-0", "", ""},
                     PickCase{"AClaimWithoutRequestsHasNothing", "gpu-0", "empty; g=gpu*1; empty",
                              "nothing; g:gpu-0; nothing"},
+                    PickCase{"ClaimsThatAreAlike", "nic-0 numa=0; nic-1 numa=1; gpu-1 numa=1; gpu-0 numa=0",
+                             "g=gpu*1 n=nic*1 match:numa; g=gpu*1 n=nic*1 match:numa",
+                             "g:gpu-0 n:nic-0; g:gpu-1 n:nic-1"},
+                    PickCase{"ClaimsThatDifferByTheirConstraints",
+                             "nic-1 slot=1; nic-0 numa=0; gpu-0 numa=0; gpu-1 slot=1",
+                             "g=gpu*1 n=nic*1 match:numa; g=gpu*1 n=nic*1 match:slot",
+                             "g:gpu-0 n:nic-0; g:gpu-1 n:nic-1"},
+                    PickCase{"RequestsThatDifferByWhatTheyTolerate", "gpu-0; gpu-1 taint=k:NoSchedule",
+                             "a=gpu*1 b=gpu*1~k", "a:gpu-0 b:gpu-1"},
+                    PickCase{"RequestsThatDifferByTheirConstraints", "gpu-0 numa=0; gpu-1",
+                             "a=gpu*1 b=gpu*1 match:numa@a", "a:gpu-0 b:gpu-1"},
                     PickCase{"AnEarlierChoiceIsTakenBack", "gpu-0; nic-0", "a=any*1 n=nic*1",
                              "a:gpu-0 n:nic-0"},
                     PickCase{"AlsoOfAnotherClaim", "gpu-0; nic-0", "a=any*1; n=nic*1", "a:gpu-0; n:nic-0"}),
@@ -110,6 +121,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "g=x:gpu*2|y:gpu*1 match:numa@g", "g/x:gpu-2 g/x:gpu-0"},
         PickCase{"ByTheNameOfAWay", "gpu-0 numa=0; gpu-1 numa=1", "g=x:gpu*2|y:gpu*1 match:numa@g/y",
                  "g/x:gpu-1 g/x:gpu-0"},
+        PickCase{"ByTheNameOfTheWayThatIsTaken", "gpu-0 numa=0; gpu-1 numa=1; gpu-2 numa=0",
+                 "g=x:gpu*2|y:gpu*1 match:numa@g/x", "g/x:gpu-2 g/x:gpu-0"},
+        PickCase{"DistinctFromEachOther", "gpu-0 numa=0; gpu-1 numa=1; gpu-2 numa=0", "g=gpu*3 distinct:numa",
+                 "each request finds devices, but no choice of them serves all and meets distinctAttribute "
+                 "d/numa of "
+                 "claim ns/0"},
         PickCase{"AListMeetsItAlone", "gpu-0 numa=0; gpu-1 list=numa", "g=gpu*1 match:numa", "g:gpu-1"},
         PickCase{"AListMeetsNoOther", "gpu-0 list=numa; gpu-1 list=numa; gpu-2 numa=0",
                  "g=gpu*2 distinct:numa",
@@ -145,7 +162,13 @@ INSTANTIATE_TEST_SUITE_P(
                     PickCase{"ItEndsTheSearchAlsoWhereAnotherWayIsThere", "gpu-0; gpu-1; gpu-2 odd=0",
                              "g=x:odd*1|y:gpu*1", kFails},
                     PickCase{"NotInAWayThatIsNotTried", "gpu-0; gpu-1", "g=y:gpu*1|x:odd*1", "g/y:gpu-1"},
-                    PickCase{"ItIsMetOnTheWayBack", "gpu-0; gpu-1; nic-0 odd=1", "o=odd*1 n=nic*1", kFails}),
+                    PickCase{"ItIsMetOnTheWayBack", "gpu-0; gpu-1; nic-0 odd=1", "o=odd*1 n=nic*1", kFails},
+                    // gpu-1 was another request's at first, and the NICs never were enough.
+                    PickCase{"NoShortcutMissesIt", "gpu-0 odd=1; gpu-1", "a=any*1 o=odd*1 n=nic*1", kFails},
+                    PickCase{"NorThatOfAll", "nic-0; gpu-0 numa=0; gpu-1 numa=1",
+                             "a=any*1 g=gpu*all n=nic*2 match:numa@g",
+                             "request g of claim ns/0 asks for all devices, and gpu-0 does not meet a "
+                             "constraint with the others"}),
     kNameOf);
 
 TEST(PickTest, ADeviceThatATaintKeepsOffAndAToleration) {
@@ -180,6 +203,21 @@ TEST(PickTest, AllWaitsForAPoolThatIsNotWhole) {
   EXPECT_EQ(all.why,
             "request g of claim ns/0 asks for all devices, but not all are known: pool q has 1 of 2 slices");
   EXPECT_TRUE(testPlan(testClaims("g=gpu*1"))->pick(node.candidates, steps, "pool q").fits());
+}
+
+// After 17 devices Kubernetes knows at once that 17 more are too many. So it asks a selector about no other
+// device then, neither for the second request nor for the first one.
+TEST(PickTest, ManyDevicesOfAClaim) {
+  std::string text = "gpu-0;";
+  for (int i = 1; i < 20; ++i) { text += "gpu-" + std::to_string(i) + " odd=1;"; }
+  const TestNode node{text};
+  std::uint64_t steps = kPlenty;
+  for (const char* claims : {"a=x:gpu*17|y:gpu*1 o=odd*17", "a=x:odd*17|y:gpu*1 o=gpu*17"}) {
+    const Picked picked = testPlan(testClaims(claims))->pick(node.candidates, steps);
+    EXPECT_TRUE(picked.fits()) << claims << ": " << picked.why;
+  }
+  const Picked all = testPlan(testClaims("g=gpu*all h=gpu*13"))->pick(node.candidates, steps);
+  EXPECT_EQ(all.why, "claim ns/0 needs more than 32 devices on this node");
 }
 
 TEST(PickTest, EachLackHasItsKind) {
@@ -249,6 +287,14 @@ TEST(PickTest, OrdinaryCasesTakeFewSteps) {
   }
 }
 
+// The count of what may do looks at three devices, and then the choice; of one a selector is evaluated.
+TEST(PickTest, ADeviceLookedAtIsAStepAndASelectorIsOne) {
+  const TestNode node{"gpu-0; gpu-1 taken; gpu-2 taken"};
+  std::uint64_t steps = kPlenty;
+  EXPECT_TRUE(testPlan(testClaims("g=gpu*1"))->pick(node.candidates, steps).fits());
+  EXPECT_EQ(kPlenty - steps, 3U + 3U + 1U);
+}
+
 TEST(PickTest, ItEndsWhenTheStepsAreUsedUp) {
   const TestNode node{gpus(16, 8)};
   const auto plan = testPlan(testClaims("g=gpu*8 n=nic*1 match:numa"));
@@ -261,6 +307,18 @@ TEST(PickTest, ItEndsWhenTheStepsAreUsedUp) {
   }
   std::uint64_t none = 0;
   EXPECT_EQ(plan->pick(node.candidates, none).lack, Lack::Steps);
+}
+
+// The search ends after 2 steps, one for each device; the reason takes 2 more, one for each selector.
+TEST(PickTest, WithoutStepsForTheReasonItSaysLess) {
+  const TestNode node{"gpu-0 taken; gpu-1 taken"};
+  const auto plan = testPlan(testClaims("g=gpu*1"));
+  std::uint64_t steps = 2;
+  const Picked picked = plan->pick(node.candidates, steps);
+  EXPECT_EQ(picked.lack, Lack::Together);
+  EXPECT_EQ(picked.why, "no choice of free devices serves the claims");
+  steps = 4;
+  EXPECT_EQ(plan->pick(node.candidates, steps).lack, Lack::Devices);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ClaimPlanTest, ALargeWayIsNoErrorBesideASmallOne) {
   EXPECT_TRUE(testPlan(testClaims("g=x:gpu*40|y:gpu*20 h=gpu*12")));
+  EXPECT_TRUE(testPlan(testClaims("g=x:gpu*20|y:gpu*40 h=gpu*12")));
   EXPECT_FALSE(testPlan(testClaims("g=x:gpu*40|y:gpu*21 h=gpu*12")));
 }
 

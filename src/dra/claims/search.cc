@@ -86,16 +86,9 @@ Search::End Search::request(std::size_t number) {
   return too_many ? End::TooMany : End::No;
 }
 
-Search::End Search::next(std::size_t number) {
-  const End end = request(number + 1);
-  const bool same_claim =
-      number + 1 < plan_.requests.size() && plan_.requests[number + 1].claim == plan_.requests[number].claim;
-  return end == End::TooMany && !same_claim ? End::No : end;
-}
-
 Search::End Search::way(const Request& request, const Way& way, std::size_t have, std::size_t from) {
   if (way.all && listOf(way).empty()) { return End::No; }
-  if (have == need(way)) { return next(numberOf(request)); }
+  if (have == need(way)) { return this->request(numberOf(request) + 1); }
   if (need(way) - have > kMaxResults - in_claim_[request.claim]) { return End::TooMany; }
   if (calm_ && have > 0 && !hopeful(numberOf(request) + 1)) { return steps_.out() ? End::Stopped : End::No; }
   return way.all ? all(request, way, have) : some(request, way, have, from);

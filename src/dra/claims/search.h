@@ -30,7 +30,7 @@ class Search {
   enum class End : std::uint8_t {
     Fits,
     No,
-    TooMany,  // No, since a claim would have more than 32 devices, whichever they are
+    TooMany,  // No, since its claim would have more than 32 devices, whichever they are. Of no whole claim.
     Stopped,  // by fault(), or without steps
   };
 
@@ -52,7 +52,7 @@ class Search {
   End stop(std::string fault);
 
   End request(std::size_t number);
-  End next(std::size_t number);
+
   End way(const Request& request, const Way& way, std::size_t have, std::size_t from);
   End all(const Request& request, const Way& way, std::size_t have);
   End some(const Request& request, const Way& way, std::size_t have, std::size_t from);

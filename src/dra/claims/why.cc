@@ -91,8 +91,10 @@ Picked whyNot(const Plan& plan, View& view, Steps& steps) {
       ways += fmt::format("{}request {} of claim {} {}", ways.empty() ? "" : "; ", way.name,
                           plan.claims[request.claim], shortOf(way, found));
     }
-    if (!served && !steps.out()) { return {Lack::Devices, {}, std::move(ways)}; }
+    if (steps.out()) { break; }
+    if (!served) { return {Lack::Devices, {}, std::move(ways)}; }
   }
+  if (steps.out()) { return {Lack::Together, {}, "no choice of free devices serves the claims"}; }
   const std::string constraints = constraintsOf(plan);
   return {Lack::Together,
           {},

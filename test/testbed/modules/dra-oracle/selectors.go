@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -39,23 +37,12 @@ func answerTo(q question) answer {
 	return answer{OK: ok}
 }
 
-// A line that is no question ends it: the other side is wrong then, and no answer would say so.
 func selectors(in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	to := bufio.NewWriter(out)
-	encoder := json.NewEncoder(to)
-	for n := 1; lines.Scan(); n++ {
+	return answerLines(in, out, func(line []byte) (any, error) {
 		var q question
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+		if err := json.Unmarshal(line, &q); err != nil {
+			return nil, err
 		}
-		if err := encoder.Encode(answerTo(q)); err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return err
-	}
-	return to.Flush()
+		return answerTo(q), nil
+	})
 }
