@@ -524,8 +524,8 @@ TEST_F(OwnClaims, TheyFillTheClusterBesideLimitsAndGpuClaims) {
   }
   world.create(withClaims(pod("last", ""), "resourceClaimTemplateName", {"one"}));
   std::set<std::string> all;
-  ASSERT_TRUE(eventually([&] { return runs("last") && runs("p14"); }))
-      << whyWaiting("last") << whyWaiting("p14");
+  ASSERT_TRUE(eventually([&] { return runs("last") && runs("p10"); }))
+      << whyWaiting("last") << whyWaiting("p10");
   world.run(30s);
   for (const auto& p : world.get("/api/v1/namespaces/default/pods")["items"].items()) {
     const std::string name{p["metadata"]["name"].str()};

@@ -232,6 +232,8 @@ expect_waiting named-too 'resourceclaim "mine" of spec.resourceClaims\[gpus\] is
 kubectl delete pod named >/dev/null
 runs named-too
 expect_own named-too
+kubectl delete pod named-too >/dev/null
+kubectl delete resourceclaim mine >/dev/null # it waits until the finalizer is gone, which is the controller's to take off
 
 step "a driver that is away: the pod starts when it is back, without the kubelet's minute"
 kubectl delete pods --all >/dev/null
