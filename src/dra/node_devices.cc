@@ -177,7 +177,6 @@ model::Ptr<model::GpuNodeStatus> joined(const model::NodeName& node,
   status->node = node;
   status->enforcement = model::Enforcement::Dra;
   status->dra_resource = driver->resource;
-  for (const auto& pool : pools) { status->published = std::max(status->published, pool.published); }
   for (auto& device : status->devices) {
     if (const Published* by = unclaimed.take(device)) {
       describe(device, *by, *driver);

@@ -148,10 +148,9 @@ std::vector<Pools::OnNode> Pools::of(const model::NodeName& node) const {
   if (pools == by_node_.end()) { return out; }
   for (const auto& [id, slices] : pools->second) {
     const Pool& pool = pools_.at(id);
-    OnNode& here = out.emplace_back(OnNode{id.first, id.second, {}, troubleOf(id, pool), 0});
+    OnNode& here = out.emplace_back(OnNode{id.first, id.second, {}, troubleOf(id, pool)});
     for (const auto& [key, slice] : slices) {
       if (slice->generation != pool.generations.rbegin()->first) { continue; }
-      here.published = std::max(here.published, slice->revision);
       for (const auto& device : slice->devices) {
         if (nodeOf(*slice, device) == node) { here.devices.push_back(&device); }
       }

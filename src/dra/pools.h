@@ -32,7 +32,6 @@ class Pools {
     std::string pool;
     std::vector<const model::SliceDevice*> devices;  // by name; valid until the next change
     std::string trouble;                             // why nothing of it may be given; "": it may
-    model::Revision published = 0;                   // the newest revision of its slices that list these
   };
 
   /// The nodes whose devices may be others now. A slice that is known in this revision or a newer one: none.

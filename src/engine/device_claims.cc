@@ -13,6 +13,12 @@ namespace {
 
 /// On one node: some ms, whatever the claims ask for.
 constexpr std::uint64_t kMostSteps = 20'000;
+/// What it takes to put one device of a node before it.
+constexpr std::uint64_t kStepsOfADevice = 256;
+/// More than this of a pod is refused: a look at a node would take too long.
+constexpr std::size_t kMostText = 16'384;
+constexpr std::size_t kMostConstraints = 64;
+constexpr std::size_t kMostClaims = 32;
 
 std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
 std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
@@ -38,18 +44,26 @@ const std::string* classOf(const model::ResourceClaim& claim, const std::string&
   return nullptr;
 }
 
+/// Of each class that was taken its config once, for all requests that took it; then the claim's own.
 std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, const dra::Classes& classes,
                                           const std::vector<model::AllocatedDevice>& devices) {
-  std::vector<model::DeviceConfig> out;
-  std::set<std::string> results;
+  std::vector<std::string> results;                                          // each once, in their order
+  std::vector<std::pair<std::string, std::vector<std::string>>> of_classes;  // results by class
   for (const auto& device : devices) {
-    if (!results.insert(device.request).second) { continue; }
+    if (std::find(results.begin(), results.end(), device.request) != results.end()) { continue; }
+    results.push_back(device.request);
     const std::string* name = classOf(claim, device.request);
-    const auto found = name == nullptr ? classes.end() : classes.find(*name);
+    if (name == nullptr) { continue; }
+    const auto same = [&](const auto& one) { return one.first == *name; };
+    auto found = std::find_if(of_classes.begin(), of_classes.end(), same);
+    if (found == of_classes.end()) { found = of_classes.insert(found, {*name, {}}); }
+    found->second.push_back(device.request);
+  }
+  std::vector<model::DeviceConfig> out;
+  for (const auto& [name, requests] : of_classes) {
+    const auto found = classes.find(name);
     if (found == classes.end()) { continue; }
-    for (const auto& config : found->second->config) {
-      out.push_back({true, {device.request}, config.config});
-    }
+    for (const auto& config : found->second->config) { out.push_back({true, requests, config.config}); }
   }
   for (const auto& config : claim.config) {
     const auto concerns = [&](const std::string& request) {
@@ -62,7 +76,29 @@ std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, con
   return out;
 }
 
+/// What is not served of it though the search would; "": nothing.
+std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints) {
+  constraints += claim.constraints.size();
+  for (const auto& request : claim.requests) {
+    for (const auto& way : request.ways) {
+      for (const auto& selector : way.selectors) { text += selector.size(); }
+      if (!way.tolerations.empty()) {
+        return fmt::format(
+            "request {} tolerates taints of devices, which is not supported by this scheduler yet",
+            request.name);
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+/// How much a pod's claims ask, as far as it decides what a look at a node costs.
+struct DeviceClaims::Size {
+  std::size_t text = 0;  // of selectors, those of classes too
+  std::size_t constraints = 0;
+};
 
 /// What the claims of a pod ask for, and the classes that they name; "": none of that name.
 struct DeviceClaims::Spec {
@@ -79,11 +115,18 @@ struct DeviceClaims::Spec {
   [[nodiscard]] std::size_t hash() const {
     std::size_t h = claims.size();
     for (const auto& claim : claims) {
-      h = mix(mix(h, claim.name), claim.constraints.size());
+      h = mix(h, claim.name);
+      for (const auto& constraint : claim.constraints) {
+        for (const auto& request : constraint.requests) { h = mix(h, request); }
+        for (const auto* name : {&constraint.match, &constraint.distinct}) {
+          h = mix(mix(h, name->domain), name->name);
+        }
+      }
       for (const auto& request : claim.requests) {
         h = mix(h, request.name);
         for (const auto& way : request.ways) {
-          h = mix(mix(mix(h, way.name), way.device_class), static_cast<std::size_t>(way.count));
+          h = mix(mix(mix(mix(h, way.name), way.device_class), static_cast<std::size_t>(way.count)),
+                  way.all ? 1 : 0);
           for (const auto& selector : way.selectors) { h = mix(h, selector); }
         }
       }
@@ -109,8 +152,9 @@ struct DeviceClaims::Spec {
 
 class DeviceClaims::Selection final : public sched::DeviceSelection {
  public:
-  Selection(Spec spec, dra::ClaimPlan plan, const Cache& cache, const NodeDevices& devices)
+  Selection(Spec spec, Size size, dra::ClaimPlan plan, const Cache& cache, const NodeDevices& devices)
       : spec_{std::move(spec)},
+        size_{size},
         most_{spec_.most()},
         plan_{std::move(plan)},
         cache_{cache},
@@ -120,13 +164,13 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   [[nodiscard]] std::int64_t most() const override { return most_; }
 
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
-    std::uint64_t left = kMostSteps;
-    const auto picked = search(node, free, left);
     Picked out;
-    out.steps = kMostSteps - left;
-    out.why = picked.why;
-    std::replace(out.why.begin(), out.why.end(), ',', ';');  // which parts the reasons of nodes
     const auto ids = idsOn(node);
+    auto picked = search(node, ids, free, out.steps);
+    out.lack = std::move(picked.brief);
+    std::replace(out.lack.begin(), out.lack.end(), ',', ';');  // which parts the reasons of nodes
+    out.need = static_cast<std::int64_t>(picked.need);
+    out.have = static_cast<std::int64_t>(picked.have);
     for (const auto& claim : picked.results) {
       for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
     }
@@ -137,8 +181,8 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// By claim; empty: they do not fit.
   [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
                                                                          const std::vector<int>& ids) const {
-    std::uint64_t left = kMostSteps;
-    return search(node, ids, left).results;
+    std::uint64_t steps = 0;
+    return search(node, idsOn(node), ids, steps).results;
   }
 
  private:
@@ -152,18 +196,24 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     }
     return out;
   }
-  [[nodiscard]] dra::Picked search(const model::NodeName& node, const std::vector<int>& free,
-                                   std::uint64_t& left) const {
-    const auto ids = idsOn(node);
+  /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the search.
+  [[nodiscard]] dra::Picked search(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
+                                   std::uint64_t& steps) const {
     auto candidates = devices_.candidates(node);
     for (auto& candidate : candidates.devices) {
       const auto id = ids.find(candidate.name);
       candidate.taken = id == ids.end() || !std::binary_search(free.begin(), free.end(), id->second);
     }
-    return plan_.pick(candidates.devices, left, candidates.trouble);
+    std::uint64_t left = kMostSteps;
+    auto picked = plan_.pick(candidates.devices, left, candidates.trouble);
+    steps = candidates.devices.size() *
+                (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + devices_.rules()) +
+            (kMostSteps - left);
+    return picked;
   }
 
   const Spec spec_;
+  const Size size_;  // with the selectors of classes
   const std::int64_t most_;
   const dra::ClaimPlan plan_;
   const Cache& cache_;
@@ -190,6 +240,7 @@ void DeviceClaims::podChanged(const model::Pod& pod, bool waits) {
   for (const auto& key : names) { waiting_[key].insert(pod.uid); }
   if (names.empty()) {
     named_by_.erase(pod.uid);
+    read_.erase(pod.uid);
   } else {
     named_by_[pod.uid] = std::move(names);
   }
@@ -209,6 +260,7 @@ DeviceClaims::Pods DeviceClaims::classChanged(const controller::Change& change) 
   } else if (known != classes_.end()) {
     classes_.erase(known);
   }
+  ++class_changes_;
   Pods out;
   for (const auto& [uid, claims] : named_by_) { out.insert(uid); }
   return out;
@@ -274,19 +326,65 @@ void DeviceClaims::forgetUnused() {
   used_ = known_.size();
 }
 
+/// Why they are not served, whatever nodes have; kind "": they may be.
+sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
+  const auto notServed = [](std::string text) {
+    return sched::Blocked{"ResourceClaimNotServed", std::move(text)};
+  };
+  if (pod.claims.size() > kMostClaims) {
+    return notServed(
+        fmt::format("the pod has {} ResourceClaims and {} are served", pod.claims.size(), kMostClaims));
+  }
+  bool asks = false;
+  std::set<std::string> classes;
+  for (const auto& one : pod.claims) {
+    const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
+    if (auto what = unserved(claim, size.text, size.constraints); !what.empty()) {
+      return notServed(fmt::format("claim {}: {}", one.name, what));
+    }
+    asks = asks || !claim.requests.empty();
+    for (const auto& request : claim.requests) {
+      for (const auto& way : request.ways) { classes.insert(way.device_class); }
+    }
+  }
+  for (const auto& name : classes) {
+    const auto found = classes_.find(name);
+    if (found == classes_.end()) { continue; }
+    for (const auto& selector : found->second->selectors) { size.text += selector.size(); }
+  }
+  if (!asks) { return notServed("the pod's ResourceClaims ask for no device: write a request"); }
+  if (size.text > kMostText || size.constraints > kMostConstraints) {
+    return notServed(
+        fmt::format("the pod's ResourceClaims have {} bytes of selectors and {} constraints, and {} and {} "
+                    "are served: ask for less at once",
+                    size.text, size.constraints, kMostText, kMostConstraints));
+  }
+  return {};
+}
+
 sched::Objects DeviceClaims::asked(const model::Pod& pod) {
   sched::Objects out;
   if (pod.claims.empty()) { return out; }
   out.no_selection = missing(pod);
   if (!out.no_selection.kind.empty()) { return out; }
-  Spec spec = specOf(pod);
-  const bool asks = std::any_of(spec.claims.begin(), spec.claims.end(),
-                                [](const Spec::Claim& claim) { return !claim.requests.empty(); });
-  if (!asks) {
-    out.no_selection = {"ResourceClaimNotServed",
-                        "the pod's ResourceClaims ask for no device: write a request"};
-    return out;
+  std::vector<model::Uid> uids;
+  for (const auto& one : pod.claims) { uids.push_back(claims_.find({pod.key.ns, one.claim})->uid); }
+  const auto known = read_.find(pod.uid);
+  if (known != read_.end() && known->second.claims == uids && known->second.classes == class_changes_) {
+    return known->second.said;
   }
+  out = read(pod);
+  // What is not known to wait is read each time: nobody would say that it does not any more.
+  if (named_by_.contains(pod.uid)) { read_[pod.uid] = {std::move(uids), class_changes_, out}; }
+  return out;
+}
+
+sched::Objects DeviceClaims::read(const model::Pod& pod) {
+  sched::Objects out;
+  Size size;
+  out.no_selection = refused(pod, size);
+  if (!out.no_selection.kind.empty()) { return out; }
+  Spec spec = specOf(pod);
   const std::size_t hash = spec.hash();
   if (auto one = find(spec, hash)) {
     out.selection = std::move(one);
@@ -305,7 +403,7 @@ sched::Objects DeviceClaims::asked(const model::Pod& pod) {
     out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", plan.error().message};
     return out;
   }
-  auto made = std::make_shared<const Selection>(std::move(spec), *std::move(plan), cache_, devices_);
+  auto made = std::make_shared<const Selection>(std::move(spec), size, *std::move(plan), cache_, devices_);
   forgetUnused();
   known_.emplace(hash, made);
   out.selection = std::move(made);

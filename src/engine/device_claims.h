@@ -7,6 +7,7 @@
 // One thread. Selections refer to what was given to the constructor, which must outlive them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -57,9 +58,20 @@ class DeviceClaims {
 
  private:
   struct Spec;
+  struct Size;
   class Selection;
 
+  /// What was read of a pod that waits. Specs of claims cannot be changed, so it is that while the claims are the
+  /// same, and the classes.
+  struct Read {
+    std::vector<model::Uid> claims;
+    std::uint64_t classes = 0;
+    sched::Objects said;
+  };
+
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
+  [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
+  [[nodiscard]] sched::Objects read(const model::Pod& pod);
   [[nodiscard]] Spec specOf(const model::Pod& pod) const;
   [[nodiscard]] std::shared_ptr<const Selection> find(const Spec& spec, std::size_t hash);
   void forgetUnused();
@@ -68,6 +80,8 @@ class DeviceClaims {
   const AllocatedClaims& claims_;
   const NodeDevices& devices_;
   dra::Classes classes_;
+  std::uint64_t class_changes_ = 0;
+  std::unordered_map<model::Uid, Read> read_;
   std::unordered_map<model::ObjectKey, Pods> waiting_;                          // by claim
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> named_by_;         // what waits, and names some
   std::unordered_multimap<std::size_t, std::weak_ptr<const Selection>> known_;  // by hash of what they ask

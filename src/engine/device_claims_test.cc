@@ -82,7 +82,9 @@ class DeviceClaimsTest : public EngineTest {
     if (selection == nullptr) { return "none"; }
     const auto out = selection->pick(kNode, free);
     EXPECT_GT(out.steps, 0U);
-    if (out.ids.empty()) { return out.why; }
+    if (out.ids.empty()) {
+      return out.lack + (out.need > 0 ? " " + std::to_string(out.have) + "/" + std::to_string(out.need) : "");
+    }
     return model::printIds(out.ids);
   }
   bool touched(const PodBuilder& pod) { return engine.takeTouched().contains(pod.value().uid); }
@@ -159,14 +161,87 @@ TEST_F(DeviceClaimsTest, WhatIsNotServedIsSaidByThePodsNameOfIt) {
   EXPECT_EQ(blocked(pod).substr(0, 31), "ResourceClaimNotServed: claim c");
 }
 
+TEST_F(DeviceClaimsTest, TolerationsOfTaintsAreNotServedYet) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto tolerant = way(1);
+  tolerant.tolerations = {{"fan", "", "", true}};
+  claimComes(claim("c", {{"gpus", {tolerant}}}));
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimNotServed: claim c: request gpus tolerates taints of devices, which is not "
+            "supported by this "
+            "scheduler yet");
+}
+
+/// What would make a look at one node take long, for everybody.
+TEST_F(DeviceClaimsTest, AskingForVeryMuchAtOnceIsRefused) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  std::vector<model::DevicesRequest> requests;
+  for (int i = 0; i < 20; ++i) {
+    requests.push_back({std::to_string(i), {way(1, "device.driver != '" + std::string(1'000, 'x') + "'")}});
+  }
+  claimComes(claim("c", requests));
+  EXPECT_NE(blocked(pod).find(" bytes of selectors and 0 constraints"), std::string::npos);
+  auto c = claim("c", {{"r", {way(1)}}});
+  c.constraints.resize(65);
+  claimComes(c);
+  EXPECT_NE(blocked(pod).find("65 constraints"), std::string::npos);
+  auto many = PodBuilder("p");
+  for (int i = 0; i < 33; ++i) {
+    claimComes(claim("c" + std::to_string(i), {{"r", {way(1)}}}));
+    many.resourceClaim(("c" + std::to_string(i)).c_str());
+  }
+  EXPECT_EQ(blocked(many), "ResourceClaimNotServed: the pod has 33 ResourceClaims and 32 are served");
+}
+
+/// A look costs what it takes: longer selectors more.
+TEST_F(DeviceClaimsTest, WhatALookTakesIsCounted) {
+  const auto stepsOf = [&](const std::string& selector) {
+    claimComes(claim("c", {{"r", {way(1, selector)}}}));
+    return asked(PodBuilder("p").resourceClaim("c")).selection->pick(kNode, {0, 1, 2, 3}).steps;
+  };
+  const auto little = stepsOf("device.driver != 'x'");
+  EXPECT_GE(little, 4U * 256);
+  EXPECT_GE(stepsOf("device.driver != '" + std::string(4'000, 'x') + "'"), little + 4 * 1'900);
+}
+
+/// Also where a change is looked at later: a rule for very many nodes, a slice that goes.
+TEST_F(DeviceClaimsTest, WhatIsPublishedAnewIsLookedAtAgainAtOnce) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  claimComes(claim("c", {{"r", {way(1)}}}));
+  const auto read = sched::readPod(pod.value(), asked(pod));
+  const auto& request = std::get<sched::PodRequest>(read);
+  const auto version = [&] { return engine.ledger().find(kNode)->versionFor(request); };
+  auto last = version();
+  model::DeviceTaintRule rule;
+  rule.key = {"", "rule"};
+  rule.revision = ++revision;
+  rule.device = "gpu-9";
+  rule.taint = {"fan", "", "NoSchedule"};
+  engine.apply({kapi::kDeviceTaintRule, rule.key, {}, shared(rule), rule.revision}, now);
+  EXPECT_GT(version(), last);
+  last = version();
+  model::ResourceSlice other;
+  other.key = {"", "nics"};
+  other.revision = ++revision;
+  other.driver = "nic.example.com";
+  other.pool = "p";
+  other.slices = 2;
+  other.node = kNode;
+  other.devices.emplace_back().name = "nic-0";
+  engine.apply({kapi::kResourceSlice, other.key, {}, shared(other), other.revision}, now);
+  EXPECT_GT(version(), last);
+  last = version();
+  engine.apply({kapi::kResourceSlice, other.key, {}, {}, ++revision}, now);
+  EXPECT_GT(version(), last);
+}
+
 TEST_F(DeviceClaimsTest, PicksWhatSelectorsAndConstraintsMean) {
   const auto pod = PodBuilder("p").resourceClaim("c");
   auto c = claim("c", {{"gpus", {way(2)}}});
   claimComes(c);
   EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "2,3") << "from the end";
   EXPECT_EQ(picked(pod, {0, 2}), "0,2");
-  EXPECT_EQ(picked(pod, {0}),
-            "request gpus of claim c needs 2 devices of class gpu; 1 is free (of 4 that match 3 are in use)");
+  EXPECT_EQ(picked(pod, {0}), "request gpus of claim c needs 2 devices of class gpu 1/2");
   c.constraints.emplace_back().match = {"gpu.nvidia.com", "half"};
   claimComes(c);
   EXPECT_EQ(picked(pod, {0, 1, 2}), "0,1");
@@ -181,14 +256,15 @@ TEST_F(DeviceClaimsTest, GivesEachClaimWhatItAsksFor) {
   auto of_a = claim("a", {{"one", {way(1)}}});
   of_a.config = {{false, {}, "1"}, {false, {"one"}, "2"}, {false, {"other"}, "3"}};
   claimComes(of_a);
-  claimComes(claim("b", {{"r", {way(9, "", "many"), way(2, "", "few")}}}));
+  claimComes(claim("b", {{"r", {way(9, "", "many"), way(1, "", "few")}}, {"s", {way(1)}}}));
   EXPECT_EQ(picked(pod, {0, 1, 3}), "0,1,3");
   const auto given = engine.deviceClaims().give(pod.value(), kNode, {0, 1, 3});
   ASSERT_EQ(given.size(), 2U);
   EXPECT_EQ(given[0].claim->key.name, "b");
   ASSERT_EQ(given[0].devices.size(), 2U);
   EXPECT_EQ(given[0].devices[0].request, "r/few");
-  EXPECT_EQ(given[0].config, (std::vector<model::DeviceConfig>{{true, {"r/few"}, R"({"opaque":1})"}}));
+  EXPECT_EQ(given[0].config, (std::vector<model::DeviceConfig>{{true, {"r/few", "s"}, R"({"opaque":1})"}}))
+      << "of a class once";
   EXPECT_EQ(given[1].devices.size(), 1U);
   EXPECT_EQ(given[1].config,
             (std::vector<model::DeviceConfig>{
@@ -240,7 +316,7 @@ TEST_F(DeviceClaimsTest, EqualClaimsAreOneSelection) {
   classComes("device.driver == 'another'");
   EXPECT_NE(engine.deviceClaims().asked(p).selection, of_p);
   EXPECT_EQ(picked(PodBuilder("p").resourceClaim("p-gpus"), {0, 1}),
-            "request r of claim p-gpus needs devices of class gpu; none matches");
+            "request r of claim p-gpus needs devices of class gpu and none matches");
 }
 
 TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
@@ -254,6 +330,8 @@ TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
   const auto heard = engine.takeTouched();
   EXPECT_TRUE(heard.contains(pod.value().uid));
   EXPECT_FALSE(heard.contains(other.value().uid));
+  claimComes(c);
+  EXPECT_FALSE(touched(pod)) << "its labels, say";
   classComes();
   EXPECT_TRUE(touched(pod));
   engine.resourceClaimGone(c.key, c.uid);
@@ -265,6 +343,24 @@ TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
   claimComes(c);
   EXPECT_FALSE(touched(pod)) << "it waits no more";
   EXPECT_TRUE(engine.deviceClaims().waitingFor(c.key).empty());
+}
+
+/// Who waits is read once, until a class or its claim is another.
+TEST_F(DeviceClaimsTest, WhatWasReadIsRemembered) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  comes(pod);
+  claimComes(claim("c", {{"r", {way(1, "device.attributes.exists(a, true)")}}}));
+  const std::string first = blocked(pod);
+  EXPECT_EQ(blocked(pod), first);
+  auto anew = claim("c", {{"r", {way(1)}}});
+  anew.uid = model::Uid{"another"};
+  engine.resourceClaimGone(anew.key, {});
+  claimComes(anew);
+  EXPECT_NE(asked(pod).selection, nullptr);
+  const auto selection = asked(pod).selection;
+  EXPECT_EQ(asked(pod).selection, selection);
+  classComes("device.driver == 'another'");
+  EXPECT_NE(asked(pod).selection, selection);
 }
 
 /// Selections that nobody uses are not kept.

@@ -24,7 +24,10 @@ NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) con
       out.trouble = pool.trouble;
       continue;
     }
-    for (const auto* device : pool.devices) {
+    auto listed = pool.devices;
+    std::stable_sort(listed.begin(), listed.end(),
+                     [](const auto* a, const auto* b) { return a->name.size() < b->name.size(); });
+    for (const auto* device : listed) {
       dra::Candidate& one = out.devices.emplace_back();
       one.name = {pool.driver, pool.pool, device->name};
       one.device = device;

@@ -35,10 +35,13 @@ class NodeDevices {
 
   /// What drivers publish of the node, for ResourceClaims: all devices of pools that are whole.
   struct Candidates {
-    std::vector<dra::Candidate> devices;  // by driver, pool, name; valid until the next change
-    std::string trouble;                  // why pools are left out; "": none is
+    /// By driver, pool, name, gpu-2 before gpu-10, as drivers list them; valid until the next change.
+    std::vector<dra::Candidate> devices;
+    std::string trouble;  // why pools are left out; "": none is
   };
   [[nodiscard]] Candidates candidates(const model::NodeName& node) const;
+  /// DeviceTaintRules, of which each is compared with each device.
+  [[nodiscard]] std::size_t rules() const { return rules_.size(); }
   /// nullptr: nobody knows of any.
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> of(const model::NodeName& node) const {
     return dra::joined(node, reported(node), pools_.of(node), rules_, drivers_);

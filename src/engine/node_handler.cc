@@ -51,6 +51,8 @@ void NodeHandler::report(const model::NodeName& name, const model::Ptr<model::Gp
 
 void NodeHandler::see(dra::NodeNames nodes, Mono now) {
   constexpr std::size_t kAtOnce = 16;
+  // Selections read what is published at once, so whoever was decided by it is to be looked at again at once.
+  for (const auto& name : nodes) { s_.ledger.publishedAnew(name); }
   if (unseen_.empty() && nodes.size() <= kAtOnce) {
     for (const auto& name : nodes) { lookAt(name, now); }
     return;

@@ -26,8 +26,9 @@ class ResourceClaimHandler {
   }
   void applyClass(const controller::Change& change) { touch(s_.device_claims.classChanged(change)); }
   void put(const model::Ptr<model::ResourceClaim>& claim) {
+    const auto before = s_.claims.findPtr(claim->key);
     deriveAnew(s_, s_.claims.put(claim));
-    touch(s_.device_claims.waitingFor(claim->key));
+    if (before == nullptr || !isTheSame(*before, *claim)) { touch(s_.device_claims.waitingFor(claim->key)); }
   }
   void gone(const model::ObjectKey& key, const model::Uid& uid) {
     deriveAnew(s_, s_.claims.remove(key, uid));
@@ -35,6 +36,11 @@ class ResourceClaimHandler {
   }
 
  private:
+  /// For pods that wait for it: users may write its labels and annotations as often as they like.
+  static bool isTheSame(const model::ResourceClaim& a, const model::ResourceClaim& b) {
+    return a.uid == b.uid && a.allocated == b.allocated && a.results == b.results &&
+           a.reserved_for == b.reserved_for && a.deleting == b.deleting && a.owner_pod == b.owner_pod;
+  }
   void touch(const DeviceClaims::Pods& pods) {
     for (const auto& uid : pods) { s_.touched.pod(uid); }
   }

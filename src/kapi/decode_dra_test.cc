@@ -143,7 +143,8 @@ TEST(DecodeResourceClaim, ReadsWhatIsAskedAndWhatWasAllocated) {
   EXPECT_TRUE(c.allocated);
   EXPECT_EQ(c.results, (std::vector<model::AllocatedDevice>{{"one", {"d", "p", "gpu-3"}, false},
                                                             {"two/small", {"d", "p", "mig-1"}, true}}));
-  EXPECT_EQ(c.reserved_for, (std::vector<model::Uid>{model::Uid{"p-1"}, model::Uid{"p-2"}}));
+  EXPECT_EQ(c.reserved_for,
+            (std::vector<model::Uid>{model::Uid{"j-1"}, model::Uid{"p-1"}, model::Uid{"p-2"}}));
 }
 
 TEST(DecodeResourceClaim, WhatIsNotServedIsNamed) {

@@ -333,19 +333,26 @@ model::MappedLimits mappedLimits(const View& v) {
   return out;
 }
 
-/// Those that it needs: of a template that needs none, status names an entry without a claim.
+/// Those that it needs, each once, whatever names it has there: of a template that needs none, status names an entry
+/// without a claim.
 std::vector<model::PodClaim> podClaims(const View& spec, const View& status) {
   std::vector<model::PodClaim> out;
+  std::set<std::string> seen;
+  std::map<std::string, std::string> made;  // claims of templates, by the pod's names of them
+  for (const View one : status["resourceClaimStatuses"].items()) {
+    made.emplace(text(one["name"]), text(one["resourceClaimName"]));
+  }
   for (const View entry : spec["resourceClaims"].items()) {
     model::PodClaim one{text(entry["name"]), text(entry["resourceClaimName"]), false};
     one.is_its = one.claim.empty();
     bool is_needed = true;
-    for (const View made : status["resourceClaimStatuses"].items()) {
-      if (!one.is_its || made["name"].str() != one.name) { continue; }
-      one.claim = text(made["resourceClaimName"]);
+    const auto named = one.is_its ? made.find(one.name) : made.end();
+    if (named != made.end()) {
+      one.claim = named->second;
       is_needed = !one.claim.empty();
     }
-    if (is_needed) { out.push_back(std::move(one)); }
+    const bool is_known = !one.claim.empty() && !seen.insert(one.claim).second;
+    if (is_needed && !is_known) { out.push_back(std::move(one)); }
   }
   return out;
 }

@@ -437,7 +437,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(DecodePod, KnowsItsResourceClaims) {
   const model::Pod pod = decodePod(parsed(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":[
-      {"name":"named","resourceClaimName":"shared-nic"},
+      {"name":"named","resourceClaimName":"shared-nic"},{"name":"again","resourceClaimName":"shared-nic"},
       {"name":"made","resourceClaimTemplateName":"gpus"},
       {"name":"not-yet","resourceClaimTemplateName":"gpus"},
       {"name":"needless","resourceClaimTemplateName":"gpus"}]},
@@ -452,7 +452,7 @@ TEST(DecodePod, KnowsItsResourceClaims) {
 TEST(DecodePod, OneWithTooManyResourceClaimsIsNotPlaced) {
   std::string claims;
   for (int i = 0; i < 300; ++i) {
-    claims += std::string{i == 0 ? "" : ","} + R"({"name":"c","resourceClaimName":"x"})";
+    claims += fmt::format(R"({}{{"name":"c{}","resourceClaimName":"x{}"}})", i == 0 ? "" : ",", i, i);
   }
   const model::Pod pod = decodePod(parsed(R"({"spec":{"resourceClaims":[)" + claims + "]}}"));
   EXPECT_EQ(pod.unsupported,

@@ -91,7 +91,7 @@ void readAllocation(const View& status, model::ResourceClaim& out) {
                            r["adminAccess"].boolOr(false)});
   }
   for (const View who : status["reservedFor"].items()) {
-    if (who["resource"].str() == "pods") { out.reserved_for.emplace_back(who["uid"].str()); }
+    out.reserved_for.emplace_back(who["uid"].str());  // others than pods too: they use it
   }
   std::sort(out.reserved_for.begin(), out.reserved_for.end());
 }

@@ -149,7 +149,7 @@ struct ResourceClaim {
   std::vector<DeviceConfig> config;
   bool allocated = false;
   std::vector<AllocatedDevice> results;
-  std::vector<Uid> reserved_for;  // pods; sorted
+  std::vector<Uid> reserved_for;  // mostly pods; sorted
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
 

@@ -93,10 +93,7 @@ struct GpuNodeStatus {
   std::string
       observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
   Enforcement enforcement = Enforcement::Off;
-  // With Dra:
-  std::string dra_resource{};  // what limits of containers call its GPUs, "nvidia.com/gpu"
-  Revision published =
-      0;  // of the newest slice: what the driver says of them besides may be another since then
+  std::string dra_resource{};  // with Dra: what limits of containers call its GPUs, "nvidia.com/gpu"
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const GpuNodeStatus& status) { return {"", status.node.text}; }

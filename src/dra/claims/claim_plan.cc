@@ -17,8 +17,9 @@ Picked ClaimPlan::pick(const std::vector<Candidate>& devices, std::uint64_t& ste
   Search search{*plan_, view, steps, trouble};
   const Search::End end = search.run();
   if (end == Search::End::Stopped) {
-    if (!search.fault().empty()) { return {Lack::Fault, {}, search.fault()}; }
-    return {Lack::Steps, {}, fmt::format("could not be decided within {} steps", had)};
+    if (!search.fault().empty()) { return {Lack::Fault, {}, search.fault(), search.brief()}; }
+    const auto why = fmt::format("could not be decided within {} steps", had);
+    return {Lack::Steps, {}, why, why};
   }
   if (end != Search::End::Fits) { return whyNot(*plan_, view, steps); }
   Picked out;

@@ -1,5 +1,6 @@
 // Which devices are chosen, and what ends a search. That Kubernetes chooses so too is shown by
 // test/dra/compare-allocations.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dra/claims/claim_plan.h"
@@ -63,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "request g of claim ns/0 needs all devices of class gpu, none matches"},
                     PickCase{"OneIsTaken", "gpu-0; gpu-1 taken", "g=gpu*all",
                              "request g of claim ns/0 needs all devices of class gpu, 1 of them is free (of "
-                             "2 that match 1 is in use)"},
+                             "2 that match 1 is not free)"},
                     PickCase{"OneIsTainted", "gpu-0; gpu-1 taint=broken:NoExecute", "g=gpu*all",
                              "request g of claim ns/0 needs all devices of class gpu, 1 of them is free (of "
                              "2 that match 1 is tainted)"},
@@ -145,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
         PickCase{"Tolerated", "gpu-0; gpu-1 taint=broken:NoSchedule", "g=gpu*1~broken", "g:gpu-1"},
         PickCase{"AnotherIsTolerated", "gpu-0; gpu-1 taint=broken:NoSchedule", "g=gpu*1~old", "g:gpu-0"},
         PickCase{"TooFew", "gpu-0 taken; gpu-1 taint=broken:NoSchedule; gpu-2; gpu-3 part", "g=gpu*2",
-                 "request g of claim ns/0 needs 2 devices of class gpu, 1 is free (of 4 that match 1 is in "
-                 "use, 1 is "
+                 "request g of claim ns/0 needs 2 devices of class gpu, 1 is free (of 4 that match 1 is not "
+                 "free, 1 is "
                  "tainted, 1 is not served (consumesCounters))"}),
     kNameOf);
 
@@ -319,6 +320,29 @@ TEST(PickTest, WithoutStepsForTheReasonItSaysLess) {
   EXPECT_EQ(picked.why, "no choice of free devices serves the claims");
   steps = 4;
   EXPECT_EQ(plan->pick(node.candidates, steps).lack, Lack::Devices);
+}
+
+/// What a message about many nodes says: the same words for those that lack the same, and numbers apart.
+TEST(PickTest, SaysBrieflyWhatANodeLacks) {
+  const auto brief = [](const char* node, const char* claims) {
+    const TestNode there{node};
+    const auto asked = testClaims(claims);
+    std::uint64_t steps = 1'000;
+    const Picked picked = testPlan(asked)->pick(there.candidates, steps);
+    return fmt::format("{} {}/{}", picked.brief, picked.have, picked.need);
+  };
+  EXPECT_EQ(brief("gpu-0; gpu-1 taken", "g=gpu*2"),
+            "request g of claim ns/0 needs 2 devices of class gpu 1/2");
+  EXPECT_EQ(brief("nic-0", "g=gpu*2"),
+            "request g of claim ns/0 needs devices of class gpu and none matches 0/0");
+  EXPECT_EQ(brief("gpu-0 taken", "g=gpu*all"),
+            "request g of claim ns/0 needs all devices of class gpu and not all are free 0/0");
+  EXPECT_EQ(brief("gpu-0 taken", "g=a:gpu*2|b:gpu*1"),
+            "request g of claim ns/0 needs devices in one of 2 ways and finds too few for each 0/0");
+  EXPECT_EQ(brief("gpu-7", "g=odd*1"),
+            "selector `device.attributes['d'].odd == 1` fails on a device: no such key: odd 0/0");
+  EXPECT_EQ(brief("gpu-0; gpu-1", "a=gpu*1 g=gpu*all"),
+            "each request finds devices, but they are not enough for all of them 0/0");
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ Search::End Search::run() {
   return request(0);
 }
 
-Search::End Search::stop(std::string fault) {
+Search::End Search::stop(std::string fault, std::string brief) {
   fault_ = std::move(fault);
+  brief_ = brief.empty() ? fault_ : std::move(brief);
   return End::Stopped;
 }
 
@@ -35,8 +36,9 @@ bool Search::listAll(std::string_view trouble) {
     for (const Way& way : request.ways) {
       if (!way.all) { continue; }
       if (!trouble.empty()) {
-        stop(fmt::format("request {} of claim {} asks for all devices, but not all are known: {}", way.name,
-                         plan_.claims[request.claim], trouble));
+        const auto asks = fmt::format("request {} of claim {} asks for all devices, but not all are known",
+                                      way.name, plan_.claims[request.claim]);
+        stop(fmt::format("{}: {}", asks, trouble), asks);
         return false;
       }
       for (std::size_t place = 0; place < view_.size(); ++place) {
@@ -44,7 +46,7 @@ bool Search::listAll(std::string_view trouble) {
         const Match match = view_.ask(way.matcher, place, steps_);
         if (match == Match::Unknown) { return false; }
         if (match == Match::Error) {
-          stop(view_.error());
+          stop(view_.error(), view_.brief());
           return false;
         }
         if (match == Match::Yes) { lists_[way.list].push_back(place); }
@@ -99,9 +101,12 @@ Search::End Search::all(const Request& request, const Way& way, std::size_t have
   if (!steps_.spend()) { return End::Stopped; }
   if (!free(place) || view_.tainted(way, place)) { return End::No; }
   if (!met(way, place)) {
-    return stop(fmt::format(
-        "request {} of claim {} asks for all devices, and {} does not meet a constraint with the others",
-        way.name, plan_.claims[request.claim], view_.at(place).name.device));
+    const auto text = [&](const std::string& which) {
+      return fmt::format(
+          "request {} of claim {} asks for all devices, and {} does not meet a constraint with the others",
+          way.name, plan_.claims[request.claim], which);
+    };
+    return stop(text(view_.at(place).name.device), text("one"));
   }
   give(request, way, place);
   const End end = this->way(request, way, have + 1, 0);
@@ -117,7 +122,7 @@ Search::End Search::some(const Request& request, const Way& way, std::size_t hav
     if (!free(place)) { continue; }
     const Match match = view_.ask(way.matcher, place, steps_);
     if (match == Match::Unknown) { return End::Stopped; }
-    if (match == Match::Error) { return stop(view_.error()); }
+    if (match == Match::Error) { return stop(view_.error(), view_.brief()); }
     if (match == Match::No || view_.tainted(way, place) || !met(way, place)) { continue; }
     give(request, way, place);
     const End end = this->way(request, way, have + 1, place + 1);

@@ -42,6 +42,7 @@ class Search {
   [[nodiscard]] const std::vector<Given>& given() const { return given_; }
   /// After Stopped: why; "": it had no steps left.
   [[nodiscard]] const std::string& fault() const { return fault_; }
+  [[nodiscard]] const std::string& brief() const { return brief_; }
   /// The devices of a way that is All.
   [[nodiscard]] const std::vector<std::size_t>& listOf(const Way& way) const { return lists_[way.list]; }
 
@@ -49,7 +50,8 @@ class Search {
   /// Finds out which devices ways mean that are All. False: stopped.
   bool listAll(std::string_view trouble);
   bool checkSizes();
-  End stop(std::string fault);
+  /// `brief`: without what is this node's; "": it is that already.
+  End stop(std::string fault, std::string brief = "");
 
   End request(std::size_t number);
 
@@ -87,6 +89,7 @@ class Search {
   std::vector<std::size_t> wanted_;    // by group of requests
   std::vector<Given> given_;
   std::string fault_;
+  std::string brief_;
   bool looked_ahead_ = false;
   bool calm_ = false;  // no error can come
 };

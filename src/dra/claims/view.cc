@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 #include <variant>
+
+#include "base/utf8.h"
 
 namespace gs::dra {
 namespace {
@@ -20,6 +23,12 @@ bool keepsOff(const std::vector<model::Taint>& taints, const Way& way) {
            std::none_of(way.tolerations.begin(), way.tolerations.end(),
                         [&taint](const model::Toleration& one) { return tolerates(one, taint); });
   });
+}
+
+/// Of a text that may be long.
+std::string cut(std::string_view text) {
+  constexpr std::size_t kMost = 128;
+  return fmt::format("{}{}", utf8Prefix(text, kMost), text.size() > kMost ? "..." : "");
 }
 
 }  // namespace
@@ -67,6 +76,7 @@ View::Match View::evaluate(std::size_t matcher, std::size_t place, Steps& steps)
     if (!outcome.error.empty()) {
       error_ = fmt::format("selector `{}` fails on device {}/{}/{}: {}", selector.text(), one.name.driver,
                            one.name.pool, one.name.device, outcome.error);
+      brief_ = fmt::format("selector `{}` fails on a device: {}", cut(selector.text()), cut(outcome.error));
       return Match::Error;
     }
     if (!outcome.matches) { return Match::No; }

@@ -55,6 +55,7 @@ class View {
   Match ask(std::size_t matcher, std::size_t place, Steps& steps);
   /// Of the last answer that was Match::Error.
   [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] const std::string& brief() const { return brief_; }  // without the device, and cut
   [[nodiscard]] int value(std::size_t rule, std::size_t place) const {
     return values_[rule * size() + place];
   }
@@ -68,6 +69,7 @@ class View {
   std::vector<Match> matches_;
   std::vector<int> values_;
   std::string error_;
+  std::string brief_;
 };
 
 }  // namespace gs::dra

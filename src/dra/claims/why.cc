@@ -47,13 +47,13 @@ std::string ofThem(const Found& found) {
       out += fmt::format("{}{} {} {}", out.empty() ? "" : ", ", count, count == 1 ? "is" : "are", what);
     }
   };
-  add(found.taken, "in use");
+  add(found.taken, "not free");
   add(found.tainted, "tainted");
   add(found.unserved, "not served (" + found.unserved_why + ")");
   return out;
 }
 
-/// "needs 2 devices of class gpu.nvidia.com, 1 is free (of 8 that match 7 are in use)"
+/// "needs 2 devices of class gpu.nvidia.com, 1 is free (of 8 that match 7 are not free)"
 std::string shortOf(const Way& way, const Found& found) {
   if (found.matching == 0) {
     return fmt::format("needs {} of class {}, none matches", way.all ? "all devices" : "devices",
@@ -79,28 +79,58 @@ std::string constraintsOf(const Plan& plan) {
   return out;
 }
 
+/// Too few devices for this request, of whose first way so many were found.
+Picked briefly(const Plan& plan, const Request& request, const Found& first, std::string why) {
+  Picked out{Lack::Devices, {}, std::move(why)};
+  const Way& way = request.ways.front();
+  const std::string asks =
+      fmt::format("request {} of claim {} needs", request.name, plan.claims[request.claim]);
+  if (request.ways.size() > 1) {
+    out.brief =
+        fmt::format("{} devices in one of {} ways and finds too few for each", asks, request.ways.size());
+  } else if (way.all) {
+    out.brief = fmt::format("{} all devices of class {} and {}", asks, way.device_class,
+                            first.matching == 0 ? "none matches" : "not all are free");
+  } else if (first.matching == 0) {
+    out.brief = fmt::format("{} devices of class {} and none matches", asks, way.device_class);
+  } else {
+    out.brief = fmt::format("{} {} {} of class {}", asks, way.count, way.count == 1 ? "device" : "devices",
+                            way.device_class);
+    out.need = way.count;
+    out.have = first.free();
+  }
+  return out;
+}
+
 }  // namespace
 
 Picked whyNot(const Plan& plan, View& view, Steps& steps) {
   for (const Request& request : plan.requests) {
     std::string ways;
     bool served = false;
+    Found first;
     for (const Way& way : request.ways) {
       const Found found = findFor(way, view, steps);
+      if (&way == &request.ways.front()) { first = found; }
       served = served || servesAlone(way, found);
       ways += fmt::format("{}request {} of claim {} {}", ways.empty() ? "" : "; ", way.name,
                           plan.claims[request.claim], shortOf(way, found));
     }
     if (steps.out()) { break; }
-    if (!served) { return {Lack::Devices, {}, std::move(ways)}; }
+    if (!served) { return briefly(plan, request, first, std::move(ways)); }
   }
-  if (steps.out()) { return {Lack::Together, {}, "no choice of free devices serves the claims"}; }
+  if (steps.out()) {
+    const std::string text = "no choice of free devices serves the claims";
+    return {Lack::Together, {}, text, text};
+  }
   const std::string constraints = constraintsOf(plan);
+  const std::string together =
+      constraints.empty() ? "each request finds devices, but they are not enough for all of them"
+                          : "each request finds devices, but no choice of them serves all and meets ";
   return {Lack::Together,
           {},
-          constraints.empty()
-              ? "each request finds devices, but they are not enough for all of them"
-              : "each request finds devices, but no choice of them serves all and meets " + constraints};
+          together + constraints,
+          constraints.empty() ? together : together + "the constraints of the claims"};
 }
 
 }  // namespace gs::dra

@@ -235,18 +235,22 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   NodeState& n = *nodes_[i];
   const bool enforces =
       status.enforcement == model::Enforcement::Devices || status.enforcement == model::Enforcement::Dra;
-  bool same = n.has_status && n.enforces == enforces && n.dra_resource == status.dra_resource &&
-              n.published == status.published;
+  bool same = n.has_status && n.enforces == enforces && n.dra_resource == status.dra_resource;
   n.has_status = true;
   n.enforces = enforces;
   n.dra_resource = status.dra_resource;
-  n.published = status.published;
   same = listDevices(n.devices, status.devices) && same;
   const std::int64_t anonymous = n.anonymous;
   deriveAnonymous(n);  // of users, too
   if (same && n.anonymous == anonymous) { return; }
   deriveDevices(n, &topologies_);
   factsChanged(i);
+}
+
+void Ledger::publishedAnew(const model::NodeName& name) {
+  NodeIndex i = 0;
+  const NodeState* n = known(name, i);
+  if (n != nullptr && !n->dra_resource.empty()) { factsChanged(i); }
 }
 
 void Ledger::removeStatus(const model::NodeName& name) {

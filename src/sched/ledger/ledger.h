@@ -83,6 +83,8 @@ class Ledger {
   void upsertStatus(const model::GpuNodeStatus& status);
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
+  /// What a DRA driver says of the node's devices besides (DeviceSelection) may be another from now on.
+  void publishedAnew(const model::NodeName& name);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
   /// NodeState::awaits_look.

@@ -101,8 +101,7 @@ struct NodeState {
   bool enforces = false;  // its agent gives containers the devices that are chosen, and no others
   /// What limits of containers call GPUs that a DRA driver prepares there: "nvidia.com/gpu"; "": none does.
   std::string dra_resource;
-  model::Revision published = 0;  // of the newest slice of these
-  bool agent_stale = false;       // R6: agent not Ready for 60 s, every device counts as Unknown
+  bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
   model::Node node;                  // name always set
   std::vector<DeviceState> devices;  // sorted by facts.id

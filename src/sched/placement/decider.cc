@@ -430,9 +430,10 @@ struct Decider::Impl {
     Placed placed{n.node.name, {}, 0};
     if (!namesDevices(n, c.request)) { return placed; }
     if (isPlacedWhole(n, *c.request.devices)) {
-      auto there = *tryPlace(n, *c.request.devices, {}, &meter);
-      placed.ids = std::move(there.ids);
-      placed.score = there.score;
+      auto there = tryPlace(n, *c.request.devices, {}, &meter);
+      if (!there) { return std::nullopt; }  // a selection that says something else now: its node changes then
+      placed.ids = std::move(there->ids);
+      placed.score = there->score;
     } else {
       const Choice choice = *offer(c, n);
       placed.ids = n.topology->ids(choice.set);

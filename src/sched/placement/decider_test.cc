@@ -481,7 +481,7 @@ RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint6
 struct OneOfB : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
     const bool is_there = node.text == "b" && std::binary_search(free.begin(), free.end(), 1);
-    return {is_there ? std::vector{1} : std::vector<int>{}, is_there ? "" : "no", 1'000'000};
+    return {is_there ? std::vector{1} : std::vector<int>{}, is_there ? "" : "no", 0, 0, 1'000'000};
   }
   [[nodiscard]] std::int64_t most() const override { return 1; }
 };
@@ -501,6 +501,29 @@ TEST(DeciderSelecting, FindsTheNodeThatHasWhatTheClaimsSelect) {
   request.devices->selection = std::make_shared<const OneOfB>();
   EXPECT_NE(d.classOf(request), id) << "another selection may select others";
   l.hold(model::NodeName{"b"}, 1, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(d.decide(id), std::nullopt);
+}
+
+/// Says yes to the look, and no after it, as when what is published changed and nobody told the ledger.
+struct Fickle : DeviceSelection {
+  [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& free) const override {
+    if (++asked > 1) { return {{}, "no", 0, 0, 1}; }
+    return {{free.front()}, "", 0, 0, 1};
+  }
+  [[nodiscard]] std::int64_t most() const override { return 1; }
+  mutable int asked = 0;
+};
+
+TEST(DeciderSelecting, OneThatChangesItsMindIsNotPlaced) {
+  Ledger l;
+  testNode("a").gpus(4).dra().addTo(l);
+  Decider d{l};
+  PodRequest request;
+  request.door = &kDraDoor;
+  request.devices.emplace().selection = std::make_shared<const Fickle>();
+  const auto id = d.classOf(request);
+  EXPECT_EQ(d.decide(id), std::nullopt);
+  l.publishedAnew(model::NodeName{"a"});
   EXPECT_EQ(d.decide(id), std::nullopt);
 }
 

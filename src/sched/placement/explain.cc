@@ -128,7 +128,8 @@ std::string textOf(const Misfit& m) {
       return "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
              "have";
     case Reason::ClaimsUnmet:
-      return fmt::format("node(s) had no devices for the pod's ResourceClaims: {}", m.detail);
+      return fmt::format("node(s) had no devices for the pod's ResourceClaims: {}{}", m.detail,
+                         m.need > 0 ? fmt::format(" and most free is {}", m.have) : "");
     case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
     case Reason::TopologyUnmet:
       return m.detail.empty()

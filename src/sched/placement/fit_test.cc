@@ -1,6 +1,5 @@
 #include "sched/placement/fit.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -148,8 +147,10 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
 /// Takes the two highest of the free ones.
 struct TwoHighest : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
-    if (free.size() < 2) { return {{}, fmt::format("{} has {} free", node.text, free.size()), 5}; }
-    return {{free.end() - 2, free.end()}, "", 5};
+    if (free.size() < 2) {
+      return {{}, "needs two of " + node.text, 2, static_cast<std::int64_t>(free.size()), 5};
+    }
+    return {{free.end() - 2, free.end()}, "", 0, 0, 5};
   }
   [[nodiscard]] std::int64_t most() const override { return 2; }
 };
@@ -177,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
     FitCase{"SelectingOnAnOldKubelet", draNode("v1.34.2"), selecting(), std::nullopt},
     FitCase{"SelectingWithoutADriver", testNode("a").gpus(4), selecting(), bare(Reason::NoDraDevices)},
     FitCase{"SelectingFromTooFew", testNode("a").gpus(1).dra(), selecting(),
-            bare(Reason::ClaimsUnmet, "a has 1 free")},
+            Misfit{Reason::ClaimsUnmet, "needs two of a", 2, 1}},
     FitCase{"SelectingBesideAPlugin", draNode().resource(model::kNvidiaGpu, 4), selecting(),
             bare(Reason::TwoMechanisms, "nvidia.com/gpu")},
     FitCase{"MappedBefore",      draNode(), mapped(testPlain(1)), std::nullopt},
@@ -483,25 +484,34 @@ TEST(FitSelecting, TakesOverExactlyWhatItWouldPickOutOfThese) {
   const PodRequest request = selecting();
   const auto misfit = [&](std::vector<int> ids) { return misfitOn(stateOf(l, "a"), request, {}, &ids); };
   EXPECT_EQ(misfit({0, 1}), std::nullopt);
-  EXPECT_EQ(misfit({0}), bare(Reason::ClaimsUnmet, "a has 1 free"));
+  EXPECT_EQ(misfit({0}), (Misfit{Reason::ClaimsUnmet, "needs two of a", 2, 1}));
   EXPECT_EQ(misfit({0, 1, 2}), bare(Reason::ClaimsUnmet, "the claims take fewer"));
   l.hold(model::NodeName{"a"}, 1, model::Uid{"other"}, Source::Lease, {});
-  EXPECT_EQ(misfit({0, 1}), bare(Reason::ClaimsUnmet, "a has 1 free"));
+  EXPECT_EQ(misfit({0, 1}), (Misfit{Reason::ClaimsUnmet, "needs two of a", 2, 1}));
 }
 
-/// What the driver says besides of its devices may decide: a new version of that is looked at again.
+/// What the driver says besides of its devices may decide: when that changes, the node is looked at again.
 TEST(FitSelecting, LooksAgainAtWhatIsPublishedAnew) {
   Ledger l;
-  TestNode node = draNode();
-  node.status.published = 1;
-  node.addTo(l);
+  draNode().addTo(l);
+  testNode("b").gpus(4).addTo(l);
   const PodRequest request = selecting();
   const auto before = stateOf(l, "a").versionFor(request);
-  node.addTo(l);
-  EXPECT_EQ(stateOf(l, "a").versionFor(request), before);
-  node.status.published = 2;
-  node.addTo(l);
+  const auto of_b = stateOf(l, "b").versionFor(request);
+  for (const char* name : {"a", "b", "unknown"}) { l.publishedAnew(model::NodeName{name}); }
   EXPECT_GT(stateOf(l, "a").versionFor(request), before);
+  EXPECT_EQ(stateOf(l, "b").versionFor(request), of_b) << "no driver speaks of it";
+}
+
+/// Pods have as many of its GPUs by their number, and nobody knows which.
+TEST(FitSelecting, LeavesAsManyAsAnonymousPodsHave) {
+  Ledger l;
+  draNode().addTo(l);
+  const model::NodeName a{"a"};
+  l.usePod(a, model::Uid{"old"}, Source::BoundPod, {}, 2, {});
+  EXPECT_EQ(fitOn(stateOf(l, "a"), selecting())->ids.size(), 2U);
+  l.hold(a, 0, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), selecting()), (Misfit{Reason::TooFewFree, "", 2, 1}));
 }
 
 }  // namespace

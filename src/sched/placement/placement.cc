@@ -393,7 +393,15 @@ Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model:
     addSteps(meter, picked.steps);
     score = 0;
   }
-  if (picked.ids.empty()) { return tl::unexpected(Misfit{Reason::ClaimsUnmet, std::move(picked.why), 0, 0}); }
+  if (picked.ids.empty()) {
+    return tl::unexpected(Misfit{Reason::ClaimsUnmet, std::move(picked.lack), picked.need, picked.have});
+  }
+  // As many others as pods have by their number must stay: nobody knows which these have.
+  const auto spare = static_cast<std::int64_t>(any.size()) - n.anonymous;
+  const auto count = static_cast<std::int64_t>(picked.ids.size());
+  if (count > spare) {
+    return tl::unexpected(Misfit{Reason::TooFewFree, "", count, std::max<std::int64_t>(0, spare)});
+  }
   return Placement{std::move(picked.ids), score};
 }
 

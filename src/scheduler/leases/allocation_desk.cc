@@ -97,14 +97,15 @@ bool AllocationDesk::hasClaim(const model::Pod& pod) const {
   return claim != nullptr && claim->owner_pod == pod.uid;
 }
 
-std::vector<model::ObjectKey> AllocationDesk::withDevices(const model::Pod& pod) const {
+std::vector<model::ObjectKey> AllocationDesk::withDevices(const model::Pod& pod, bool named) const {
   std::vector<model::ObjectKey> out;
   const auto look = [&](const model::ObjectKey& key) {
     const model::ResourceClaim* claim = engine_.allocatedClaims().find(key);
     if (claim != nullptr && isAllocatedFor(*claim, pod.uid)) { out.push_back(key); }
   };
   look(kapi::claimKeyOf(pod));
-  for (const auto& named : pod.claims) { look({pod.key.ns, named.claim}); }
+  if (!named) { return out; }
+  for (const auto& one : pod.claims) { look({pod.key.ns, one.claim}); }
   return out;
 }
 

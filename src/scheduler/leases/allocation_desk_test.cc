@@ -452,6 +452,7 @@ TEST_F(NamedClaims, AreProtectedAndThenAllocatedOneAfterTheOther) {
   EXPECT_TRUE(desk.isAllocated(pod, {wanted("a", 1), wanted("b", 2)}));
   pod.claims = {{"x", "a", false}, {"y", "b", false}};
   EXPECT_EQ(desk.withDevices(pod), (std::vector<model::ObjectKey>{{"team", "a"}, {"team", "b"}}));
+  EXPECT_TRUE(desk.withDevices(pod, false).empty()) << "where somebody else allocates what it names";
 }
 
 TEST_F(NamedClaims, AreEmptiedAll) {

@@ -34,7 +34,8 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   const bool by_id = request->door != nullptr && request->door->by_id;
-  if (c_.config.requires_injection && !pod.untold.empty() && by_id) {
+  const bool selects = request->devices && request->devices->selection != nullptr;  // the driver tells these
+  if (c_.config.requires_injection && !pod.untold.empty() && by_id && !selects) {
     return sched::Blocked{"GpuEnvMissing", untoldText(pod) +
                                                ": delete the pod and create it again while "
                                                "gpu-scheduler-webhook runs, or write that entry into it"};
@@ -42,7 +43,8 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
   if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
   const std::int64_t milli = sched::gpuMilli(*request);
-  if (milli > 0 && c_.engine.quota().awaited()) {
+  const bool counts = milli > 0 || (selects && request->devices->count == 0);
+  if (counts && c_.engine.quota().awaited()) {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }

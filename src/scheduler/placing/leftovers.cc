@@ -84,13 +84,13 @@ bool Leftovers::isByDra(const model::Uid& uid) const {
 /// Of an unbound pod: its claims that somebody who decided about it may have allocated something.
 std::vector<model::ObjectKey> Leftovers::perhapsAllocated(const model::Pod& pod) const {
   if (!isByDra(pod.uid)) {
-    auto claims = allocations_.withDevices(pod);
+    auto claims = allocations_.withDevices(pod, c_.places(pod));
     const auto own = kapi::claimKeyOf(pod);
     const bool is_known = std::find(claims.begin(), claims.end(), own) != claims.end();
     if (allocations_.hasClaim(pod) && !is_known) { claims.push_back(own); }
     return claims;
   }
-  if (pod.claims.empty()) { return {kapi::claimKeyOf(pod)}; }
+  if (pod.claims.empty() || !c_.places(pod)) { return {kapi::claimKeyOf(pod)}; }
   std::vector<model::ObjectKey> claims;
   for (const auto& named : pod.claims) {
     if (!named.claim.empty()) { claims.push_back({pod.key.ns, named.claim}); }

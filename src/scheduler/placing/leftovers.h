@@ -39,7 +39,7 @@ class Leftovers : public controller::Part {
   [[nodiscard]] bool adopt(const model::Pod& pod, const model::NodeName* on = nullptr);
   /// Leases name it, or its ResourceClaims are allocated something.
   [[nodiscard]] bool has(const model::Pod& pod) const {
-    return !c_.cache().leasesOf(pod.uid).empty() || !allocations_.withDevices(pod).empty();
+    return !c_.cache().leasesOf(pod.uid).empty() || !allocations_.withDevices(pod, c_.places(pod)).empty();
   }
   /// Its ResourceClaim is empty. False: nobody waited for that here.
   bool noticed(const AllocationNotice& notice);

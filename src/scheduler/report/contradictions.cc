@@ -288,7 +288,7 @@ std::string Contradictions::example() const {
   if (!allocated_twice_.empty()) {
     const auto& [uid, devices] = *allocated_twice_.begin();
     const auto& [device, other] = *devices.begin();
-    return fmt::format("GPU {} of node {} was allocated to pod {}, and to ResourceClaim {} after it",
+    return fmt::format("GPU {} of node {} was allocated to pod {}, and to ResourceClaim {} too",
                        device.second, device.first.text, namesOf({uid}), other.text());
   }
   if (uuids_.empty()) { return ""; }

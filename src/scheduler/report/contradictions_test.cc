@@ -191,9 +191,8 @@ TEST_F(AllocatedTwice, OneThatSomebodyElseIsAllocatedTooIsSaidOnceUntilItIsOver)
       << note;
   EXPECT_EQ(seen(ours), Lines{}) << "once";
   EXPECT_EQ(count(Contradictions::Kind::AllocatedTwice), 1U);
-  EXPECT_EQ(
-      contradictions.example(),
-      "GPU 0 of node n was allocated to pod default/ours, and to ResourceClaim default/theirs after it");
+  EXPECT_EQ(contradictions.example(),
+            "GPU 0 of node n was allocated to pod default/ours, and to ResourceClaim default/theirs too");
   (void)heard();
   apply(kapi::kResourceClaim, {"default", "theirs"}, {}, model::Uid{"uid-theirs"});
   EXPECT_TRUE(heard());
