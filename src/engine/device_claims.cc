@@ -196,7 +196,8 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     }
     return out;
   }
-  /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the search.
+  /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the
+  /// search.
   [[nodiscard]] dra::Picked search(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
                                    std::uint64_t& steps) const {
     auto candidates = devices_.candidates(node);

@@ -2,9 +2,9 @@
 //
 // A pod is one for the DRA door (sched/doors/dra.cc) once every claim that it names is there, and is nobody
 // else's. Pods whose claims ask for the same, by the same names, have one selection while any of them waits:
-// so they are of one class, and are read once. It follows the claims and the DeviceClasses: another version of
-// a class makes another selection. Claims that other pods use too are not served yet.
-// One thread. Selections refer to what was given to the constructor, which must outlive them.
+// so they are of one class, and are read once. It follows the claims and the DeviceClasses: another version
+// of a class makes another selection. Claims that other pods use too are not served yet. One thread.
+// Selections refer to what was given to the constructor, which must outlive them.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ class DeviceClaims {
   struct Size;
   class Selection;
 
-  /// What was read of a pod that waits. Specs of claims cannot be changed, so it is that while the claims are the
-  /// same, and the classes.
+  /// What was read of a pod that waits. Specs of claims cannot be changed, so it is that while the claims are
+  /// the same, and the classes.
   struct Read {
     std::vector<model::Uid> claims;
     std::uint64_t classes = 0;

@@ -1,5 +1,5 @@
-// ResourceClaims and DeviceClasses: what claims allocate is held, whoever allocated it (allocated_claims.h), and pods
-// that name them wait for what they ask for (device_claims.h). One thread.
+// ResourceClaims and DeviceClasses: what claims allocate is held, whoever allocated it (allocated_claims.h),
+// and pods that name them wait for what they ask for (device_claims.h). One thread.
 #pragma once
 
 #include "controller/reflector.h"

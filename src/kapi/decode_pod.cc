@@ -333,8 +333,8 @@ model::MappedLimits mappedLimits(const View& v) {
   return out;
 }
 
-/// Those that it needs, each once, whatever names it has there: of a template that needs none, status names an entry
-/// without a claim.
+/// Those that it needs, each once, whatever names it has there: of a template that needs none, status names
+/// an entry without a claim.
 std::vector<model::PodClaim> podClaims(const View& spec, const View& status) {
   std::vector<model::PodClaim> out;
   std::set<std::string> seen;

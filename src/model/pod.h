@@ -68,7 +68,8 @@ struct MappedLimits {
 struct PodClaim {
   std::string name;  // by which the pod's containers speak of it
   std::string
-      claim;  // the object's; "": it is to be made from a template, and status does not say yet how it is called
+      // the object's; "": it is to be made from a template, and status does not say yet how it is called
+      claim;
   bool is_its = false;  // made from a template, for this pod alone
   friend bool operator==(const PodClaim&, const PodClaim&) = default;
 };
@@ -88,8 +89,9 @@ struct Pod {
   /// Every container of the spec, of every kind, is reported terminated, and none is started again
   /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
-  /// Bound, with ResourceClaims, its own or one that serves its limits; its kubelet took it, and its containers cannot
-  /// start yet: devices or volumes are not there (condition PodReadyToStartContainers is not True).
+  /// Bound, with ResourceClaims, its own or one that serves its limits; its kubelet took it, and its
+  /// containers cannot start yet: devices or volumes are not there (condition PodReadyToStartContainers is
+  /// not True).
   bool awaits_devices = false;
   bool ready = false;          // condition Ready=True
   bool is_agent = false;       // label app=gpu-scheduler-agent

@@ -19,7 +19,8 @@ class ProgramTest : public testing::Test {
   ProgramTest() {
     program.root().topic("Where").text("--address,--bind", "HOST:PORT", address, "Where it listens");
     program.root().topic("Log").choice("--format", {"text", "json"}, format, "How lines look");
-    program.root().topic("Log").choice("--inject", {"auto", "true", "false"}, inject, "Whether it does", "true");
+    program.root().topic("Log").choice("--inject", {"auto", "true", "false"}, inject, "Whether it does",
+                                       "true");
     Command make = program.root().command("make", "Makes things");
     make.topic("Amounts")
         .number("--count", "N", 1, 9, count, "How many")

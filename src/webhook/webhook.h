@@ -1,6 +1,6 @@
-// The webhook as a machine: its certificate (certificates.h), and, where limits may be injected, the GpuClaims
-// that there are, and whether a DRA driver serves limits of nvidia.com/gpu. Reviews are answered beside it, by
-// handler.h, on any thread.
+// The webhook as a machine: its certificate (certificates.h), and, where limits may be injected, the
+// GpuClaims that there are, and whether a DRA driver serves limits of nvidia.com/gpu. Reviews are answered
+// beside it, by handler.h, on any thread.
 //
 // Every replica works; nobody leads. What it keeps of a claim is its count. One thread.
 #pragma once
@@ -26,8 +26,9 @@ namespace gs::webhook {
 enum class InjectLimits : std::uint8_t {
   Never,
   Always,
-  /// Where a DeviceClass stands for nvidia.com/gpu (spec.extendedResourceName): a DRA driver serves limits then,
-  /// and nothing but a limit gets its GPUs. With a device plugin a limit would have the kubelet pick others.
+  /// Where a DeviceClass stands for nvidia.com/gpu (spec.extendedResourceName): a DRA driver serves limits
+  /// then, and nothing but a limit gets its GPUs. With a device plugin a limit would have the kubelet pick
+  /// others.
   Auto,
 };
 

@@ -60,8 +60,9 @@ struct Picked {
   /// By claim, in their order, and in it by request. Empty unless they fit.
   std::vector<std::vector<model::AllocatedDevice>> results{};
   std::string why{};  // "request gpus of claim ns/a needs 2 devices of class gpu.nvidia.com, 1 is free"
-  /// The same in words that are one for all nodes that lack the same, no longer than some hundred characters; and, of
-  /// one request for a number of devices, that number, and how many are free (0, 0: it is no such lack).
+  /// The same in words that are one for all nodes that lack the same, no longer than some hundred characters;
+  /// and, of one request for a number of devices, that number, and how many are free (0, 0: it is no such
+  /// lack).
   std::string brief{};
   std::size_t need = 0;
   std::size_t have = 0;

@@ -1,5 +1,5 @@
-// The DRA door: spec.resourceClaims names ResourceClaims of the pod's namespace, which say what devices they are
-// to be allocated (R90).
+// The DRA door: spec.resourceClaims names ResourceClaims of the pod's namespace, which say what devices they
+// are to be allocated (R90).
 #include <fmt/format.h>
 
 #include "sched/doors/exact.h"

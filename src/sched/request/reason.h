@@ -55,8 +55,8 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
   /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
-  /// "node(s) had no devices for the pod's ResourceClaims: request a of claim c needs 2 devices of class gpu and most
-  /// free is 1"
+  /// "node(s) had no devices for the pod's ResourceClaims: request a of claim c needs 2 devices of class gpu
+  /// and most free is 1"
   ClaimsUnmet,
   /// "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they have"
   AwaitsLook,

@@ -20,15 +20,16 @@ class DeviceSelection {
 
   struct Picked {
     std::vector<int> ids;  // ascending; empty: they cannot be served
-    /// Then: what they lack, in words that are the same for all nodes, without a comma; and, where it is a number, how
-    /// many are needed and free (Misfit). "request a of claim c needs 2 devices of class gpu", 2, 1.
+    /// Then: what they lack, in words that are the same for all nodes, without a comma; and, where it is a
+    /// number, how many are needed and free (Misfit). "request a of claim c needs 2 devices of class gpu", 2,
+    /// 1.
     std::string lack{};
     std::int64_t need = 0;
     std::int64_t have = 0;
     std::uint64_t steps = 0;  // that it took (sched/policy/meter.h)
   };
-  /// Out of the devices `free` of that node, ascending. A function of its arguments and of what is published there;
-  /// when that changes, Ledger::publishedAnew() is told at once.
+  /// Out of the devices `free` of that node, ascending. A function of its arguments and of what is published
+  /// there; when that changes, Ledger::publishedAnew() is told at once.
   [[nodiscard]] virtual Picked pick(const model::NodeName& node, const std::vector<int>& free) const = 0;
   /// No node gives it more; 0: that depends on the node.
   [[nodiscard]] virtual std::int64_t most() const = 0;

@@ -1,5 +1,5 @@
-// What one ResourceClaim of a pod is to say (docs/inside/decisions/0011-gpus-by-dra.md): the one that is made for its
-// limits, or one that it names.
+// What one ResourceClaim of a pod is to say (docs/inside/decisions/0011-gpus-by-dra.md): the one that is made
+// for its limits, or one that it names.
 #pragma once
 
 #include <string>

@@ -25,8 +25,9 @@ inline constexpr const char* kPendingPods = "scheduler_pending_pods";
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
 /// /readyz?verbose says why (lease-repairs).
 inline constexpr const char* kLeaseRepairsFailing = "gpu_scheduler_lease_repairs_failing";
-/// `kind`: in-use-by-other (GPUs that a pod uses and another one's lease names), allocated-twice (GPUs that two
-/// ResourceClaims were allocated), uuid-twice-in-node, uuid-on-two-nodes (UUIDs that stand at several GPUs). /readyz?verbose names one (contradictions).
+/// `kind`: in-use-by-other (GPUs that a pod uses and another one's lease names), allocated-twice (GPUs that
+/// two ResourceClaims were allocated), uuid-twice-in-node, uuid-on-two-nodes (UUIDs that stand at several
+/// GPUs). /readyz?verbose names one (contradictions).
 inline constexpr const char* kContradictions = "gpu_scheduler_contradictions";
 inline constexpr const char* kLeading = "gpu_scheduler_leading";
 

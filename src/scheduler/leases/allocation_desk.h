@@ -61,8 +61,9 @@ class AllocationDesk : public controller::Part {
   [[nodiscard]] bool isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const;
   /// It has a claim that was made for its limits, by what that says of itself.
   [[nodiscard]] bool hasClaim(const model::Pod& pod) const;
-  /// Those of its claims that are allocated something for it alone. (Of a bound pod: the one for its limits.) `named`:
-  /// also of those that it names, which are ours to allocate where we find its node, and nobody else's.
+  /// Those of its claims that are allocated something for it alone. (Of a bound pod: the one for its limits.)
+  /// `named`: also of those that it names, which are ours to allocate where we find its node, and nobody
+  /// else's.
   [[nodiscard]] std::vector<model::ObjectKey> withDevices(const model::Pod& pod, bool named = true) const;
 
   /// Issues what can be issued now for claims that something happened to.

@@ -75,7 +75,8 @@ std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& po
     dequeue(pod.uid);
     block(pod.uid, blocked->kind == "SchedulingGated");
     if (blocked->kind == "SchedulingGated") { return std::nullopt; }
-    // What belongs together is often applied together, and comes by several watches: a moment before anybody is told.
+    // What belongs together is often applied together, and comes by several watches: a moment before anybody
+    // is told.
     const auto seen = first_seen_.find(pod.uid);
     const bool may_come = blocked->kind == "ClaimMissing" || blocked->kind == "ResourceClaimMissing" ||
                           blocked->kind == "DeviceClassMissing";

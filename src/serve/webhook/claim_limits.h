@@ -1,5 +1,5 @@
-// What --inject-limits adds to pods, by claim, while it adds anything: the machine writes it, the threads that
-// answer reviews read it.
+// What --inject-limits adds to pods, by claim, while it adds anything: the machine writes it, the threads
+// that answer reviews read it.
 #pragma once
 
 #include <cstdint>
