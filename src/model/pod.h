@@ -67,9 +67,8 @@ struct MappedLimits {
 /// One entry of spec.resourceClaims: a ResourceClaim of the pod's namespace.
 struct PodClaim {
   std::string name;  // by which the pod's containers speak of it
-  std::string
-      // the object's; "": it is to be made from a template, and status does not say yet how it is called
-      claim;
+  /// The object's; "": it is to be made from a template, and status does not say yet how it is called.
+  std::string claim;
   bool is_its = false;  // made from a template, for this pod alone
   friend bool operator==(const PodClaim&, const PodClaim&) = default;
 };
