@@ -103,7 +103,9 @@ class FailedNodes {
   std::string_view uid_;
   std::string matched_;
   std::string own_;
-  std::array<std::string, 32> reasons_;  // by sched::Reason, the last for nodes that are not known
+  static constexpr std::size_t kReasons =
+      static_cast<std::size_t>(sched::Reason::NotTakenYet) + 1;  // its last one
+  std::array<std::string, kReasons + 1> reasons_;  // by sched::Reason, and one for nodes that are not known
   using Numbers = std::tuple<const std::string*, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   static constexpr std::size_t kMostKept = 256;  // texts, so that a long uid does not fill the memory
   std::map<Numbers, std::string> numbered_;
