@@ -329,11 +329,11 @@ void DeviceClaims::forgetUnused() {
 
 /// Why they are not served, whatever nodes have; kind "": they may be.
 sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
-  const auto notServed = [](std::string text) {
+  const auto not_served = [](std::string text) {
     return sched::Blocked{"ResourceClaimNotServed", std::move(text)};
   };
   if (pod.claims.size() > kMostClaims) {
-    return notServed(
+    return not_served(
         fmt::format("the pod has {} ResourceClaims and {} are served", pod.claims.size(), kMostClaims));
   }
   bool asks = false;
@@ -341,7 +341,7 @@ sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
   for (const auto& one : pod.claims) {
     const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
     if (auto what = unserved(claim, size.text, size.constraints); !what.empty()) {
-      return notServed(fmt::format("claim {}: {}", one.name, what));
+      return not_served(fmt::format("claim {}: {}", one.name, what));
     }
     asks = asks || !claim.requests.empty();
     for (const auto& request : claim.requests) {
@@ -353,9 +353,9 @@ sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
     if (found == classes_.end()) { continue; }
     for (const auto& selector : found->second->selectors) { size.text += selector.size(); }
   }
-  if (!asks) { return notServed("the pod's ResourceClaims ask for no device: write a request"); }
+  if (!asks) { return not_served("the pod's ResourceClaims ask for no device: write a request"); }
   if (size.text > kMostText || size.constraints > kMostConstraints) {
-    return notServed(
+    return not_served(
         fmt::format("the pod's ResourceClaims have {} bytes of selectors and {} constraints, and {} and {} "
                     "are served: ask for less at once",
                     size.text, size.constraints, kMostText, kMostConstraints));
@@ -397,6 +397,7 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
     named.back().key = {"", one.name};
   }
   std::vector<const model::ResourceClaim*> all;
+  all.reserve(named.size());
   for (const auto& claim : named) { all.push_back(&claim); }
   auto plan = dra::ClaimPlan::read(all, classes_);
   if (!plan) {
