@@ -69,6 +69,7 @@ void AllocationDesk::wish(const model::Uid& uid, const model::ObjectKey& pod, st
 
 void AllocationDesk::allocate(const model::Pod& pod, const Allocations& wanted, bool others) {
   std::vector<OfClaim> claims;
+  claims.reserve(wanted.size());
   for (const Allocation& one : wanted) { claims.push_back({one.claim, one}); }
   wish(pod.uid, pod.key, std::move(claims), others);
 }
@@ -76,6 +77,7 @@ void AllocationDesk::allocate(const model::Pod& pod, const Allocations& wanted, 
 void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod,
                            const std::vector<model::ObjectKey>& claims, bool others) {
   std::vector<OfClaim> all;
+  all.reserve(claims.size());
   for (const auto& key : claims) { all.push_back({key, {}}); }
   wish(uid, pod, std::move(all), others);  // and where a PUT that is under way has an unknown outcome
 }
