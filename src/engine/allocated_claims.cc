@@ -63,6 +63,9 @@ AllocatedClaims::Holders AllocatedClaims::put(const model::Ptr<model::ResourceCl
   Holders concerned;
   if (!claim->owner_pod.empty()) { concerned.insert(claim->owner_pod); }
   if (known != nullptr && known->uid == claim->uid && known->revision >= claim->revision) {
+    if (known->revision == claim->revision) {
+      concerned.merge(holdersOf(*claim));
+    }  // of one without an owner too
     return concerned;
   }
   const bool is_news = known == nullptr || !holdsTheSame(*known, *claim);

@@ -98,8 +98,9 @@ TEST_F(AllocatedClaimsTest, WhatChangesNothingOfItConcernsItsOwnerOnly) {
   claim.revision = 2;
   claim.reservation = "r";
   EXPECT_EQ(claims.put(shared(claim)), AllocatedClaims::Holders{model::Uid{"o"}});
-  EXPECT_EQ(claims.put(shared(claim)), AllocatedClaims::Holders{model::Uid{"o"}})
-      << "the watch brings what an answer said";
+  EXPECT_EQ(claims.put(shared(claim)),
+            (AllocatedClaims::Holders{model::Uid{"o"}, model::Uid{"p"}, model::Uid{"q"}}))
+      << "the watch brings what an answer said, which its pods may wait for";
 }
 
 TEST_F(AllocatedClaimsTest, ThoseThatWereNotServedForAMomentAreTheSameOnes) {

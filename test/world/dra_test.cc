@@ -466,6 +466,16 @@ TEST_F(OwnClaims, ANamedOneIsProtectedWhileItIsAllocatedAndFreeAfter) {
   expectExact("b", 1);
 }
 
+// Answers come before what the watch brings, of a claim that no pod owns too.
+TEST_F(Dra, NobodyWaitsLongerThanTheWatchForAClaimThatItNames) {
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) -> Duration { return 20ms; });
+  startOne();
+  world.create(gpuClass());
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("a").empty(); }, 3s)) << whyWaiting("a");
+}
+
 TEST_F(OwnClaims, SelectorsChooseTheDevice) {
   const std::string uuid = world.machines().devicesOf("node-b").at(2).uuid;
   world.create(resourceClaim(
