@@ -66,6 +66,8 @@ eventually_leases ""
 step "two schedulers on the same nodes, 500 pods each at once: no GPU is given twice"
 expect_ready first
 expect_ready second
+name=$(leader)
+bound_before=$(binds bound "$name") raced_before=$(binds raced "$name")
 run_job kube "$TESTBED/load" churn --namespace other --scheduler gpu-kube --count 500 --per-second 25 --alive 160 --stay 40
 run_job ours "$TESTBED/load" churn --scheduler gpu-scheduler --count 500 --per-second 25 --alive 160 --stay 40
 finish_job kube
@@ -74,7 +76,12 @@ eventually "pods that stay, bound" 40 bound_count -n other -l testbed/stays
 expect_all_sound
 note "kube-scheduler's: $(<"$CASE_DIR/kube.log")"
 note "ours: $(<"$CASE_DIR/ours.log")"
-name=$(leader)
-bound=$(binds bound "$name") raced=$(binds raced "$name")
-note "binds: $bound bound, ${raced:-0} too late, $(binds busy "$name") told to ask again"
-((${raced:-0} * 20 <= bound)) || fail "${raced:-0} binds came too late, of $bound that were bound: more than 5 %"
+expect_leading "$name"
+# Without what was too late before: whoever is killed forgets what it held.
+bound=$(($(binds bound "$name") - ${bound_before:-0})) raced=$(binds raced "$name")
+raced=$((${raced:-0} - ${raced_before:-0}))
+note "binds: $bound bound, $raced too late (before: ${bound_before:-0} and ${raced_before:-0})"
+# How many they are goes by how long a bind takes, and a fifth of these pods are deleted before theirs, after which
+# nothing is held on that node for 12 s. Where nothing is held at all more are too late than are bound
+# (docs/inside/decisions/0007-holds-for-kube-scheduler.md).
+((raced * 4 <= bound)) || fail "$raced binds came too late, of $bound that were bound: more than 25 %"
