@@ -129,17 +129,22 @@ model::Ptr<model::ResourceClaim> AllocatedClaims::findPtr(const model::ObjectKey
   return it == claims_.end() ? nullptr : it->second;
 }
 
-std::vector<AllocatedClaims::Device> AllocatedClaims::heldBy(const model::Uid& holder) const {
+std::map<AllocatedClaims::Device, bool> AllocatedClaims::heldBy(const model::Uid& holder) const {
+  std::map<Device, bool> out;
   const auto it = by_holder_.find(holder);
-  if (it == by_holder_.end()) { return {}; }
-  std::set<Device> devices;
+  if (it == by_holder_.end()) { return out; }
   for (const auto& key : it->second) {
-    for (const auto& result : claims_.at(key)->results) {
+    const model::ResourceClaim& claim = *claims_.at(key);
+    for (const auto& result : claim.results) {
       const auto name = result.admin ? names_.end() : names_.find(result.device);
-      if (name != names_.end()) { devices.insert(name->second.begin(), name->second.end()); }
+      if (name == names_.end()) { continue; }
+      for (const Device& device : name->second) {
+        bool& for_many = out.try_emplace(device, true).first->second;
+        for_many = for_many && claim.isForMany();
+      }
     }
   }
-  return {devices.begin(), devices.end()};
+  return out;
 }
 
 std::vector<const model::ResourceClaim*> AllocatedClaims::holding(const model::DeviceName& device) const {

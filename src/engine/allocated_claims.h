@@ -43,8 +43,8 @@ class AllocatedClaims {
   [[nodiscard]] const std::map<model::ObjectKey, model::Ptr<model::ResourceClaim>>& all() const {
     return claims_;
   }
-  /// The listed devices that it holds by claims; ascending, unique.
-  [[nodiscard]] std::vector<Device> heldBy(const model::Uid& holder) const;
+  /// The listed devices that it holds by claims, and whether all of these are for many (model/dra.h).
+  [[nodiscard]] std::map<Device, bool> heldBy(const model::Uid& holder) const;
   /// The allocated claims that hold this device.
   [[nodiscard]] std::vector<const model::ResourceClaim*> holding(const model::DeviceName& device) const;
 

@@ -42,7 +42,8 @@ class AllocatedClaimsTest : public ::testing::Test {
   /// "a:0 a:1"
   std::string heldBy(const char* holder) {
     std::string out;
-    for (const auto& [node, id] : claims.heldBy(model::Uid{holder})) {
+    for (const auto& [device, for_many] : claims.heldBy(model::Uid{holder})) {
+      const auto& [node, id] = device;
       out += (out.empty() ? "" : " ") + node.text + ":" + std::to_string(id);
     }
     return out;

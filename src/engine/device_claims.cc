@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -106,6 +107,7 @@ struct DeviceClaims::Spec {
     std::string name;  // the pod's
     std::vector<model::DevicesRequest> requests;
     std::vector<model::DeviceConstraint> constraints;
+    Fixed fixed;
     friend bool operator==(const Claim&, const Claim&) = default;
   };
   std::vector<Claim> claims;
@@ -116,6 +118,9 @@ struct DeviceClaims::Spec {
     std::size_t h = claims.size();
     for (const auto& claim : claims) {
       h = mix(h, claim.name);
+      for (const auto& one : claim.fixed.value_or(std::vector<model::AllocatedDevice>{})) {
+        h = mix(mix(h, one.device.pool), one.device.device);
+      }
       for (const auto& constraint : claim.constraints) {
         for (const auto& request : constraint.requests) { h = mix(h, request); }
         for (const auto* name : {&constraint.match, &constraint.distinct}) {
@@ -137,6 +142,10 @@ struct DeviceClaims::Spec {
   [[nodiscard]] std::int64_t most() const {
     std::int64_t out = 0;
     for (const auto& claim : claims) {
+      if (claim.fixed) {
+        out += static_cast<std::int64_t>(claim.fixed->size());
+        continue;
+      }
       for (const auto& request : claim.requests) {
         std::int64_t of_it = 0;
         for (const auto& way : request.ways) {
@@ -152,7 +161,9 @@ struct DeviceClaims::Spec {
 
 class DeviceClaims::Selection final : public sched::DeviceSelection {
  public:
-  Selection(Spec spec, Size size, dra::ClaimPlan plan, const Cache& cache, const NodeDevices& devices)
+  /// `plan`: of the claims whose devices can be chosen; nullopt: of none.
+  Selection(Spec spec, Size size, std::optional<dra::ClaimPlan> plan, const Cache& cache,
+            const NodeDevices& devices)
       : spec_{std::move(spec)},
         size_{size},
         most_{spec_.most()},
@@ -163,17 +174,15 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   [[nodiscard]] const Spec& spec() const { return spec_; }
   [[nodiscard]] std::int64_t most() const override { return most_; }
 
-  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
+  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free,
+                            const std::vector<int>& joinable) const override {
     Picked out;
     const auto ids = idsOn(node);
-    auto picked = search(node, ids, free, out.steps);
-    out.lack = std::move(picked.brief);
-    std::replace(out.lack.begin(), out.lack.end(), ',', ';');  // which parts the reasons of nodes
-    out.need = static_cast<std::int64_t>(picked.need);
-    out.have = static_cast<std::int64_t>(picked.have);
-    for (const auto& claim : picked.results) {
-      for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
-    }
+    out.steps = ids.size() + static_cast<std::size_t>(most_);
+    if (!addFixed(ids, free, joinable, out)) { return out; }
+    std::vector<int> rest;
+    std::set_difference(free.begin(), free.end(), out.ids.begin(), out.ids.end(), std::back_inserter(rest));
+    if (plan_) { addChosen(node, ids, rest, out); }
     std::sort(out.ids.begin(), out.ids.end());
     return out;
   }
@@ -181,12 +190,24 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// By claim; empty: they do not fit.
   [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
                                                                          const std::vector<int>& ids) const {
+    const auto named = idsOn(node);
+    Picked fixed;
+    if (!addFixed(named, ids, {}, fixed)) { return {}; }
+    std::vector<int> rest;
+    std::set_difference(ids.begin(), ids.end(), fixed.ids.begin(), fixed.ids.end(), std::back_inserter(rest));
     std::uint64_t steps = 0;
-    return search(node, idsOn(node), ids, steps).results;
+    auto chosen = plan_ ? search(node, named, rest, steps).results : Results{};
+    if (plan_ && chosen.empty()) { return {}; }
+    Results out;
+    auto next = chosen.begin();
+    for (const auto& claim : spec_.claims) { out.push_back(claim.fixed ? *claim.fixed : std::move(*next++)); }
+    return out;
   }
 
  private:
   using Ids = std::map<model::DeviceName, int>;
+  using Results = std::vector<std::vector<model::AllocatedDevice>>;
+
   [[nodiscard]] Ids idsOn(const model::NodeName& node) const {
     Ids out;
     const model::GpuNodeStatus* status = cache_.status(node);
@@ -195,6 +216,48 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
       if (!device.dra.device.empty()) { out.emplace(device.dra, device.id); }
     }
     return out;
+  }
+  /// What is allocated already; ascending, unique. False: it cannot be had there, and out.lack says why.
+  [[nodiscard]] bool addFixed(const Ids& ids, const std::vector<int>& free, const std::vector<int>& joinable,
+                              Picked& out) const {
+    for (const auto& claim : spec_.claims) {
+      if (!claim.fixed) { continue; }
+      for (const auto& one : *claim.fixed) {
+        const auto id = ids.find(one.device);
+        const bool is_here = id != ids.end();
+        const bool is_open = is_here && (std::binary_search(free.begin(), free.end(), id->second) ||
+                                         std::binary_search(joinable.begin(), joinable.end(), id->second));
+        if (is_open) {
+          out.ids.push_back(id->second);
+          continue;
+        }
+        out.ids.clear();
+        out.lack = fmt::format("claim {} is allocated devices {}", claim.name,
+                               is_here ? "that others have or that are not healthy" : "of another node");
+        return false;
+      }
+    }
+    std::sort(out.ids.begin(), out.ids.end());
+    out.ids.erase(std::unique(out.ids.begin(), out.ids.end()), out.ids.end());
+    return true;
+  }
+  /// And what can be chosen, out of `free`; none at all, with the reason, where that does not suffice.
+  void addChosen(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
+                 Picked& out) const {
+    std::uint64_t steps = 0;
+    auto picked = search(node, ids, free, steps);
+    out.steps += steps;
+    if (picked.results.empty()) {
+      out.ids.clear();
+      out.lack = std::move(picked.brief);
+      std::replace(out.lack.begin(), out.lack.end(), ',', ';');  // which parts the reasons of nodes
+      out.need = static_cast<std::int64_t>(picked.need);
+      out.have = static_cast<std::int64_t>(picked.have);
+      return;
+    }
+    for (const auto& claim : picked.results) {
+      for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
+    }
   }
   /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the
   /// search.
@@ -206,7 +269,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
       candidate.taken = id == ids.end() || !std::binary_search(free.begin(), free.end(), id->second);
     }
     std::uint64_t left = kMostSteps;
-    auto picked = plan_.pick(candidates.devices, left, candidates.trouble);
+    auto picked = plan_->pick(candidates.devices, left, candidates.trouble);
     steps = candidates.devices.size() *
                 (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + devices_.rules()) +
             (kMostSteps - left);
@@ -216,7 +279,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   const Spec spec_;
   const Size size_;  // with the selectors of classes
   const std::int64_t most_;
-  const dra::ClaimPlan plan_;
+  const std::optional<dra::ClaimPlan> plan_;
   const Cache& cache_;
   const NodeDevices& devices_;
 };
@@ -281,19 +344,66 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
               fmt::format("resourceclaim \"{}\" of {} not found in namespace {}; create it", one.claim, shown,
                           pod.key.ns)};
     }
-    const auto blocked = [&](const char* what) {
-      return sched::Blocked{"ResourceClaimTaken",
-                            fmt::format("resourceclaim \"{}\" of {} {}", one.claim, shown, what)};
-    };
-    if (claim->deleting) { return blocked("is being deleted"); }
-    if (one.is_its && claim->owner_pod != pod.uid) { return blocked("was made for another pod"); }
-    const bool is_for_it = claim->reserved_for == std::vector<model::Uid>{pod.uid};
-    if (!claim->reserved_for.empty() && !is_for_it) {
-      return blocked("is used by other pods: that pods share one is not supported by this scheduler yet");
+    if (std::string why = whyTaken(*claim, one, pod.uid); !why.empty()) {
+      return {"ResourceClaimTaken", fmt::format("resourceclaim \"{}\" of {} {}", one.claim, shown, why)};
     }
-    if (claim->allocated && !is_for_it) { return blocked("is allocated already, for nobody"); }
   }
   return {};
+}
+
+/// Why the pod cannot use it now; "": it can.
+std::string DeviceClaims::whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
+                                   const model::Uid& pod) const {
+  if (claim.deleting) { return "is being deleted"; }
+  const bool is_another_pods = !claim.owner_pod.empty() && claim.owner_pod != pod;
+  if (is_another_pods || (named.is_its && claim.owner_pod.empty())) { return "was made for another pod"; }
+  if (claim.reserved_for.size() >= model::kMaxReservedFor && !claim.isReservedFor(pod)) {
+    return fmt::format("is reserved for {} pods already, and no more are allowed", claim.reserved_for.size());
+  }
+  const auto begun = begun_for_.find(claim.key);
+  const bool is_begun = begun != begun_for_.end() && (begun->second.size() > 1 || !begun->second.contains(pod));
+  if (is_begun && !claim.allocated) { return "is being allocated for another pod"; }
+  return "";
+}
+
+DeviceClaims::Fixed DeviceClaims::fixedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
+  const bool is_its_alone = claim.reserved_for == std::vector<model::Uid>{pod};
+  return claim.allocated && !is_its_alone ? Fixed{claim.results} : std::nullopt;
+}
+
+DeviceClaims::Pods DeviceClaims::waitingFor(const std::vector<model::ObjectKey>& claims,
+                                            const model::Uid& but) const {
+  Pods out;
+  for (const auto& key : claims) {
+    const Pods& waiting = waitingFor(key);
+    out.insert(waiting.begin(), waiting.end());
+  }
+  out.erase(but);
+  return out;
+}
+
+DeviceClaims::Pods DeviceClaims::begun(const model::Pod& pod) {
+  std::vector<model::ObjectKey> shared;
+  for (const auto& one : pod.claims) {
+    if (!one.is_its) { shared.push_back({pod.key.ns, one.claim}); }
+  }
+  if (shared.empty()) { return {}; }
+  for (const auto& key : shared) { begun_for_[key].insert(pod.uid); }
+  return waitingFor(begun_[pod.uid] = std::move(shared), pod.uid);
+}
+
+DeviceClaims::Pods DeviceClaims::over(const model::Uid& pod) {
+  const auto it = begun_.find(pod);
+  if (it == begun_.end()) { return {}; }
+  const auto shared = std::move(it->second);
+  begun_.erase(it);
+  for (const auto& key : shared) {
+    const auto pods = begun_for_.find(key);
+    if (pods == begun_for_.end()) { continue; }  // a claim that it names twice
+    pods->second.erase(pod);
+    if (pods->second.empty()) { begun_for_.erase(pods); }
+  }
+  return waitingFor(shared, pod);
 }
 
 DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {
@@ -306,7 +416,7 @@ DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {
         out.classes[way.device_class] = found == classes_.end() ? nullptr : found->second;
       }
     }
-    out.claims.push_back({one.name, claim.requests, claim.constraints});
+    out.claims.push_back({one.name, claim.requests, claim.constraints, fixedFor(claim, pod.uid)});
   }
   return out;
 }
@@ -368,15 +478,18 @@ sched::Objects DeviceClaims::asked(const model::Pod& pod) {
   if (pod.claims.empty()) { return out; }
   out.no_selection = missing(pod);
   if (!out.no_selection.kind.empty()) { return out; }
-  std::vector<model::Uid> uids;
-  for (const auto& one : pod.claims) { uids.push_back(claims_.find({pod.key.ns, one.claim})->uid); }
+  std::vector<std::pair<model::Uid, Fixed>> claims;
+  for (const auto& one : pod.claims) {
+    const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
+    claims.emplace_back(claim.uid, fixedFor(claim, pod.uid));
+  }
   const auto known = read_.find(pod.uid);
-  if (known != read_.end() && known->second.claims == uids && known->second.classes == class_changes_) {
+  if (known != read_.end() && known->second.claims == claims && known->second.classes == class_changes_) {
     return known->second.said;
   }
   out = read(pod);
   // What is not known to wait is read each time: nobody would say that it does not any more.
-  if (named_by_.contains(pod.uid)) { read_[pod.uid] = {std::move(uids), class_changes_, out}; }
+  if (named_by_.contains(pod.uid)) { read_[pod.uid] = {std::move(claims), class_changes_, out}; }
   return out;
 }
 
@@ -391,21 +504,26 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
     out.selection = std::move(one);
     return out;
   }
-  std::vector<model::ResourceClaim> named;  // by the pod's names of them, as texts are to say
-  for (const auto& one : pod.claims) {
-    named.push_back(*claims_.find({pod.key.ns, one.claim}));
-    named.back().key = {"", one.name};
+  std::vector<model::ResourceClaim> open;  // by the pod's names of them, as texts are to say
+  for (std::size_t i = 0; i < pod.claims.size(); ++i) {
+    if (spec.claims[i].fixed) { continue; }
+    open.push_back(*claims_.find({pod.key.ns, pod.claims[i].claim}));
+    open.back().key = {"", pod.claims[i].name};
   }
   std::vector<const model::ResourceClaim*> all;
-  all.reserve(named.size());
-  for (const auto& claim : named) { all.push_back(&claim); }
-  auto plan = dra::ClaimPlan::read(all, classes_);
-  if (!plan) {
-    const bool may_come = plan.error().code == Code::NotFound;
-    out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", plan.error().message};
-    return out;
+  all.reserve(open.size());
+  for (const auto& claim : open) { all.push_back(&claim); }
+  std::optional<dra::ClaimPlan> plan;
+  if (!all.empty()) {
+    auto read = dra::ClaimPlan::read(all, classes_);
+    if (!read) {
+      const bool may_come = read.error().code == Code::NotFound;
+      out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", read.error().message};
+      return out;
+    }
+    plan = *std::move(read);
   }
-  auto made = std::make_shared<const Selection>(std::move(spec), size, *std::move(plan), cache_, devices_);
+  auto made = std::make_shared<const Selection>(std::move(spec), size, std::move(plan), cache_, devices_);
   forgetUnused();
   known_.emplace(hash, made);
   out.selection = std::move(made);

@@ -1,16 +1,23 @@
 // What the ResourceClaims of pods ask for (spec.resourceClaims), and what they are to be allocated.
 //
-// A pod is one for the DRA door (sched/doors/dra.cc) once every claim that it names is there, and is nobody
-// else's. Pods whose claims ask for the same, by the same names, have one selection while any of them waits:
-// so they are of one class, and are read once. It follows the claims and the DeviceClasses: another version
-// of a class makes another selection. Claims that other pods use too are not served yet. One thread.
+// A pod is one for the DRA door (sched/doors/dra.cc) once every claim that it names is there. Pods whose
+// claims ask for the same, by the same names, have one selection while any of them waits: so they are of one
+// class, and are read once. It follows the claims and the DeviceClasses: another version of a class makes
+// another selection.
+// Pods may share a claim that they name. The first one chooses its devices, and the others wait until it is
+// allocated: then these devices and no others serve them, on that node, where only pods of that claim have
+// them.
+// One thread.
 // Selections refer to what was given to the constructor, which must outlive them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/reflector.h"
@@ -38,6 +45,11 @@ class DeviceClaims {
   [[nodiscard]] const Pods& waitingFor(const model::ObjectKey& claim) const;
   /// The pods for which that may change something.
   Pods classChanged(const controller::Change& change);
+  /// Devices were chosen for claims that the pod shares. Gives those that are to be read again: they wait for
+  /// that.
+  Pods begun(const model::Pod& pod);
+  /// And what was begun for it has come to an end.
+  Pods over(const model::Uid& pod);
 
   /// For sched::readPod(). Of a pod that names none: nothing.
   [[nodiscard]] sched::Objects asked(const model::Pod& pod);
@@ -57,18 +69,24 @@ class DeviceClaims {
   [[nodiscard]] std::size_t known() const { return known_.size(); }
 
  private:
+  /// The devices of a claim that is allocated, but not for that pod alone; nullopt: they can be chosen.
+  using Fixed = std::optional<std::vector<model::AllocatedDevice>>;
   struct Spec;
   struct Size;
   class Selection;
 
   /// What was read of a pod that waits. Specs of claims cannot be changed, so it is that while the claims are
-  /// the same, and the classes.
+  /// the same, and their allocations, and the classes.
   struct Read {
-    std::vector<model::Uid> claims;
+    std::vector<std::pair<model::Uid, Fixed>> claims;
     std::uint64_t classes = 0;
     sched::Objects said;
   };
 
+  [[nodiscard]] static Fixed fixedFor(const model::ResourceClaim& claim, const model::Uid& pod);
+  [[nodiscard]] std::string whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
+                                     const model::Uid& pod) const;
+  [[nodiscard]] Pods waitingFor(const std::vector<model::ObjectKey>& claims, const model::Uid& but) const;
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
   [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
   [[nodiscard]] sched::Objects read(const model::Pod& pod);
@@ -82,6 +100,8 @@ class DeviceClaims {
   dra::Classes classes_;
   std::uint64_t class_changes_ = 0;
   std::unordered_map<model::Uid, Read> read_;
+  std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;  // claims that it shares
+  std::unordered_map<model::ObjectKey, Pods> begun_for_;                 // and by claim
   std::unordered_map<model::ObjectKey, Pods> waiting_;                          // by claim
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> named_by_;         // what waits, and names some
   std::unordered_multimap<std::size_t, std::weak_ptr<const Selection>> known_;  // by hash of what they ask

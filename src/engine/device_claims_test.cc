@@ -77,10 +77,11 @@ class DeviceClaimsTest : public EngineTest {
     EXPECT_EQ(objects.selection, nullptr);
     return objects.no_selection.kind + ": " + objects.no_selection.text;
   }
-  std::string picked(const PodBuilder& pod, const std::vector<int>& free) {
+  std::string picked(const PodBuilder& pod, const std::vector<int>& free,
+                     const std::vector<int>& joinable = {}) {
     const auto selection = asked(pod).selection;
     if (selection == nullptr) { return "none"; }
-    const auto out = selection->pick(kNode, free);
+    const auto out = selection->pick(kNode, free, joinable);
     EXPECT_GT(out.steps, 0U);
     if (out.ids.empty()) {
       return out.lack + (out.need > 0 ? " " + std::to_string(out.have) + "/" + std::to_string(out.need) : "");
@@ -111,25 +112,102 @@ TEST_F(DeviceClaimsTest, SaysWhatItsClaimsLack) {
   EXPECT_EQ(blocked(pod),
             "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is being deleted");
   c = good;
-  c.reserved_for = {model::Uid{"other"}, model::Uid{"uid-p"}};
+  c.owner_pod = model::Uid{"other"};
   claimComes(c);
-  EXPECT_EQ(
-      blocked(pod),
-      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is used by other pods: that pods "
-      "share one is not supported by this scheduler yet");
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] was made for another pod");
   c = good;
   c.allocated = true;
+  for (std::size_t i = 0; i < model::kMaxReservedFor; ++i) {
+    c.reserved_for.push_back(model::Uid{"other-" + std::to_string(1000 + i)});
+  }
   claimComes(c);
-  EXPECT_EQ(
-      blocked(pod),
-      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is allocated already, for nobody");
-  c.reserved_for = {model::Uid{"uid-p"}};
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is reserved for 256 pods already, "
+            "and no more are allowed");
+  c.reserved_for.back() = model::Uid{"uid-p"};
   claimComes(c);
-  EXPECT_NE(asked(pod).selection, nullptr) << "that is what was decided for it before";
+  EXPECT_NE(asked(pod).selection, nullptr) << "it is one of them";
   claimComes(good);
   EXPECT_NE(asked(pod).selection, nullptr);
   engine.resourceClaimGone(good.key, good.uid);
   EXPECT_EQ(blocked(pod).substr(0, 20), "ResourceClaimMissing");
+}
+
+/// What a claim is allocated for others serves a pod that names it, and nothing else does.
+TEST_F(DeviceClaimsTest, WhatOthersWereAllocatedIsJoined) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto c = claim("c", {{"gpus", {way(2)}}});
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 1}, {2, 3}), "0,1") << "it may choose, but not what others have";
+  c.allocated = true;
+  c.results = {{"gpus", {"gpu.nvidia.com", "node-d", "gpu-2"}}, {"gpus", {"gpu.nvidia.com", "node-d", "gpu-1"}}};
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "1,2") << "for nobody";
+  c.reserved_for = {model::Uid{"other"}};
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0}, {1, 2, 3}), "1,2");
+  EXPECT_EQ(picked(pod, {0, 1}, {3}), "claim c is allocated devices that others have or that are not healthy");
+  EXPECT_EQ(asked(pod).selection->most(), 2);
+  EXPECT_EQ(asked(pod).selection->pick(model::NodeName{"node-e"}, {1, 2}, {}).lack,
+            "claim c is allocated devices of another node");
+  const auto given = engine.deviceClaims().give(pod.value(), kNode, {1, 2});
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_EQ(given.front().devices, c.results);
+  EXPECT_EQ(given.front().config.size(), 1U) << "of its class: should it have to be allocated anew";
+  EXPECT_TRUE(engine.deviceClaims().give(pod.value(), kNode, {0, 1}).empty());
+  c.results.front().device.device = "gpu-3";
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {}, {1, 3}), "1,3") << "what was read before is not what it is now";
+  c.reserved_for = {model::Uid{"uid-p"}};
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 2}), "0,2") << "for it alone: that was decided before, and can be decided anew";
+}
+
+/// Beside a claim that is allocated, one whose devices can be chosen.
+TEST_F(DeviceClaimsTest, OneThatIsJoinedAndOneThatIsNot) {
+  const auto pod = PodBuilder("p").resourceClaim("c").resourceClaim("d");
+  auto c = claim("c", {{"gpus", {way(1)}}});
+  c.allocated = true;
+  c.reserved_for = {model::Uid{"other"}};
+  c.results = {{"gpus", {"gpu.nvidia.com", "node-d", "gpu-3"}}};
+  claimComes(c);
+  claimComes(claim("d", {{"gpus", {way(2)}}}));
+  EXPECT_EQ(asked(pod).selection->most(), 3);
+  EXPECT_EQ(picked(pod, {0, 1}, {2, 3}), "0,1,3");
+  EXPECT_EQ(picked(pod, {0}, {2, 3}), "request gpus of claim d needs 2 devices of class gpu and most free is 1 1/2");
+  const auto given = engine.deviceClaims().give(pod.value(), kNode, {0, 1, 3});
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_EQ(given[0].devices, c.results);
+  EXPECT_EQ(given[1].devices.size(), 2U);
+}
+
+/// The first one chooses; until that is written the others wait, and hear of its end.
+TEST_F(DeviceClaimsTest, WhoSharesAClaimWaitsForTheFirst) {
+  const auto first = PodBuilder("p").resourceClaim("c");
+  const auto second = PodBuilder("q").resourceClaim("c");
+  auto c = claim("c", {{"gpus", {way(1)}}});
+  claimComes(c);
+  podComes(first);
+  podComes(second);
+  auto& claims = engine.deviceClaims();
+  EXPECT_EQ(claims.begun(first.value()), DeviceClaims::Pods{model::Uid{"uid-q"}});
+  EXPECT_NE(asked(first).selection, nullptr);
+  EXPECT_EQ(blocked(second),
+            "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is being allocated for another pod");
+  c.allocated = true;
+  c.reserved_for = {model::Uid{"uid-p"}};
+  c.results = {{"gpus", {"gpu.nvidia.com", "node-d", "gpu-3"}}};
+  claimComes(c);
+  EXPECT_EQ(picked(second, {}, {3}), "3");
+  EXPECT_EQ(claims.begun(second.value()), DeviceClaims::Pods{model::Uid{"uid-p"}});
+  EXPECT_EQ(claims.over(model::Uid{"uid-p"}), DeviceClaims::Pods{model::Uid{"uid-q"}});
+  claimComes(claim("c", {{"gpus", {way(1)}}}));
+  EXPECT_EQ(blocked(first).substr(0, 18), "ResourceClaimTaken") << "it was emptied, and the second goes on";
+  EXPECT_EQ(claims.over(model::Uid{"uid-q"}), DeviceClaims::Pods{model::Uid{"uid-p"}});
+  EXPECT_NE(asked(first).selection, nullptr);
+  EXPECT_TRUE(claims.over(model::Uid{"uid-q"}).empty());
+  EXPECT_TRUE(claims.begun(PodBuilder("r").value()).empty());
 }
 
 TEST_F(DeviceClaimsTest, AClaimOfATemplateIsForItsPodAlone) {
@@ -197,7 +275,7 @@ TEST_F(DeviceClaimsTest, AskingForVeryMuchAtOnceIsRefused) {
 TEST_F(DeviceClaimsTest, WhatALookTakesIsCounted) {
   const auto stepsOf = [&](const std::string& selector) {
     claimComes(claim("c", {{"r", {way(1, selector)}}}));
-    return asked(PodBuilder("p").resourceClaim("c")).selection->pick(kNode, {0, 1, 2, 3}).steps;
+    return asked(PodBuilder("p").resourceClaim("c")).selection->pick(kNode, {0, 1, 2, 3}, {}).steps;
   };
   const auto little = stepsOf("device.driver != 'x'");
   EXPECT_GE(little, 4U * 256);

@@ -51,7 +51,9 @@ sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
 PodDevices::Holds PodDevices::devices(const model::Uid& uid, const sched::Holdings* said) const {
   Holds holds;
   for (const auto& key : cache_.leasesOf(uid)) { addLease(uid, *cache_.lease(key), holds); }
-  for (const auto& [node, id] : claims_.heldBy(uid)) { holds.try_emplace({node, id, Source::Claim}); }
+  for (const auto& [device, for_many] : claims_.heldBy(uid)) {
+    holds.try_emplace({device.first, device.second, Source::Claim}, sched::Amount{for_many, 0, 0});
+  }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
   const sched::Holdings own = said != nullptr ? sched::Holdings{} : read(*pod);
@@ -136,8 +138,8 @@ std::vector<int> PodDevices::ofEnded(const model::Pod& pod, const sched::Holding
        {said.ids ? heldIds(pod, *said.ids, said) : std::vector<int>{}, seenInUse(pod, said)}) {
     ids.insert(some.begin(), some.end());
   }
-  for (const auto& [node, id] : claims_.heldBy(pod.uid)) {
-    if (node == pod.node) { ids.insert(id); }
+  for (const auto& [device, for_many] : claims_.heldBy(pod.uid)) {
+    if (device.first == pod.node) { ids.insert(device.second); }
   }
   const auto leased = leasedIds(pod.uid);
   if (const auto here = leased.find(pod.node); here != leased.end()) {

@@ -37,6 +37,20 @@ Call putStatus(const model::ResourceClaim& claim, Value status) {
   return call;
 }
 
+/// A strategic merge PATCH of one entry of status.reservedFor, whose key is the uid.
+Call patchReservedFor(const model::ResourceClaim& claim, Object entry) {
+  Call call = callAt(Verb::StrategicPatch, kResourceClaim, claim.key, "status");
+  call.body = Object{
+      {"metadata",
+       Object{{"uid", claim.uid.text}, {"resourceVersion", std::to_string(claim.revision)}}},
+      {"status", Object{{"reservedFor", Array{std::move(entry)}}}}};
+  return call;
+}
+
+Object consumerOf(const model::Pod& pod) {
+  return Object{{"resource", "pods"}, {"name", pod.key.name}, {"uid", pod.uid.text}};
+}
+
 Value configOf(const std::vector<model::DeviceConfig>& config) {
   Array out;
   for (const auto& one : config) {
@@ -133,13 +147,21 @@ Call allocateClaim(const model::ResourceClaim& claim, const model::Pod& pod, con
                              {"pool", d.device.pool},
                              {"device", d.device.device}});
   }
-  Array users{Object{{"resource", "pods"}, {"name", pod.key.name}, {"uid", pod.uid.text}}};
+  Array users{consumerOf(pod)};
   Object allocated{{"results", std::move(results)}};
   if (!config.empty()) { allocated["config"] = configOf(config); }
   return putStatus(
       claim,
       Object{{"allocation", Object{{"devices", std::move(allocated)}, {"nodeSelector", selectorOf(node)}}},
              {"reservedFor", std::move(users)}});
+}
+
+Call reserveClaim(const model::ResourceClaim& claim, const model::Pod& pod) {
+  return patchReservedFor(claim, consumerOf(pod));
+}
+
+Call unreserveClaim(const model::ResourceClaim& claim, const model::Uid& pod) {
+  return patchReservedFor(claim, Object{{"$patch", "delete"}, {"uid", pod.text}});
 }
 
 Call emptyClaim(const model::ResourceClaim& claim) { return putStatus(claim, Object{}); }

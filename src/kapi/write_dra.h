@@ -33,6 +33,10 @@ namespace gs::kapi {
                                  const model::NodeName& node,
                                  const std::vector<model::AllocatedDevice>& devices,
                                  const std::vector<model::DeviceConfig>& config = {});
+/// PATCH (strategic merge) of the claim's status with uid and resourceVersion: it is reserved for `pod` too,
+/// or for that one no longer. What it is allocated stays.
+[[nodiscard]] Call reserveClaim(const model::ResourceClaim& claim, const model::Pod& pod);
+[[nodiscard]] Call unreserveClaim(const model::ResourceClaim& claim, const model::Uid& pod);
 /// PUT of an empty status with uid and resourceVersion: no container starts with it.
 [[nodiscard]] Call emptyClaim(const model::ResourceClaim& claim);
 /// PATCH (merge) with the uid: changes the resourceVersion that each PUT of ours names, so that none that

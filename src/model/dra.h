@@ -6,6 +6,7 @@
 #pragma once
 
 #include <compare>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -150,8 +151,16 @@ struct ResourceClaim {
   bool allocated = false;
   std::vector<AllocatedDevice> results;
   std::vector<Uid> reserved_for;  // mostly pods; sorted
+  [[nodiscard]] bool isReservedFor(const Uid& uid) const {
+    return std::binary_search(reserved_for.begin(), reserved_for.end(), uid);
+  }
+  /// Pods that name it use it together. One that was made for a pod is that pod's alone.
+  [[nodiscard]] bool isForMany() const { return owner_pod.empty(); }
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
+
+/// A claim is reserved for no more (resource/v1: ResourceClaimReservedForMaxSize).
+inline constexpr std::size_t kMaxReservedFor = 256;
 
 /// Of a claim that is allocated: nobody's DELETE takes it from under a container.
 inline constexpr const char* kDeleteProtection = "resource.kubernetes.io/delete-protection";

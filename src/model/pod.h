@@ -69,7 +69,7 @@ struct PodClaim {
   std::string name;  // by which the pod's containers speak of it
   /// The object's; "": it is to be made from a template, and status does not say yet how it is called.
   std::string claim;
-  bool is_its = false;  // made from a template, for this pod alone
+  bool is_its = false;  // made from a template, for this pod alone; else others may use it too
   friend bool operator==(const PodClaim&, const PodClaim&) = default;
 };
 

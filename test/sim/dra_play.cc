@@ -33,6 +33,7 @@ constexpr const char* kClaims = "/apis/resource.k8s.io/v1/namespaces/default/res
 constexpr const char* kClaimsId = "resource.k8s.io/resourceclaims";
 constexpr int kGpus = 4;  // of each node
 constexpr int kSchedulers = 2;
+constexpr int kShared = 2;  // claims that pods share
 constexpr int kSteps = 90;
 
 /// A device by the name of its node and its own.
@@ -131,6 +132,13 @@ class DraPlay {
     out_.at = world_.now().mono - began_;
     say(out_.problem);
   }
+  /// And a claim of a template, for one GPU.
+  static Value withTemplate(Value pod) {
+    Array claims = pod["spec"]["resourceClaims"].items();
+    claims.push_back(Object{{"name", "own"}, {"resourceClaimTemplateName", "gpus-1"}});
+    pod.child("spec").set("resourceClaims", std::move(claims));
+    return pod;
+  }
   void run(Duration by) {
     (void)world_.runUntil([this] { return look(), !out_.problem.empty(); }, by);
     look();
@@ -170,6 +178,7 @@ class DraPlay {
   void comes() {
     if (pods().size() > 14) { return; }
     const std::string name = fmt::format("p{}", ++made_);
+    if (rng_.chance(20)) { return comesToShare(name); }
     if (rng_.chance(35)) { return comesWithClaims(name); }
     const int containers = rng_.chance(20) ? 2 : 1;
     const int gpus = rng_.chance(70) ? 1 : 1 + below(containers == 2 ? 2 : kGpus);
@@ -193,6 +202,19 @@ class DraPlay {
     world_.create(test::withClaims(podObject(name, 0, 1),
                                    is_named ? "resourceClaimName" : "resourceClaimTemplateName", names));
     wants_[name] = static_cast<std::size_t>(first + second);
+  }
+  /// One of a few claims, alone or beside one of a template.
+  void comesToShare(const std::string& name) {
+    const int which = 1 + below(kShared);
+    const std::string claim = fmt::format("shared-{}", which);
+    if (made_shared_.insert(claim).second) { world_.create(test::resourceClaim(claim, test::gpuDevices(which))); }
+    const bool is_mixed = rng_.chance(20);
+    say(fmt::format("{} comes to share {}{}", name, claim, is_mixed ? " and for one of a template" : ""));
+    Value pod = test::withClaims(podObject(name, 0, 1), "resourceClaimName", {claim});
+    if (is_mixed) { pod = withTemplate(std::move(pod)); }
+    world_.create(pod);
+    wants_[name] = static_cast<std::size_t>(which + (is_mixed ? 1 : 0));
+    shares_[name] = claim;
   }
   template <class Act>
   void goes(const char* how, const Act& act) {
@@ -404,12 +426,17 @@ class DraPlay {
       if (claim == allocated_.end() || !claim->second.pods.contains(uid)) { continue; }
       for (const auto& [node, device] : claim->second.devices) {
         const std::string name = fmt::format("gpu-{}-{}", node, device.back());
-        if (world_.get(test::kLeases + name)["spec"]["holderIdentity"].str() != uid) {
+        if (!holds(world_.get(test::kLeases + name), uid)) {
           return wrong(fmt::format("{} is allocated {}, and its lease {} does not say so",
                                    pod["metadata"]["name"].str(), device, name));
         }
       }
     }
+  }
+  static bool holds(const Value& lease, const std::string& uid) {
+    const auto holder = lease["spec"]["holderIdentity"].str();
+    const auto holders = lease["metadata"]["annotations"]["gpu.scheduling/holders"].str();
+    return holder == uid || (holder == "shared" && holders.find(uid) != std::string_view::npos);
   }
   /// Those that it names, else the one that is made for its limits.
   static std::set<std::string> claimsOf(const Value& pod) {
@@ -530,8 +557,14 @@ class DraPlay {
     for (const auto& pod : all["items"].items()) {
       const std::string name{pod["metadata"]["name"].str()};
       const bool waits = pod["spec"]["nodeName"].str().empty();
-      const bool fits =
-          std::any_of(free.begin(), free.end(), [&](const auto& n) { return n.second >= wants_[name]; });
+      const auto claim = shares_.find(name);
+      const bool is_there = claim != shares_.end() && allocated_.contains(claim->second);
+      const bool is_mixed = pod["spec"]["resourceClaims"].items().size() > 1;
+      const std::size_t needs = is_there ? (is_mixed ? 1 : 0) : wants_[name];
+      const auto& its_node = is_there ? allocated_.at(claim->second).devices.begin()->first : std::string{};
+      const bool fits = std::any_of(free.begin(), free.end(), [&](const auto& n) {
+        return n.second >= needs && (its_node.empty() || n.first == its_node);
+      });
       if (waits && fits) { return wrong(fmt::format("{} waits, and there is room: {}", name, why(pod))); }
       if (!waits && pod["status"]["phase"].str() == "Pending") {
         return wrong(fmt::format("{} never started", name));
@@ -562,6 +595,8 @@ class DraPlay {
   std::uint64_t running_ = 0;
   std::map<std::string, Claim> allocated_;
   std::map<std::string, std::size_t> wants_;
+  std::map<std::string, std::string> shares_;  // by pod
+  std::set<std::string> made_shared_;
   std::set<std::string> ran_;
 };
 

@@ -509,16 +509,96 @@ TEST_F(OwnClaims, WhatTheNodesHaveTooFewOfIsSaid) {
       << whyWaiting("a");
 }
 
-/// Two pods that name one claim: the second waits, until the first has ended.
-TEST_F(OwnClaims, OneThatAnotherPodUsesIsWaitedFor) {
-  world.create(resourceClaim("mine", gpuDevices(1)));
-  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
-  expectExact("a", 1);
-  world.create(withClaims(pod("b", ""), "resourceClaimName", {"mine"}));
-  ASSERT_TRUE(eventually([&] { return whyWaiting("b") != ""; }));
-  EXPECT_NE(whyWaiting("b").find("is used by other pods"), std::string::npos) << whyWaiting("b");
+/// Whoever is first chooses; the others have what it chose, and nobody else has it.
+TEST_F(OwnClaims, PodsThatNameOneShareItsDevices) {
+  world.create(resourceClaim("ours", gpuDevices(2)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"ours"}));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"ours"}));
+  expectExact("a", 2);
+  ASSERT_TRUE(eventually([&] { return runs("b"); })) << whyWaiting("b");
+  world.create(withClaims(pod("c", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return runs("c"); })) << whyWaiting("c");
+  for (const char* name : {"b", "c"}) {
+    EXPECT_EQ(told(name), told("a"));
+    EXPECT_EQ(seen(name), told("a"));
+    EXPECT_EQ(nodeOf(name), nodeOf("a"));
+  }
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 3U);
+  EXPECT_EQ(leases(), 2U) << "one of each GPU, whoever shares it";
+  world.create(claimTemplate("all", gpuDevices(2)));
+  for (int i = 0; i < 5; ++i) {
+    world.create(withClaims(pod(fmt::format("p{}", i), ""), "resourceClaimTemplateName", {"all"}));
+  }
+  ASSERT_TRUE(eventually([&] { return runs("p0") && runs("p1") && runs("p2") && runs("p3") && runs("p4"); }));
+  for (int i = 0; i < 5; ++i) {
+    for (const auto& uuid : seen(fmt::format("p{}", i))) { EXPECT_FALSE(seen("a").contains(uuid)) << uuid; }
+  }
   finish("a");
-  expectExact("b", 1);
+  finish("c");
+  world.run(10s);
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 1U);
+  EXPECT_FALSE(claimNamed("ours")["status"]["allocation"].isNull()) << "b has it";
+  EXPECT_EQ(seen("b"), told("b"));
+  finish("b");
+  ASSERT_TRUE(eventually([&] { return claimNamed("ours")["status"]["allocation"].isNull(); }));
+  expectSettled();
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// So many at once: one allocates it, and the others join one after the other, without a conflict.
+TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
+  constexpr std::size_t kMany = 24;
+  std::size_t writes = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    writes += call.kind == kapi::kResourceClaim && call.leader_only ? 1 : 0;
+    return {};
+  });
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  for (std::size_t i = 0; i < kMany; ++i) {
+    world.create(withClaims(pod(fmt::format("p{}", i), ""), "resourceClaimName", {"ours"}));
+  }
+  for (std::size_t i = 0; i < kMany; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << whyWaiting(name);
+    EXPECT_EQ(seen(name), seen("p0"));
+  }
+  EXPECT_LE(writes, kMany + 8);
+}
+
+/// One that kube-scheduler allocated, for a pod of its own.
+TEST_F(OwnClaims, OneThatAnotherSchedulerAllocatedIsJoined) {
+  world.create(resourceClaim("theirs", gpuDevices(1)));
+  Value claim = claimNamed("theirs");
+  const Object result{{"request", "gpus"}, {"driver", "gpu.nvidia.com"}, {"pool", "node-b"}, {"device", inLowerCase(world.machines().devicesOf("node-b").at(1).uuid)}};
+  const Object user{{"resource", "pods"}, {"name", "other"}, {"uid", "uid-of-other"}};
+  claim.set("status", Object{{"allocation", Object{{"devices", Object{{"results", Array{Value{result}}}}}}},
+                             {"reservedFor", Array{Value{user}}}});
+  ASSERT_EQ(world.request("PUT", std::string{kClaimsPath} + "/theirs/status", claim).code, 200);
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"theirs"}));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  EXPECT_EQ(seen("a"), std::set<std::string>{world.machines().devicesOf("node-b").at(1).uuid});
+}
+
+/// Leaders die at each of their writes while pods come to share a claim.
+TEST_F(OwnClaims, SharedOnesSurviveTheLeader) {
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  for (int i = 0; i < 12; ++i) {
+    int writes = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim || call.kind == kapi::kLease ||
+                                              call.kind == kapi::kPod);
+      return {CallFault::How::Normal, 0, {}, false, is_it && writes++ == i};
+    });
+    const std::string name = fmt::format("p{}", i);
+    world.create(withClaims(pod(name, ""), "resourceClaimName", {"ours"}));
+    world.run(2s);
+    if (!world.alive(0)) { world.restart(0); }
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << name << " " << whyWaiting(name);
+    EXPECT_EQ(seen(name), seen("p0")) << name;
+  }
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 12U);
+  EXPECT_EQ(leases(), 1U);
+  EXPECT_EQ(world.driver().inUse(), 0U);
 }
 
 TEST_F(OwnClaims, TheyFillTheClusterBesideLimitsAndGpuClaims) {

@@ -108,15 +108,15 @@ std::vector<DraDriver::Asked> DraDriver::askedBy(const Value& pod) {
 }
 
 /// nullopt: a claim is not there, not allocated, not the pod's, or names what is not here.
-std::optional<std::vector<std::string>> DraDriver::devicesFor(const Value& pod) const {
-  std::set<std::string> uuids;
+std::optional<DraDriver::Devices> DraDriver::devicesFor(const Value& pod) const {
+  Devices devices;
   for (const Asked& asked : askedBy(pod)) {
-    if (!add(pod, asked, uuids)) { return std::nullopt; }
+    if (!add(pod, asked, devices)) { return std::nullopt; }
   }
-  return std::vector<std::string>{uuids.begin(), uuids.end()};
+  return devices;
 }
 
-bool DraDriver::add(const Value& pod, const Asked& asked, std::set<std::string>& uuids) const {
+bool DraDriver::add(const Value& pod, const Asked& asked, Devices& devices) const {
   const std::string ns{pod["metadata"]["namespace"].str()};
   const std::string node{pod["spec"]["nodeName"].str()};
   const auto* claim_there = api_.store().find({kClaims, ns, asked.claim});
@@ -124,8 +124,7 @@ bool DraDriver::add(const Value& pod, const Asked& asked, std::set<std::string>&
   if (claim_there == nullptr || slice == nullptr) { return false; }
   const auto claim = kapi::decodeResourceClaim(*claim_there->object);
   const model::Uid uid{pod["metadata"]["uid"].str()};
-  const bool is_its = std::binary_search(claim.reserved_for.begin(), claim.reserved_for.end(), uid);
-  if (!claim.allocated || !is_its) { return false; }
+  if (!claim.allocated || !claim.isReservedFor(uid)) { return false; }
   for (const auto& result : claim.results) {
     const auto& requests = asked.requests;
     const bool is_wanted =
@@ -133,18 +132,17 @@ bool DraDriver::add(const Value& pod, const Asked& asked, std::set<std::string>&
     if (!is_wanted) { continue; }
     const Value* device = deviceIn(*slice->object, result.device.device);
     if (result.device.driver != kDriver || result.device.pool != node || device == nullptr) { return false; }
-    uuids.emplace((*device)["attributes"]["uuid"]["string"].str());
+    devices.emplace((*device)["attributes"]["uuid"]["string"].str(), claim.reserved_for);
   }
   return true;
 }
 
-bool DraDriver::isFree(const std::string& node, const std::string& uid,
-                       const std::vector<std::string>& uuids) const {
+bool DraDriver::isFree(const std::string& node, const Devices& devices) const {
   for (const auto& running : kubelet_.running(node)) {
-    if (running.uid == uid) { continue; }
     const std::string all = "," + running.devices + ",";
-    for (const auto& uuid : uuids) {
-      if (all.find("," + uuid + ",") != std::string::npos) { return false; }
+    for (const auto& [uuid, pods] : devices) {
+      const bool is_with_it = std::binary_search(pods.begin(), pods.end(), model::Uid{running.uid});
+      if (!is_with_it && all.find("," + uuid + ",") != std::string::npos) { return false; }
     }
   }
   return true;
@@ -152,11 +150,14 @@ bool DraDriver::isFree(const std::string& node, const std::string& uid,
 
 std::optional<std::vector<std::string>> DraDriver::prepare(const Value& pod) {
   const std::string node{pod["spec"]["nodeName"].str()};
-  auto uuids = devicesFor(pod);
-  if (!uuids || uuids->empty()) { return uuids; }
+  const auto devices = devicesFor(pod);
+  if (!devices) { return std::nullopt; }
+  std::vector<std::string> uuids;
+  for (const auto& [uuid, pods] : *devices) { uuids.push_back(uuid); }
+  if (uuids.empty()) { return uuids; }
   const auto away = away_.find(node);
   if (away != away_.end() && away->second) { return std::nullopt; }
-  if (!isFree(node, std::string{pod["metadata"]["uid"].str()}, *uuids)) {
+  if (!isFree(node, *devices)) {
     ++in_use_;
     return std::nullopt;
   }

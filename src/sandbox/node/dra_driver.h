@@ -53,10 +53,11 @@ class DraDriver : public DeviceDriver {
     std::vector<std::string> requests;
   };
   [[nodiscard]] static std::vector<Asked> askedBy(const json::Value& pod);
-  [[nodiscard]] std::optional<std::vector<std::string>> devicesFor(const json::Value& pod) const;
-  [[nodiscard]] bool add(const json::Value& pod, const Asked& asked, std::set<std::string>& uuids) const;
-  [[nodiscard]] bool isFree(const std::string& node, const std::string& uid,
-                            const std::vector<std::string>& uuids) const;
+  /// By UUID: the pods that its claim is reserved for, and which so may have it together.
+  using Devices = std::map<std::string, std::vector<model::Uid>>;
+  [[nodiscard]] std::optional<Devices> devicesFor(const json::Value& pod) const;
+  [[nodiscard]] bool add(const json::Value& pod, const Asked& asked, Devices& devices) const;
+  [[nodiscard]] bool isFree(const std::string& node, const Devices& devices) const;
 
   const apiserver::Api& api_;
   const Kubelet& kubelet_;

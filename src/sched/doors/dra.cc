@@ -1,11 +1,17 @@
 // The DRA door: spec.resourceClaims names ResourceClaims of the pod's namespace, which say what devices they
 // are to be allocated (R90).
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "sched/doors/exact.h"
 
 namespace gs::sched {
 namespace {
+
+/// Other pods may name a claim too that was not made for it.
+bool sharesClaims(const model::Pod& pod) {
+  return std::any_of(pod.claims.begin(), pod.claims.end(), [](const auto& one) { return !one.is_its; });
+}
 
 std::optional<AskedBy> draAsked(const model::Pod& pod) {
   return pod.claims.empty() ? std::nullopt : std::optional{AskedBy{"field", "spec.resourceClaims"}};
@@ -23,8 +29,14 @@ DoorResult draRequest(const model::Pod& pod, const Objects& named, PodRequest ba
   DeviceRequest d;
   d.count = named.selection->most();
   d.selection = named.selection;
+  d.shared = sharesClaims(pod);
   base.devices = std::move(d);
   return base;
+}
+
+/// By its annotation as at every door that gives devices by id (plain.cc).
+void draHoldings(const model::Pod& pod, Holdings& holdings) {
+  if (sharesClaims(pod)) { holdings.shared = true; }
 }
 
 }  // namespace
@@ -36,6 +48,7 @@ constinit const Door kDraDoor{.name = "dra",
                               .written = kExactKeys,
                               .asked = draAsked,
                               .request = draRequest,
+                              .holdings = draHoldings,
                               .annotations = exactAnnotations};
 
 }  // namespace gs::sched

@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
 
 /// Takes the two highest of the free ones.
 struct TwoHighest : DeviceSelection {
-  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free) const override {
+  [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free,
+                            const std::vector<int>& /*joinable*/) const override {
     if (free.size() < 2) {
       return {{}, "needs two of " + node.text, 2, static_cast<std::int64_t>(free.size()), 5};
     }

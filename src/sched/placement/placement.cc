@@ -378,18 +378,21 @@ Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model:
                         const std::set<int>* among = nullptr) {
   std::vector<int> healthy;
   std::vector<int> any;
+  std::vector<int> joinable;
   for (const auto& d : n.devices) {
-    const bool is_wanted = among == nullptr || among->contains(d.facts.id);
-    if (!is_wanted || !isFree(d, self)) { continue; }
+    if (among != nullptr && !among->contains(d.facts.id)) { continue; }
+    const bool is_free = isFree(d, self);
+    if (!is_free && r.shared && isShareable(d, r, self)) { joinable.push_back(d.facts.id); }
+    if (!is_free) { continue; }
     any.push_back(d.facts.id);
     if (d.facts.health == model::Health::Healthy && !n.agent_stale) { healthy.push_back(d.facts.id); }
   }
   addSteps(meter, kStepsPerDevice * n.devices.size());
-  auto picked = r.selection->pick(n.node.name, healthy);
+  auto picked = r.selection->pick(n.node.name, healthy, joinable);
   addSteps(meter, picked.steps);
   std::int64_t score = kHealthyScore;
   if (picked.ids.empty() && any.size() > healthy.size()) {
-    picked = r.selection->pick(n.node.name, any);
+    picked = r.selection->pick(n.node.name, any, joinable);
     addSteps(meter, picked.steps);
     score = 0;
   }
@@ -398,7 +401,9 @@ Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model:
   }
   // As many others as pods have by their number must stay: nobody knows which these have.
   const auto spare = static_cast<std::int64_t>(any.size()) - n.anonymous;
-  const auto count = static_cast<std::int64_t>(picked.ids.size());
+  const auto count = std::count_if(picked.ids.begin(), picked.ids.end(), [&](int id) {
+    return std::binary_search(any.begin(), any.end(), id);
+  });
   if (count > spare) {
     return tl::unexpected(Misfit{Reason::TooFewFree, "", count, std::max<std::int64_t>(0, spare)});
   }

@@ -28,9 +28,11 @@ class DeviceSelection {
     std::int64_t have = 0;
     std::uint64_t steps = 0;  // that it took (sched/policy/meter.h)
   };
-  /// Out of the devices `free` of that node, ascending. A function of its arguments and of what is published
-  /// there; when that changes, Ledger::publishedAnew() is told at once.
-  [[nodiscard]] virtual Picked pick(const model::NodeName& node, const std::vector<int>& free) const = 0;
+  /// Out of the devices `free` of that node, ascending; or of those that others have Shared, `joinable`, where
+  /// it is known that they would share them with this pod. A function of its arguments and of what is
+  /// published there; when that changes, Ledger::publishedAnew() is told at once.
+  [[nodiscard]] virtual Picked pick(const model::NodeName& node, const std::vector<int>& free,
+                                    const std::vector<int>& joinable) const = 0;
   /// No node gives it more; 0: that depends on the node.
   [[nodiscard]] virtual std::int64_t most() const = 0;
 };

@@ -14,18 +14,26 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
-/// What it is allocated is for this pod alone: whoever decides about the pod wrote it. Its status users
-/// cannot write, its metadata they can.
+/// What it is allocated is for this pod, and for others perhaps. Its status users cannot write, its metadata
+/// they can.
 bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
-  return claim.allocated && claim.reserved_for == std::vector<model::Uid>{pod};
+  return claim.allocated && claim.isReservedFor(pod);
 }
 
-bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
+bool isForItAlone(const model::ResourceClaim& claim, const model::Uid& pod) {
+  return claim.reserved_for == std::vector<model::Uid>{pod};
+}
+
+bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
   const auto sorted = [](std::vector<model::AllocatedDevice> devices) {
     std::sort(devices.begin(), devices.end());
     return devices;
   };
-  return isAllocatedFor(claim, pod) && sorted(claim.results) == sorted(wanted.devices);
+  return claim.allocated && sorted(claim.results) == sorted(wanted.devices);
+}
+
+bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
+  return isAllocatedFor(claim, pod) && hasDevices(claim, wanted);
 }
 
 /// Why the object of that name cannot be the pod's claim; "": it can.
@@ -34,7 +42,11 @@ std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, co
   const bool is_ours = claim.owner_pod == pod && !claim.reservation.empty();
   if (wanted.isForLimits() && !is_ours) { what = "was made by somebody else"; }
   if (!wanted.isForLimits() && claim.uid != wanted.of) { what = "is another one by now"; }
-  if (claim.allocated && !isAllocatedFor(claim, pod)) { what = "is used by others"; }
+  const bool may_join = !wanted.isForLimits() && claim.isForMany() && hasDevices(claim, wanted);
+  if (claim.allocated && !isForItAlone(claim, pod) && !may_join) { what = "is used by others"; }
+  if (claim.reserved_for.size() >= model::kMaxReservedFor && !claim.isReservedFor(pod)) {
+    what = "is reserved for as many pods as it may be";
+  }
   const bool asks = !wanted.isForLimits() || claim.requests == dra::claimRequests(wanted.requests);
   if (what == nullptr && !asks) { what = "asks for something else"; }
   if (what == nullptr && claim.deleting) { what = "is being deleted"; }
@@ -115,9 +127,12 @@ std::vector<model::ObjectKey> AllocationDesk::withDevices(const model::Pod& pod,
 std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, const OfClaim& one,
                                                         const model::ResourceClaim* claim) {
   if (!one.wanted) {
-    const bool is_used = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod);
+    // Whoever was allocated it after a PUT of ours was sent has seen to that: that PUT is refused. Where pods
+    // share it, it may have been allocated to them before.
+    const bool is_others = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod) &&
+                           !claim->isForMany();
     const bool is_full = claim != nullptr && isAllocatedFor(*claim, pod);
-    if (is_full || ((one.must_read || one.must_fence) && !is_used)) { return std::nullopt; }
+    if (is_full || ((one.must_read || one.must_fence) && !is_others)) { return std::nullopt; }
     return AllocationNotice{Came::Empty, pod};
   }
   if (one.must_read) { return std::nullopt; }
@@ -147,6 +162,10 @@ std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Po
     return {Sent::Read, kapi::getObject(kapi::kResourceClaim, one.key)};
   }
   if (one.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
+  const bool joins = one.wanted && !isAllocatedFor(*claim, pod.uid) && hasDevices(*claim, *one.wanted);
+  if (joins) { return {Sent::Join, kapi::reserveClaim(*claim, pod)}; }
+  const bool leaves = isAllocatedFor(*claim, pod.uid) && !isForItAlone(*claim, pod.uid);
+  if (leaves) { return {Sent::Leave, kapi::unreserveClaim(*claim, pod.uid)}; }
   if (claim->allocated || !one.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
   if (!one.wanted->isForLimits() && !kapi::isProtected(*claim)) {
     return {Sent::Protect, kapi::protectClaim(*claim)};
@@ -172,6 +191,11 @@ void AllocationDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Eff
       return;
     }
     if (!calls_.due(uid, now)) { return; }
+    const auto [turn, is_its_turn] = turns_.try_emplace(one.key);
+    if (!is_its_turn) {
+      turn->second.insert(uid);
+      return;
+    }
     auto [sent, call] = plan(wish.pod, one, claim);
     call.token = calls_.begin(uid, {sent, one.key, claim == nullptr ? model::Uid{} : claim->uid});
     call.leader_only = sent != Sent::Read;
@@ -226,7 +250,7 @@ void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outc
       }
       return;
     case CallResult::Unknown:
-      one->must_fence = one->must_fence || (sent == Sent::Allocate);
+      one->must_fence = one->must_fence || sent == Sent::Allocate || sent == Sent::Join;
       one->must_read = true;
       calls_.failed(uid, now, outcome.retry_after);
       return;
@@ -241,6 +265,7 @@ void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outc
 void AllocationDesk::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
   if (!call) { return; }  // of an earlier term
+  if (auto turn = turns_.extract(call->what.key)) { active_.merge(turn.mapped()); }
   const auto it = wishes_.find(call->key);
   if (it == wishes_.end() || call->stale) {
     if (outcome.result == CallResult::Applied) { engine_.learn(outcome.object, now.mono); }
@@ -258,6 +283,7 @@ void AllocationDesk::podEnded(const model::Uid& uid) {
 void AllocationDesk::reset() {
   wishes_.clear();
   active_.clear();
+  turns_.clear();
   notices_.clear();
   calls_.reset();
 }

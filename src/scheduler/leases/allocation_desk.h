@@ -3,14 +3,14 @@
 // (docs/inside/decisions/0011-gpus-by-dra.md). A pure machine, as LeaseDesk is for leases.
 //
 // The binder says what it wants of a pod's claims; the desk gets there by POST, PATCH, PUT of the status and
-// reads, at most one call for each pod at a time, claim after claim, and tells the outcome once:
+// reads, at most one call for each pod and for each claim at a time, and tells the outcome once:
 //   Allocated  the claims name exactly these devices, and are reserved for the pod; `revision`: since then
 //   Refused    that cannot be had: somebody else's object has the name, or a claim is gone or used by others,
 //              or the API refuses a write for good (a quota of devices, missing rights); the text says why
 //   Empty      they are allocated nothing, and no write of ours that would do so is on its way
 // An allocation cannot be changed, so a claim that has another one is emptied first: its pod is unbound,
-// nothing runs with it. One that is reserved for other pods is never emptied: it is not what it says it is,
-// and they may run. Before Empty is said a claim is fenced (fenceClaim) where a PUT had an unknown
+// nothing runs with it. One that is reserved for other pods too is never emptied, for they may run: a pod
+// joins them where it is allocated what the pod wants, and leaves them. Before Empty is said a claim is fenced (fenceClaim) where a PUT had an unknown
 // outcome, or another leader may have sent one: its resourceVersion is another then, and that PUT is refused.
 // A wish replaces the one before it. What failed waits longer each time (R59). One thread.
 #pragma once
@@ -61,7 +61,7 @@ class AllocationDesk : public controller::Part {
   [[nodiscard]] bool isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const;
   /// It has a claim that was made for its limits, by what that says of itself.
   [[nodiscard]] bool hasClaim(const model::Pod& pod) const;
-  /// Those of its claims that are allocated something for it alone. (Of a bound pod: the one for its limits.)
+  /// Those of its claims that are allocated something for it, alone or with others. (Of a bound pod: the one for its limits.)
   /// `named`: also of those that it names, which are ours to allocate where we find its node, and nobody
   /// else's.
   [[nodiscard]] std::vector<model::ObjectKey> withDevices(const model::Pod& pod, bool named = true) const;
@@ -93,7 +93,7 @@ class AllocationDesk : public controller::Part {
     int calls = 0;
     [[nodiscard]] OfClaim* of(const model::ObjectKey& key);
   };
-  enum class Sent : std::uint8_t { Read, Make, Protect, Allocate, Clear, Fence };
+  enum class Sent : std::uint8_t { Read, Make, Protect, Allocate, Join, Leave, Clear, Fence };
   struct OnItsWay {
     Sent sent{};
     model::ObjectKey key;
@@ -114,6 +114,8 @@ class AllocationDesk : public controller::Part {
   controller::KeyedCalls<model::Uid, OnItsWay> calls_;
   std::map<model::Uid, Wish> wishes_;
   std::set<model::Uid> active_;  // to be looked at by pump()
+  /// By claim about which a call is under way: pods that share it, whose calls would be refused beside it.
+  std::map<model::ObjectKey, std::set<model::Uid>> turns_;
   std::vector<AllocationNotice> notices_;
 };
 

@@ -68,6 +68,11 @@ class AllocationDeskTest : public ::testing::Test {
     if (call.verb == kapi::Verb::Create) { return "POST"; }
     if (call.verb == kapi::Verb::Get) { return "GET"; }
     if (call.verb == kapi::Verb::MergePatch) { return "PATCH"; }
+    if (call.verb == kapi::Verb::StrategicPatch) {
+      const json::Value& entry = call.body["status"]["reservedFor"].at(0);
+      return (entry["$patch"].str() == "delete" ? "LEAVE " : "JOIN ") +
+             std::string{call.body["metadata"]["resourceVersion"].str()} + " " + std::string{entry["uid"].str()};
+    }
     std::string text = "PUT " + std::string{call.body["metadata"]["resourceVersion"].str()};
     const auto& results = call.body["status"]["allocation"]["devices"]["results"].items();
     for (const auto& result : results) { text += " " + std::string{result["device"].str()}; }
@@ -428,6 +433,16 @@ class NamedClaims : public AllocationDeskTest {
     c.reserved_for = {pod.uid};
     return c;
   }
+  [[nodiscard]] model::ResourceClaim forOthers(model::Revision revision, int n) const {
+    auto c = named("a", revision, n);
+    c.reserved_for = {model::Uid{"other"}};
+    return c;
+  }
+  [[nodiscard]] model::ResourceClaim forBoth(model::Revision revision, int n) const {
+    auto c = named("a", revision, n);
+    c.reserved_for = {model::Uid{"other"}, pod.uid};
+    return c;
+  }
   [[nodiscard]] model::ResourceClaim bare(const std::string& name, model::Revision revision) const {
     auto c = named(name, revision);
     c.finalizers.clear();
@@ -490,14 +505,103 @@ TEST_F(NamedClaims, OneThatGoesMeanwhileIsRefused) {
 }
 
 TEST_F(NamedClaims, OneThatOthersUseIsLeftAlone) {
-  auto c = named("a", 5, 1);
-  c.reserved_for = {model::Uid{"other"}};
-  know(c);
-  desk.allocate(pod, {wanted("a", 1)}, false);
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 2)}, false);
   EXPECT_EQ(told(), "refused");
   EXPECT_EQ(why, "ResourceClaim team/a, which the pod needs, is used by others");
-  desk.empty(pod.uid, pod.key, {{"team", "a"}}, true);
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
   EXPECT_EQ(told(), "empty") << "of nothing of the pod's";
+  auto full = forOthers(6, 1);
+  full.reserved_for.resize(model::kMaxReservedFor, model::Uid{"other"});
+  know(full);
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(told(), "refused");
+  EXPECT_EQ(why, "ResourceClaim team/a, which the pod needs, is reserved for as many pods as it may be");
+}
+
+TEST_F(NamedClaims, AreJoinedAndLeft) {
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "JOIN 5 u");
+  EXPECT_EQ(call.subresource, "status");
+  applied(forBoth(7, 1));
+  EXPECT_EQ(told(), "allocated 7");
+  pod.claims = {{"x", "a", false}};
+  EXPECT_EQ(desk.withDevices(pod), (std::vector<model::ObjectKey>{{"team", "a"}}));
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
+  EXPECT_EQ(next(), "LEAVE 7 u");
+  EXPECT_EQ(call.body["status"]["allocation"].isNull(), true);
+  applied(forOthers(8, 1));
+  EXPECT_EQ(told(), "empty");
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
+  EXPECT_EQ(told(), "empty");
+}
+
+/// It is the last one: then it is allocated nothing any more.
+TEST_F(NamedClaims, WhoIsLeftAloneEmptiesIt) {
+  know(forBoth(5, 1));
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
+  EXPECT_EQ(next(), "LEAVE 5 u");
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "GET");
+  applied(named("a", 6, 1));
+  EXPECT_EQ(next(), "PUT 6");
+  applied(named("a", 7));
+  EXPECT_EQ(told(), "empty");
+}
+
+/// Whoever had it first has given it back meanwhile: it is allocated what was wanted of it.
+TEST_F(NamedClaims, OneThatIsEmptiedBeforeItIsJoinedIsAllocated) {
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "JOIN 5 u");
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "GET");
+  applied(named("a", 6));
+  EXPECT_EQ(next(), "PUT 6 gpu-1");
+  applied(named("a", 7, 1));
+  EXPECT_EQ(told(), "allocated 7");
+}
+
+/// A claim that was allocated to others before says nothing of a call that may be on its way yet.
+TEST_F(NamedClaims, AnUnknownJoinIsReadAndFenced) {
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "JOIN 5 u");
+  answer(CallResult::Unknown, 0);
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
+  now += 5s;
+  EXPECT_EQ(next(), "GET");
+  applied(forOthers(5, 1));
+  EXPECT_EQ(next(), "PATCH");
+  applied(forOthers(8, 1));
+  EXPECT_EQ(told(), "empty");
+}
+
+/// Pods that come together would only be in each other's way.
+TEST_F(NamedClaims, AreWrittenForOnePodAfterTheOther) {
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "JOIN 5 u");
+  const kapi::Call first = call;
+  model::Pod second = pod;
+  second.uid = model::Uid{"v"};
+  desk.allocate(second, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "");
+  call = first;
+  applied(forBoth(7, 1));
+  kapi::Effects out;
+  desk.pump(now, out);
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(std::get<kapi::Call>(out.front()).body["status"]["reservedFor"].at(0)["uid"].str(), "v");
+  EXPECT_EQ(desk.takeNotices().size(), 1U) << "of the first";
+  desk.podEnded(second.uid);
+  const auto third = pod.uid;
+  desk.empty(third, pod.key, {{"team", "a"}}, false);
+  EXPECT_EQ(next(), "") << "its call is under way, whoever it was for";
+  call = std::get<kapi::Call>(out.front());
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "LEAVE 7 u");
 }
 
 /// What is not known of one claim is not forgotten when another wish for the same one comes.

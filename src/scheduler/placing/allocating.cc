@@ -75,6 +75,19 @@ bool Binder::allocatesAsDecided(const BindingCycle& cycle) const {
                     });
 }
 
+/// One of its GPUs is allocated to another claim too. Of what a claim of many has, the ledger only knows that
+/// it is Shared.
+bool Binder::isAllocatedToOthers(const BindingCycle& cycle) const {
+  const auto& claims = c_.engine.allocatedClaims();
+  return cycle.shared && std::any_of(cycle.allocations.begin(), cycle.allocations.end(), [&](const auto& one) {
+    return std::any_of(one.devices.begin(), one.devices.end(), [&](const auto& device) {
+      const auto holding = claims.holding(device.device);
+      return std::any_of(holding.begin(), holding.end(),
+                         [&](const auto* claim) { return claim->key != one.claim; });
+    });
+  });
+}
+
 /// And the watch has brought whatever other claims were allocated before ours: what they have is in the
 /// ledger.
 bool Binder::isAllocated(const BindingCycle& cycle) const {

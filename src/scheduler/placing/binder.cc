@@ -51,6 +51,7 @@ void Binder::forget(const model::Uid& uid) {
     cycle.mapped().hold.release();
     c_.engine.expectsNoMore(cycle.mapped().node, uid);
     if (cycle.mapped().claimed) { allocations_.forget(uid); }
+    for (const auto& other : c_.engine.deviceClaims().over(uid)) { c_.reconciles.add(other); }
   }
   calls_.drop(uid);
   slots_.close(uid);
@@ -71,6 +72,7 @@ BindingCycle Binder::make(const model::Pod& pod, const model::NodeName& node, st
   cycle.fence = fenceOf(pod);
   cycle.caches = node_caches_.saidThere(pod.kernel_caches, node);
   cycle.allocations = allocationsFor(pod, cycle);
+  for (const auto& other : c_.engine.deviceClaims().begun(pod)) { c_.reconciles.add(other); }
   return cycle;
 }
 
@@ -293,7 +295,10 @@ void Binder::settleBoundPerhaps() {
 }
 
 void Binder::reset() {
-  for (const auto& [uid, cycle] : cycles_) { keepBoundPerhaps(cycle); }
+  for (const auto& [uid, cycle] : cycles_) {
+    keepBoundPerhaps(cycle);
+    (void)c_.engine.deviceClaims().over(uid);
+  }
   cycles_.clear();
   ended_.clear();
   calls_.reset();

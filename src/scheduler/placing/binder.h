@@ -130,6 +130,7 @@ class Binder : public controller::Part {
   [[nodiscard]] static bool needsMapping(const BindingCycle& cycle);
   [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
   [[nodiscard]] bool allocatesAsDecided(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isAllocatedToOthers(const BindingCycle& cycle) const;
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
