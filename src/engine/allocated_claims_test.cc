@@ -68,6 +68,19 @@ TEST_F(AllocatedClaimsTest, WithoutPodsItsOwnerHoldsIt) {
   EXPECT_EQ(heldBy("p"), "a:1");
 }
 
+/// What was made for a pod is its own, also where it has that device by a claim of many besides.
+TEST_F(AllocatedClaimsTest, WhatPodsNameTheyHoldTogether) {
+  lists("a", 4);
+  claims.put(shared(claimOf("c", 1, {gpu("a", 1), gpu("a", 2)}, {"p", "q"})));
+  auto own = claimOf("own", 2, {gpu("a", 2), gpu("a", 3)}, {"p"});
+  own.owner_pod = model::Uid{"p"};
+  claims.put(shared(own));
+  const model::NodeName a{"a"};
+  EXPECT_EQ(claims.heldBy(model::Uid{"p"}),
+            (std::map<AllocatedClaims::Device, bool>{{{a, 1}, true}, {{a, 2}, false}, {{a, 3}, false}}));
+  EXPECT_EQ(claims.heldBy(model::Uid{"q"}), (std::map<AllocatedClaims::Device, bool>{{{a, 1}, true}, {{a, 2}, true}}));
+}
+
 TEST_F(AllocatedClaimsTest, OneThatIsNobodysHoldsForItself) {
   lists("a", 4);
   claims.put(shared(claimOf("c", 1, {gpu("a", 1)})));

@@ -361,7 +361,8 @@ std::string DeviceClaims::whyTaken(const model::ResourceClaim& claim, const mode
     return fmt::format("is reserved for {} pods already, and no more are allowed", claim.reserved_for.size());
   }
   const auto begun = begun_for_.find(claim.key);
-  const bool is_begun = begun != begun_for_.end() && (begun->second.size() > 1 || !begun->second.contains(pod));
+  const bool is_begun =
+      begun != begun_for_.end() && (begun->second.size() > 1 || !begun->second.contains(pod));
   if (is_begun && !claim.allocated) { return "is being allocated for another pod"; }
   return "";
 }

@@ -100,8 +100,8 @@ class DeviceClaims {
   dra::Classes classes_;
   std::uint64_t class_changes_ = 0;
   std::unordered_map<model::Uid, Read> read_;
-  std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;  // claims that it shares
-  std::unordered_map<model::ObjectKey, Pods> begun_for_;                 // and by claim
+  std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;         // claims that it shares
+  std::unordered_map<model::ObjectKey, Pods> begun_for_;                        // and by claim
   std::unordered_map<model::ObjectKey, Pods> waiting_;                          // by claim
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> named_by_;         // what waits, and names some
   std::unordered_multimap<std::size_t, std::weak_ptr<const Selection>> known_;  // by hash of what they ask

@@ -41,8 +41,7 @@ Call putStatus(const model::ResourceClaim& claim, Value status) {
 Call patchReservedFor(const model::ResourceClaim& claim, Object entry) {
   Call call = callAt(Verb::StrategicPatch, kResourceClaim, claim.key, "status");
   call.body = Object{
-      {"metadata",
-       Object{{"uid", claim.uid.text}, {"resourceVersion", std::to_string(claim.revision)}}},
+      {"metadata", Object{{"uid", claim.uid.text}, {"resourceVersion", std::to_string(claim.revision)}}},
       {"status", Object{{"reservedFor", Array{std::move(entry)}}}}};
   return call;
 }

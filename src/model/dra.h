@@ -5,8 +5,8 @@
 // own name then; the decoder fills it in, so that nobody else has to know.
 #pragma once
 
-#include <compare>
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>

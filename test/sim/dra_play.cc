@@ -207,7 +207,9 @@ class DraPlay {
   void comesToShare(const std::string& name) {
     const int which = 1 + below(kShared);
     const std::string claim = fmt::format("shared-{}", which);
-    if (made_shared_.insert(claim).second) { world_.create(test::resourceClaim(claim, test::gpuDevices(which))); }
+    if (made_shared_.insert(claim).second) {
+      world_.create(test::resourceClaim(claim, test::gpuDevices(which)));
+    }
     const bool is_mixed = rng_.chance(20);
     say(fmt::format("{} comes to share {}{}", name, claim, is_mixed ? " and for one of a template" : ""));
     Value pod = test::withClaims(podObject(name, 0, 1), "resourceClaimName", {claim});

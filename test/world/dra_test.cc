@@ -430,7 +430,9 @@ class OwnClaims : public Dra {
   std::set<std::string> allocatedTo(const std::string& name) {
     std::set<std::string> out;
     for (const auto& one : world.get(kClaimsPath)["items"].items()) {
-      if (one["status"]["reservedFor"].at(0)["name"].str() != name) { continue; }
+      const auto& users = one["status"]["reservedFor"].items();
+      const auto is_it = [&](const Value& user) { return user["name"].str() == name; };
+      if (std::none_of(users.begin(), users.end(), is_it)) { continue; }
       for (const auto& r : one["status"]["allocation"]["devices"]["results"].items()) {
         out.emplace(r["device"].str());
       }
@@ -569,7 +571,10 @@ TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
 TEST_F(OwnClaims, OneThatAnotherSchedulerAllocatedIsJoined) {
   world.create(resourceClaim("theirs", gpuDevices(1)));
   Value claim = claimNamed("theirs");
-  const Object result{{"request", "gpus"}, {"driver", "gpu.nvidia.com"}, {"pool", "node-b"}, {"device", inLowerCase(world.machines().devicesOf("node-b").at(1).uuid)}};
+  const Object result{{"request", "gpus"},
+                      {"driver", "gpu.nvidia.com"},
+                      {"pool", "node-b"},
+                      {"device", inLowerCase(world.machines().devicesOf("node-b").at(1).uuid)}};
   const Object user{{"resource", "pods"}, {"name", "other"}, {"uid", "uid-of-other"}};
   claim.set("status", Object{{"allocation", Object{{"devices", Object{{"results", Array{Value{result}}}}}}},
                              {"reservedFor", Array{Value{user}}}});
@@ -585,8 +590,8 @@ TEST_F(OwnClaims, SharedOnesSurviveTheLeader) {
   for (int i = 0; i < 12; ++i) {
     int writes = 0;
     world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
-      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim || call.kind == kapi::kLease ||
-                                              call.kind == kapi::kPod);
+      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim ||
+                                              call.kind == kapi::kLease || call.kind == kapi::kPod);
       return {CallFault::How::Normal, 0, {}, false, is_it && writes++ == i};
     });
     const std::string name = fmt::format("p{}", i);

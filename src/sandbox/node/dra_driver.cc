@@ -132,7 +132,7 @@ bool DraDriver::add(const Value& pod, const Asked& asked, Devices& devices) cons
     if (!is_wanted) { continue; }
     const Value* device = deviceIn(*slice->object, result.device.device);
     if (result.device.driver != kDriver || result.device.pool != node || device == nullptr) { return false; }
-    devices.emplace((*device)["attributes"]["uuid"]["string"].str(), claim.reserved_for);
+    devices.emplace((*device)["attributes"]["uuid"]["string"].str(), claim.uid);
   }
   return true;
 }
@@ -140,9 +140,11 @@ bool DraDriver::add(const Value& pod, const Asked& asked, Devices& devices) cons
 bool DraDriver::isFree(const std::string& node, const Devices& devices) const {
   for (const auto& running : kubelet_.running(node)) {
     const std::string all = "," + running.devices + ",";
-    for (const auto& [uuid, pods] : devices) {
-      const bool is_with_it = std::binary_search(pods.begin(), pods.end(), model::Uid{running.uid});
-      if (!is_with_it && all.find("," + uuid + ",") != std::string::npos) { return false; }
+    const auto known = prepared_.find(running.uid);
+    for (const auto& device : devices) {
+      const bool is_by_it = known != prepared_.end() && known->second.contains(device.first) &&
+                            known->second.at(device.first) == device.second;
+      if (!is_by_it && all.find("," + device.first + ",") != std::string::npos) { return false; }
     }
   }
   return true;
@@ -153,7 +155,7 @@ std::optional<std::vector<std::string>> DraDriver::prepare(const Value& pod) {
   const auto devices = devicesFor(pod);
   if (!devices) { return std::nullopt; }
   std::vector<std::string> uuids;
-  for (const auto& [uuid, pods] : *devices) { uuids.push_back(uuid); }
+  for (const auto& [uuid, claim] : *devices) { uuids.push_back(uuid); }
   if (uuids.empty()) { return uuids; }
   const auto away = away_.find(node);
   if (away != away_.end() && away->second) { return std::nullopt; }
@@ -161,6 +163,7 @@ std::optional<std::vector<std::string>> DraDriver::prepare(const Value& pod) {
     ++in_use_;
     return std::nullopt;
   }
+  prepared_[std::string{pod["metadata"]["uid"].str()}] = *devices;
   return uuids;
 }
 

@@ -53,15 +53,16 @@ class DraDriver : public DeviceDriver {
     std::vector<std::string> requests;
   };
   [[nodiscard]] static std::vector<Asked> askedBy(const json::Value& pod);
-  /// By UUID: the pods that its claim is reserved for, and which so may have it together.
-  using Devices = std::map<std::string, std::vector<model::Uid>>;
+  using Devices = std::map<std::string, model::Uid>;  // by UUID, and the claim that it is had by
   [[nodiscard]] std::optional<Devices> devicesFor(const json::Value& pod) const;
   [[nodiscard]] bool add(const json::Value& pod, const Asked& asked, Devices& devices) const;
+  /// Containers of other pods have none of them by another claim.
   [[nodiscard]] bool isFree(const std::string& node, const Devices& devices) const;
 
   const apiserver::Api& api_;
   const Kubelet& kubelet_;
   std::map<std::string, bool> away_;
+  std::map<std::string, Devices> prepared_;  // by pod
   std::uint64_t in_use_ = 0;
 };
 

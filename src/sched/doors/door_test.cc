@@ -265,8 +265,7 @@ TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
 }
 
 struct SelectsTwo : DeviceSelection {
-  [[nodiscard]] Picked pick(const model::NodeName& /*node*/,
-                            const std::vector<int>& /*free*/,
+  [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& /*free*/,
                             const std::vector<int>& /*joinable*/) const override {
     return {};
   }
@@ -281,7 +280,25 @@ TEST(DraDoor, TakesWhatTheClaimsSelect) {
   ASSERT_TRUE(request.devices.has_value());
   EXPECT_EQ(request.devices->selection, selection);
   EXPECT_EQ(request.devices->count, 2);
-  EXPECT_FALSE(request.devices->shared);
+  EXPECT_TRUE(request.devices->shared) << "others may name that claim";
+}
+
+/// One that was made for the pod nobody else can use; of those that it names, others have the devices too.
+TEST(DraDoor, OnlyClaimsThatWereMadeForThePodAreItsAlone) {
+  const auto selection = std::make_shared<const SelectsTwo>();
+  const auto shares = [&](std::vector<bool> are_its) {
+    model::Pod pod = PodBuilder("p").allocated("n:1").on("n").value();
+    for (const bool is_its : are_its) {
+      pod.claims.push_back({fmt::format("c{}", pod.claims.size()), "name", is_its});
+    }
+    const auto read = readPod(pod, {.selection = selection});
+    EXPECT_EQ(std::get<PodRequest>(read).devices->shared, holdingsOf(pod).shared);
+    return holdingsOf(pod).shared;
+  };
+  EXPECT_FALSE(shares({true}));
+  EXPECT_TRUE(shares({false}));
+  EXPECT_FALSE(shares({true, true}));
+  EXPECT_TRUE(shares({true, false}));
 }
 
 TEST(DraDoor, SaysWhyNothingIsSelected) {

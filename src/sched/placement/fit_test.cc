@@ -491,6 +491,41 @@ TEST(FitSelecting, TakesOverExactlyWhatItWouldPickOutOfThese) {
   EXPECT_EQ(misfit({0, 1}), (Misfit{Reason::ClaimsUnmet, "needs two of a", 2, 1}));
 }
 
+/// Takes all that others have and would share.
+struct Joins : DeviceSelection {
+  [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& /*free*/,
+                            const std::vector<int>& joinable) const override {
+    return {joinable, joinable.empty() ? "nobody to join" : ""};
+  }
+  [[nodiscard]] std::int64_t most() const override { return 2; }
+};
+
+TEST(FitSelecting, ShowsWhatOthersHaveSharedToWhoSharesIt) {
+  Ledger l;
+  draNode().addTo(l);
+  const model::NodeName a{"a"};
+  const Amount shared{true, 0, 0};
+  PodRequest request = selecting();
+  request.devices->selection = std::make_shared<const Joins>();
+  l.hold(a, 0, model::Uid{"alone"}, Source::Lease, {});
+  l.hold(a, 1, model::Uid{"one"}, Source::Lease, shared);
+  l.hold(a, 2, model::Uid{"one"}, Source::Claim, shared);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), request), bare(Reason::ClaimsUnmet, "nobody to join"))
+      << "whoever wants devices for itself is not shown them";
+  request.devices->shared = true;
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{1, 2}));
+  std::vector<int> ids{1};
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), request, {}, &ids), std::nullopt) << "also to take it over";
+  request.devices->max_sharers = 1;
+  EXPECT_NE(misfitOn(stateOf(l, "a"), request), std::nullopt);
+  request.devices->max_sharers = 2;
+  l.hold(a, 2, model::Uid{"two"}, Source::BoundPod, {});
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{1}));
+  // What is joined leaves as many free ones as before to pods that have some by their number.
+  l.usePod(a, model::Uid{"old"}, Source::BoundPod, {}, 1, {});
+  EXPECT_EQ(fitOn(stateOf(l, "a"), request)->ids, (std::vector{1}));
+}
+
 /// What the driver says besides of its devices may decide: when that changes, the node is looked at again.
 TEST(FitSelecting, LooksAgainAtWhatIsPublishedAnew) {
   Ledger l;

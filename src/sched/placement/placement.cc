@@ -401,9 +401,8 @@ Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model:
   }
   // As many others as pods have by their number must stay: nobody knows which these have.
   const auto spare = static_cast<std::int64_t>(any.size()) - n.anonymous;
-  const auto count = std::count_if(picked.ids.begin(), picked.ids.end(), [&](int id) {
-    return std::binary_search(any.begin(), any.end(), id);
-  });
+  const auto count = std::count_if(picked.ids.begin(), picked.ids.end(),
+                                   [&](int id) { return std::binary_search(any.begin(), any.end(), id); });
   if (count > spare) {
     return tl::unexpected(Misfit{Reason::TooFewFree, "", count, std::max<std::int64_t>(0, spare)});
   }

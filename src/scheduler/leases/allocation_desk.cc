@@ -14,14 +14,15 @@ namespace {
 using kapi::CallResult;
 using Came = AllocationNotice::What;
 
-/// What it is allocated is for this pod, and for others perhaps. Its status users cannot write, its metadata
-/// they can.
-bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
-  return claim.allocated && claim.isReservedFor(pod);
-}
-
 bool isForItAlone(const model::ResourceClaim& claim, const model::Uid& pod) {
   return claim.reserved_for == std::vector<model::Uid>{pod};
+}
+
+/// What it is allocated is for this pod: whoever decides about the pod wrote it. Its status users cannot write,
+/// its metadata they can. One that pods share may be for others too.
+bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
+  const bool is_its = claim.isForMany() ? claim.isReservedFor(pod) : isForItAlone(claim, pod);
+  return claim.allocated && is_its;
 }
 
 bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
@@ -129,8 +130,8 @@ std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, c
   if (!one.wanted) {
     // Whoever was allocated it after a PUT of ours was sent has seen to that: that PUT is refused. Where pods
     // share it, it may have been allocated to them before.
-    const bool is_others = claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod) &&
-                           !claim->isForMany();
+    const bool is_others =
+        claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod) && !claim->isForMany();
     const bool is_full = claim != nullptr && isAllocatedFor(*claim, pod);
     if (is_full || ((one.must_read || one.must_fence) && !is_others)) { return std::nullopt; }
     return AllocationNotice{Came::Empty, pod};

@@ -71,7 +71,8 @@ class AllocationDeskTest : public ::testing::Test {
     if (call.verb == kapi::Verb::StrategicPatch) {
       const json::Value& entry = call.body["status"]["reservedFor"].at(0);
       return (entry["$patch"].str() == "delete" ? "LEAVE " : "JOIN ") +
-             std::string{call.body["metadata"]["resourceVersion"].str()} + " " + std::string{entry["uid"].str()};
+             std::string{call.body["metadata"]["resourceVersion"].str()} + " " +
+             std::string{entry["uid"].str()};
     }
     std::string text = "PUT " + std::string{call.body["metadata"]["resourceVersion"].str()};
     const auto& results = call.body["status"]["allocation"]["devices"]["results"].items();

@@ -79,13 +79,14 @@ bool Binder::allocatesAsDecided(const BindingCycle& cycle) const {
 /// it is Shared.
 bool Binder::isAllocatedToOthers(const BindingCycle& cycle) const {
   const auto& claims = c_.engine.allocatedClaims();
-  return cycle.shared && std::any_of(cycle.allocations.begin(), cycle.allocations.end(), [&](const auto& one) {
-    return std::any_of(one.devices.begin(), one.devices.end(), [&](const auto& device) {
-      const auto holding = claims.holding(device.device);
-      return std::any_of(holding.begin(), holding.end(),
-                         [&](const auto* claim) { return claim->key != one.claim; });
-    });
-  });
+  return cycle.shared &&
+         std::any_of(cycle.allocations.begin(), cycle.allocations.end(), [&](const auto& one) {
+           return std::any_of(one.devices.begin(), one.devices.end(), [&](const auto& device) {
+             const auto holding = claims.holding(device.device);
+             return std::any_of(holding.begin(), holding.end(),
+                                [&](const auto* claim) { return claim->key != one.claim; });
+           });
+         });
 }
 
 /// And the watch has brought whatever other claims were allocated before ours: what they have is in the

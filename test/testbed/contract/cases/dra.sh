@@ -155,6 +155,32 @@ eventually "running" 16 all_run
 for i in $(seq 16); do expect_one_thing "again-$i"; done
 expect "GPUs that several pods have" "" "$(used_devices | uniq -d)"
 
+step "many short pods, 16 at a time: what was chosen, prepared and seen is the same for each of them"
+kubectl delete pods --all >/dev/null
+eventually "claims" "" kubectl get resourceclaims -o name
+many=${GS_DRA_CONTAINERS:-200} began=${EPOCHREALTIME/./}
+# The container says what it sees in its pod's status; containers that see nothing say gpu*.
+short_pods() {
+  local i
+  for i in $(seq "$1" "$2"); do
+    pod "short-$i" '' command 'cd /dev && echo gpu* >termination-log' limits "$(gpus 1)" spec 'restartPolicy: Never'
+  done
+}
+ended() { kubectl get pods -o json | jq '[.items[] | select(.status.phase == "Succeeded" or .status.phase == "Failed")] | length'; }
+for ((first = 1; first <= many; first += 100)); do
+  last=$((first + 99 < many ? first + 99 : many))
+  short_pods "$first" "$last" | create
+  eventually "pods that ended" $((last - first + 1)) ended
+  kubectl get pods -o json | jq -r '.items[] | [.metadata.name, .metadata.uid, .spec.nodeName, .status.phase,
+    (.metadata.annotations["gpu.scheduling/allocated"] | split(":")[1]), .status.containerStatuses[0].state.terminated.message] | join(" ")' >>"$CASE_DIR/short"
+  kubectl delete pods --all >/dev/null
+done
+expect "pods that ended well" "$many" "$(grep -c ' Succeeded ' "$CASE_DIR/short")"
+expect "pods whose container saw something else than what was chosen" "" "$(awk '"gpu" $5 != $6' "$CASE_DIR/short")"
+prepared() { for node in node-a node-b; do dra_calls "$node" | awk -v node="$node" '$1 == "prepare" && $4 == "ok" { print $2, node, $3 }'; done | sort -u; }
+expect "what was chosen, and not prepared" "" "$(awk '{ print "gpu-" $2, $3, "gpu-" $5 }' "$CASE_DIR/short" | sort -u | comm -23 - <(prepared))"
+note "$many containers in $(($(elapsed_ms "$began") / 1000)) s"
+
 step "pods with claims of their own, ten shapes: what they ask for is what the container has"
 kubectl delete pods --all >/dev/null
 eventually "claims" "" kubectl get resourceclaims -o name
@@ -228,9 +254,12 @@ expect "what the driver is told besides" FromClaim "$(field "resourceclaim/$(own
 expect "GPUs that several pods have" "" "$(kubectl get pods -o json | jq -r '.items[].metadata.annotations["gpu.scheduling/allocated"] | split(":") as [$node, $ids]
   | $ids | split(",")[] | "\($node) \(.)"' | sort | uniq -d)"
 claiming named-too "resourceClaimName: mine"
-expect_waiting named-too 'resourceclaim "mine" of spec.resourceClaims\[gpus\] is used by other pods'
+runs named-too # it shares what the first one was allocated
+expect_own named-too
+expect "where both are" "$(allocated named)" "$(allocated named-too)"
+expect "for whom the claim is reserved" "named named-too" "$(field resourceclaim/mine '.status.reservedFor[*].name' | in_words)"
 kubectl delete pod named >/dev/null
-runs named-too
+eventually "for whom the claim is reserved" named-too field resourceclaim/mine '.status.reservedFor[*].name'
 expect_own named-too
 kubectl delete pod named-too >/dev/null
 kubectl delete resourceclaim mine >/dev/null # it waits until the finalizer is gone, which is the controller's to take off
