@@ -46,17 +46,23 @@ std::int64_t unheldOf(const NodeState& n, const model::Uid& self) {
 
 namespace {
 
-/// Numbers the whole devices; null when there are none or too many.
+/// Numbers the whole devices; null when there are none or too many. From the last one on where a DRA driver
+/// gives them: kube-scheduler, which may allocate there too, takes the first.
 TopologyPtr numberDevices(NodeState& n, TopologyPool* pool) {
   Topology::Devices whole;
   n.whole = 0;
-  for (auto& d : n.devices) {
+  const auto number = [&](DeviceState& d) {
     d.bit = -1;
-    if (!d.listed || d.facts.partitioned) { continue; }
+    if (!d.listed || d.facts.partitioned) { return; }
     if (++n.whole <= kMaxDevices) {
       d.bit = static_cast<std::int16_t>(n.whole - 1);
       whole.push_back(&d.facts);
     }
+  };
+  if (n.dra_resource.empty()) {
+    std::for_each(n.devices.begin(), n.devices.end(), number);
+  } else {
+    std::for_each(n.devices.rbegin(), n.devices.rend(), number);
   }
   if (n.isWide()) {
     for (auto& d : n.devices) { d.bit = -1; }

@@ -461,6 +461,20 @@ TEST(FitAwaits, WhileALookIsDueNothingIsGivenById) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
 }
 
+/// kube-scheduler, which may allocate them too, takes the first ones.
+TEST(FitDra, TheLastOnesAreGivenFirst) {
+  Ledger l;
+  draNode().addTo(l);
+  testNode("b").gpus(4).addTo(l);
+  const model::NodeName a{"a"};
+  EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(1))->ids, (std::vector{3}));
+  EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(2))->ids, (std::vector{2, 3}));
+  EXPECT_EQ(fitOn(stateOf(l, "b"), testClaim(2))->ids, (std::vector{0, 1}));
+  l.hold(a, 3, model::Uid{"other"}, Source::Lease, {});
+  EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(1))->ids, (std::vector{2}));
+  EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(3))->ids, (std::vector{0, 1, 2}));
+}
+
 TEST(FitSelecting, PicksOutOfWhatIsFreeTheHealthyOnesFirst) {
   Ledger l;
   const model::NodeName a{"a"};

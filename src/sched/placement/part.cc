@@ -50,8 +50,9 @@ std::int64_t availableFor(const NodeState& n, const DeviceRequest& r, const mode
 
 Part::Part(const NodeState& n)
     : healthy_{n.healthy}, unknown_{n.unknown}, anonymous_{n.anonymous}, topology_{n.topology.get()} {
+  devices_.resize(n.topology == nullptr ? 0 : static_cast<std::size_t>(n.topology->size()));
   for (const auto& d : n.devices) {
-    if (d.bit >= 0) { devices_.push_back(&d); }
+    if (d.bit >= 0) { devices_[static_cast<std::size_t>(d.bit)] = &d; }
   }
 }
 
@@ -71,6 +72,7 @@ std::vector<int> Part::ids(Mask set) const {
   for (; set != 0; set &= set - 1) {
     out.push_back(devices_[static_cast<std::size_t>(lowestOf(set))]->facts.id);
   }
+  std::sort(out.begin(), out.end());
   return out;
 }
 

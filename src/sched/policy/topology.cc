@@ -1,6 +1,8 @@
 #include "sched/policy/topology.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <string_view>
 
@@ -41,8 +43,9 @@ std::int64_t pairGbps(const model::Device& a, const model::Device& b) {
 Topology::Topology(const Devices& devices) {
   GS_CHECK(devices.size() <= kMaxDevices, "{} devices", devices.size());
   std::map<std::string_view, std::uint8_t> islands;
+  const bool descends = devices.size() > 1 && devices[1]->id < devices[0]->id;
   for (const auto* d : devices) {
-    GS_CHECK(ids_.empty() || ids_.back() < d->id, "device ids not ascending");
+    GS_CHECK(ids_.empty() || (ids_.back() < d->id) != descends, "device ids not in one order");
     ids_.push_back(d->id);
     const auto next = static_cast<std::uint8_t>(islands.size());
     island_of_.push_back(islands.try_emplace(d->island, next).first->second);
@@ -78,7 +81,7 @@ void Topology::finish() {
   for (int i = 0; i < size(); ++i) { islands_[island_of_[static_cast<std::size_t>(i)]] |= bit(i); }
   for (int i = 1; i < size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (ids_[at] == ids_[at - 1] + 1 && island_of_[at] == island_of_[at - 1]) { joined_ |= bit(i); }
+    if (std::abs(ids_[at] - ids_[at - 1]) == 1 && island_of_[at] == island_of_[at - 1]) { joined_ |= bit(i); }
   }
   for (const Mask island : islands_) {
     bool even = true;
@@ -101,11 +104,14 @@ std::vector<int> Topology::ids(Mask set) const {
   std::vector<int> out;
   out.reserve(static_cast<std::size_t>(countOf(set)));
   for (; set != 0; set &= set - 1) { out.push_back(id(lowestOf(set))); }
+  if (out.size() > 1 && out.back() < out.front()) { std::reverse(out.begin(), out.end()); }
   return out;
 }
 
 int Topology::find(int id) const {
-  const auto it = std::lower_bound(ids_.begin(), ids_.end(), id);
+  const bool descends = ids_.size() > 1 && ids_[1] < ids_[0];
+  const auto it = descends ? std::lower_bound(ids_.begin(), ids_.end(), id, std::greater<>{})
+                           : std::lower_bound(ids_.begin(), ids_.end(), id);
   return it == ids_.end() || *it != id ? -1 : static_cast<int>(it - ids_.begin());
 }
 

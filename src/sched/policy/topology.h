@@ -49,22 +49,23 @@ struct Connection {
 
 class Topology {
  public:
-  using Devices = std::vector<const model::Device*>;  // ascending ids, at most kMaxDevices
+  /// At most kMaxDevices, ascending by id or descending: of equally good sets the first in this order wins.
+  using Devices = std::vector<const model::Device*>;
 
   explicit Topology(const Devices& devices);
 
   [[nodiscard]] int size() const { return static_cast<int>(ids_.size()); }
   [[nodiscard]] int id(int i) const { return ids_[static_cast<std::size_t>(i)]; }
-  [[nodiscard]] std::vector<int> ids(Mask set) const;
+  [[nodiscard]] std::vector<int> ids(Mask set) const;  // ascending
   /// The bit of a device, -1 when it is not one of these.
   [[nodiscard]] int find(int id) const;
   [[nodiscard]] Mask all() const { return size() == kMaxDevices ? ~Mask{0} : bit(size()) - 1; }
 
-  /// Disjoint, ordered by their lowest id.
+  /// Disjoint, ordered by their lowest bit.
   [[nodiscard]] const std::vector<Mask>& islands() const { return islands_; }
   [[nodiscard]] Mask islandOf(int i) const { return islands_[island_of_[static_cast<std::size_t>(i)]]; }
   [[nodiscard]] bool inOneIsland(Mask set) const { return set == 0 || (set & ~islandOf(lowestOf(set))) == 0; }
-  /// Bits whose predecessor has the id before theirs and is in the same island: a run of them, and the bit
+  /// Bits whose predecessor has the id next to theirs and is in the same island: a run of them, and the bit
   /// before, is consecutive.
   [[nodiscard]] Mask joined() const { return joined_; }
 

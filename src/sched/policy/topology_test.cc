@@ -65,6 +65,26 @@ TEST(Topology, JoinedIdsFollowEachOtherInOneIsland) {
   EXPECT_EQ(t.ids(0b10100), (std::vector<int>{7, 9}));
 }
 
+/// In the other order: it is the same, but for what comes first.
+TEST(Topology, MayBeginWithTheLastDevice) {
+  auto devices = testNode("a").gpus(3, "x").gpus(2, "y").link(0, 1, 64).status.devices;
+  devices[2].id = 7;  // 9 8 | 7 1 0
+  devices[3].id = 8;
+  devices[4].id = 9;
+  Topology::Devices descending;
+  for (auto it = devices.rbegin(); it != devices.rend(); ++it) { descending.push_back(&*it); }
+  const Topology t{descending};
+  EXPECT_EQ(t.joined(), Mask{0b10010});
+  EXPECT_EQ(t.find(8), 1);
+  EXPECT_EQ(t.find(0), 4);
+  EXPECT_EQ(t.find(2), -1);
+  EXPECT_EQ(t.ids(0b10101), (std::vector<int>{0, 7, 9}));
+  EXPECT_EQ(t.islands(), (std::vector<Mask>{0b00011, 0b11100}));
+  EXPECT_EQ(t.gbps(4, 3), 64);
+  EXPECT_EQ(t.gbps(3, 2), 0);
+  EXPECT_EQ(t.flat().find(0), 4);
+}
+
 TEST(Topology, HoldsSixtyFourDevices) {
   const Topology t = topologyOf(testNode("a").gpus(64).status.devices);
   EXPECT_EQ(t.all(), ~Mask{0});
