@@ -45,6 +45,11 @@ class AllocatedClaims {
   }
   /// The listed devices that it holds by claims, and whether all of these are for many (model/dra.h).
   [[nodiscard]] std::map<Device, bool> heldBy(const model::Uid& holder) const;
+  /// Where it is listed; nullptr: nowhere.
+  [[nodiscard]] const std::set<Device>* placesOf(const model::DeviceName& device) const {
+    const auto it = names_.find(device);
+    return it == names_.end() ? nullptr : &it->second;
+  }
   /// The allocated claims that hold this device.
   [[nodiscard]] std::vector<const model::ResourceClaim*> holding(const model::DeviceName& device) const;
 

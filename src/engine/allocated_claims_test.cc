@@ -78,7 +78,8 @@ TEST_F(AllocatedClaimsTest, WhatPodsNameTheyHoldTogether) {
   const model::NodeName a{"a"};
   EXPECT_EQ(claims.heldBy(model::Uid{"p"}),
             (std::map<AllocatedClaims::Device, bool>{{{a, 1}, true}, {{a, 2}, false}, {{a, 3}, false}}));
-  EXPECT_EQ(claims.heldBy(model::Uid{"q"}), (std::map<AllocatedClaims::Device, bool>{{{a, 1}, true}, {{a, 2}, true}}));
+  EXPECT_EQ(claims.heldBy(model::Uid{"q"}),
+            (std::map<AllocatedClaims::Device, bool>{{{a, 1}, true}, {{a, 2}, true}}));
 }
 
 TEST_F(AllocatedClaimsTest, OneThatIsNobodysHoldsForItself) {

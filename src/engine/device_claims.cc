@@ -77,6 +77,12 @@ std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, con
   return out;
 }
 
+std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& devices) {
+  std::set<model::DeviceName> out;
+  for (const auto& one : devices) { out.insert(one.device); }
+  return out;
+}
+
 /// What is not served of it though the search would; "": nothing.
 std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints) {
   constraints += claim.constraints.size();
@@ -107,7 +113,8 @@ struct DeviceClaims::Spec {
     std::string name;  // the pod's
     std::vector<model::DevicesRequest> requests;
     std::vector<model::DeviceConstraint> constraints;
-    Fixed fixed;
+    Fixed fixed{};
+    model::ObjectKey key{};  // of one that is
     friend bool operator==(const Claim&, const Claim&) = default;
   };
   std::vector<Claim> claims;
@@ -162,27 +169,19 @@ struct DeviceClaims::Spec {
 class DeviceClaims::Selection final : public sched::DeviceSelection {
  public:
   /// `plan`: of the claims whose devices can be chosen; nullopt: of none.
-  Selection(Spec spec, Size size, std::optional<dra::ClaimPlan> plan, const Cache& cache,
-            const NodeDevices& devices)
-      : spec_{std::move(spec)},
-        size_{size},
-        most_{spec_.most()},
-        plan_{std::move(plan)},
-        cache_{cache},
-        devices_{devices} {}
+  Selection(Spec spec, Size size, std::optional<dra::ClaimPlan> plan, const DeviceClaims& all)
+      : spec_{std::move(spec)}, size_{size}, most_{spec_.most()}, plan_{std::move(plan)}, all_{all} {}
 
   [[nodiscard]] const Spec& spec() const { return spec_; }
   [[nodiscard]] std::int64_t most() const override { return most_; }
 
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free,
-                            const std::vector<int>& joinable) const override {
+                            const std::vector<Joinable>& joinable) const override {
     Picked out;
-    const auto ids = idsOn(node);
-    out.steps = ids.size() + static_cast<std::size_t>(most_);
-    if (!addFixed(ids, free, joinable, out)) { return out; }
+    if (!addFixed(node, free, joinable, out)) { return out; }
     std::vector<int> rest;
     std::set_difference(free.begin(), free.end(), out.ids.begin(), out.ids.end(), std::back_inserter(rest));
-    if (plan_) { addChosen(node, ids, rest, out); }
+    if (plan_) { addChosen(node, rest, out); }
     std::sort(out.ids.begin(), out.ids.end());
     return out;
   }
@@ -190,13 +189,12 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// By claim; empty: they do not fit.
   [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
                                                                          const std::vector<int>& ids) const {
-    const auto named = idsOn(node);
     Picked fixed;
-    if (!addFixed(named, ids, {}, fixed)) { return {}; }
+    if (!addFixed(node, ids, {}, fixed)) { return {}; }
     std::vector<int> rest;
     std::set_difference(ids.begin(), ids.end(), fixed.ids.begin(), fixed.ids.end(), std::back_inserter(rest));
     std::uint64_t steps = 0;
-    auto chosen = plan_ ? search(node, named, rest, steps).results : Results{};
+    auto chosen = plan_ ? search(node, idsOn(node), rest, steps).results : Results{};
     if (plan_ && chosen.empty()) { return {}; }
     Results out;
     auto next = chosen.begin();
@@ -210,7 +208,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
 
   [[nodiscard]] Ids idsOn(const model::NodeName& node) const {
     Ids out;
-    const model::GpuNodeStatus* status = cache_.status(node);
+    const model::GpuNodeStatus* status = all_.cache_.status(node);
     if (status == nullptr) { return out; }
     for (const auto& device : status->devices) {
       if (!device.dra.device.empty()) { out.emplace(device.dra, device.id); }
@@ -218,22 +216,20 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     return out;
   }
   /// What is allocated already; ascending, unique. False: it cannot be had there, and out.lack says why.
-  [[nodiscard]] bool addFixed(const Ids& ids, const std::vector<int>& free, const std::vector<int>& joinable,
-                              Picked& out) const {
+  [[nodiscard]] bool addFixed(const model::NodeName& node, const std::vector<int>& free,
+                              const std::vector<Joinable>& joinable, Picked& out) const {
     for (const auto& claim : spec_.claims) {
       if (!claim.fixed) { continue; }
       for (const auto& one : *claim.fixed) {
-        const auto id = ids.find(one.device);
-        const bool is_here = id != ids.end();
-        const bool is_open = is_here && (std::binary_search(free.begin(), free.end(), id->second) ||
-                                         std::binary_search(joinable.begin(), joinable.end(), id->second));
-        if (is_open) {
-          out.ids.push_back(id->second);
+        out.steps += 1 + joinable.size();
+        int id = 0;
+        std::string lack = whyNot(claim, one.device, node, free, joinable, id);
+        if (lack.empty()) {
+          out.ids.push_back(id);
           continue;
         }
         out.ids.clear();
-        out.lack = fmt::format("claim {} is allocated devices {}", claim.name,
-                               is_here ? "that others have or that are not healthy" : "of another node");
+        out.lack = fmt::format("claim {} is allocated {}", claim.name, lack);
         return false;
       }
     }
@@ -241,9 +237,31 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     out.ids.erase(std::unique(out.ids.begin(), out.ids.end()), out.ids.end());
     return true;
   }
+  /// Why the pod cannot have this device of a claim; "": it can.
+  [[nodiscard]] std::string whyNot(const Spec::Claim& claim, const model::DeviceName& device,
+                                   const model::NodeName& node, const std::vector<int>& free,
+                                   const std::vector<Joinable>& joinable, int& id) const {
+    const auto* places = all_.claims_.placesOf(device);
+    if (places == nullptr) { return "a device that no node lists as a GPU"; }
+    const auto place = places->lower_bound({node, 0});
+    if (place == places->end() || place->first != node) { return "devices of another node"; }
+    id = place->second;
+    for (const auto* other : all_.claims_.holding(device)) {
+      if (other->key != claim.key) {
+        return fmt::format("a device that claim {} is allocated too", other->key.text());
+      }
+    }
+    if (std::binary_search(free.begin(), free.end(), id)) { return ""; }
+    const auto there =
+        std::find_if(joinable.begin(), joinable.end(), [&](const auto& d) { return d.id == id; });
+    const auto shares = [&](const model::Uid& uid) { return all_.isUser(claim.key, uid); };
+    const bool is_open =
+        there != joinable.end() && std::all_of(there->holders.begin(), there->holders.end(), shares);
+    return is_open ? "" : "a device that others have, or as many pods as may, or that is not healthy";
+  }
   /// And what can be chosen, out of `free`; none at all, with the reason, where that does not suffice.
-  void addChosen(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
-                 Picked& out) const {
+  void addChosen(const model::NodeName& node, const std::vector<int>& free, Picked& out) const {
+    const auto ids = idsOn(node);
     std::uint64_t steps = 0;
     auto picked = search(node, ids, free, steps);
     out.steps += steps;
@@ -263,7 +281,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// search.
   [[nodiscard]] dra::Picked search(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
                                    std::uint64_t& steps) const {
-    auto candidates = devices_.candidates(node);
+    auto candidates = all_.devices_.candidates(node);
     for (auto& candidate : candidates.devices) {
       const auto id = ids.find(candidate.name);
       candidate.taken = id == ids.end() || !std::binary_search(free.begin(), free.end(), id->second);
@@ -271,7 +289,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     std::uint64_t left = kMostSteps;
     auto picked = plan_->pick(candidates.devices, left, candidates.trouble);
     steps = candidates.devices.size() *
-                (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + devices_.rules()) +
+                (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + all_.devices_.rules()) +
             (kMostSteps - left);
     return picked;
   }
@@ -280,8 +298,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   const Size size_;  // with the selectors of classes
   const std::int64_t most_;
   const std::optional<dra::ClaimPlan> plan_;
-  const Cache& cache_;
-  const NodeDevices& devices_;
+  const DeviceClaims& all_;
 };
 
 void DeviceClaims::podChanged(const model::Pod& pod, bool waits) {
@@ -347,6 +364,10 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
     if (std::string why = whyTaken(*claim, one, pod.uid); !why.empty()) {
       return {"ResourceClaimTaken", fmt::format("resourceclaim \"{}\" of {} {}", one.claim, shown, why)};
     }
+    if (isBegunForOthers(*claim, pod.uid)) {
+      return {"ResourceClaimBegun",
+              fmt::format("resourceclaim \"{}\" of {} is being allocated for another pod", one.claim, shown)};
+    }
   }
   return {};
 }
@@ -355,56 +376,73 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
 std::string DeviceClaims::whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
                                    const model::Uid& pod) const {
   if (claim.deleting) { return "is being deleted"; }
-  const bool is_another_pods = !claim.owner_pod.empty() && claim.owner_pod != pod;
-  if (is_another_pods || (named.is_its && claim.owner_pod.empty())) { return "was made for another pod"; }
+  if (named.is_its && claim.owner_pod != pod) { return "was made for another pod"; }
+  const bool is_admin =
+      std::any_of(claim.results.begin(), claim.results.end(), [](const auto& r) { return r.admin; });
+  if (claim.allocated && is_admin) {
+    return "is allocated with adminAccess, which is not supported by this scheduler";
+  }
   if (claim.reserved_for.size() >= model::kMaxReservedFor && !claim.isReservedFor(pod)) {
     return fmt::format("is reserved for {} pods already, and no more are allowed", claim.reserved_for.size());
   }
-  const auto begun = begun_for_.find(claim.key);
-  const bool is_begun =
-      begun != begun_for_.end() && (begun->second.size() > 1 || !begun->second.contains(pod));
-  if (is_begun && !claim.allocated) { return "is being allocated for another pod"; }
   return "";
 }
 
-DeviceClaims::Fixed DeviceClaims::fixedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
-  const bool is_its_alone = claim.reserved_for == std::vector<model::Uid>{pod};
+bool DeviceClaims::isBegunForOthers(const model::ResourceClaim& claim, const model::Uid& pod) const {
+  const auto begun = begun_for_.find(claim.key);
+  return begun != begun_for_.end() && (begun->second.size() > 1 || !begun->second.contains(pod)) &&
+         !claim.allocated;
+}
+
+DeviceClaims::Fixed DeviceClaims::fixedFor(const model::ResourceClaim& claim, const model::PodClaim& named,
+                                           const model::Uid& pod) {
+  const bool is_its_alone = named.is_its || claim.reserved_for == std::vector<model::Uid>{pod};
   return claim.allocated && !is_its_alone ? Fixed{claim.results} : std::nullopt;
 }
 
-DeviceClaims::Pods DeviceClaims::waitingFor(const std::vector<model::ObjectKey>& claims,
-                                            const model::Uid& but) const {
-  Pods out;
-  for (const auto& key : claims) {
-    const Pods& waiting = waitingFor(key);
-    out.insert(waiting.begin(), waiting.end());
-  }
-  out.erase(but);
-  return out;
-}
-
 DeviceClaims::Pods DeviceClaims::begun(const model::Pod& pod) {
+  Pods waiting;
   std::vector<model::ObjectKey> shared;
   for (const auto& one : pod.claims) {
-    if (!one.is_its) { shared.push_back({pod.key.ns, one.claim}); }
+    if (one.is_its) { continue; }
+    shared.push_back({pod.key.ns, one.claim});
+    const model::ResourceClaim* claim = claims_.find(shared.back());
+    Pods& pods = begun_for_[shared.back()];
+    if (pods.empty() && claim != nullptr && !claim->allocated) {
+      const Pods& some = waitingFor(shared.back());
+      waiting.insert(some.begin(), some.end());
+    }
+    pods.insert(pod.uid);
   }
-  if (shared.empty()) { return {}; }
-  for (const auto& key : shared) { begun_for_[key].insert(pod.uid); }
-  return waitingFor(begun_[pod.uid] = std::move(shared), pod.uid);
+  if (!shared.empty()) { begun_[pod.uid] = std::move(shared); }
+  waiting.erase(pod.uid);
+  return waiting;
 }
 
 DeviceClaims::Pods DeviceClaims::over(const model::Uid& pod) {
+  Pods waiting;
   const auto it = begun_.find(pod);
-  if (it == begun_.end()) { return {}; }
-  const auto shared = std::move(it->second);
-  begun_.erase(it);
-  for (const auto& key : shared) {
+  if (it == begun_.end()) { return waiting; }
+  for (const auto& key : it->second) {
     const auto pods = begun_for_.find(key);
-    if (pods == begun_for_.end()) { continue; }  // a claim that it names twice
     pods->second.erase(pod);
-    if (pods->second.empty()) { begun_for_.erase(pods); }
+    if (!pods->second.empty()) { continue; }
+    begun_for_.erase(pods);
+    const model::ResourceClaim* claim = claims_.find(key);
+    if (claim != nullptr && claim->allocated) { continue; }
+    const Pods& some = waitingFor(key);
+    waiting.insert(some.begin(), some.end());
   }
-  return waitingFor(shared, pod);
+  begun_.erase(it);
+  return waiting;
+}
+
+bool DeviceClaims::isUser(const model::ObjectKey& claim, const model::Uid& pod) const {
+  const auto begun = begun_for_.find(claim);
+  if (begun != begun_for_.end() && begun->second.contains(pod)) { return true; }
+  const model::ResourceClaim* there = claims_.find(claim);
+  // One that nobody uses holds for itself.
+  return there != nullptr && there->allocated && (there->isReservedFor(pod) || there->uid == pod);
 }
 
 DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {
@@ -417,7 +455,8 @@ DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {
         out.classes[way.device_class] = found == classes_.end() ? nullptr : found->second;
       }
     }
-    out.claims.push_back({one.name, claim.requests, claim.constraints, fixedFor(claim, pod.uid)});
+    out.claims.push_back({one.name, claim.requests, claim.constraints, fixedFor(claim, one, pod.uid)});
+    if (out.claims.back().fixed) { out.claims.back().key = claim.key; }
   }
   return out;
 }
@@ -482,7 +521,7 @@ sched::Objects DeviceClaims::asked(const model::Pod& pod) {
   std::vector<std::pair<model::Uid, Fixed>> claims;
   for (const auto& one : pod.claims) {
     const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
-    claims.emplace_back(claim.uid, fixedFor(claim, pod.uid));
+    claims.emplace_back(claim.uid, fixedFor(claim, one, pod.uid));
   }
   const auto known = read_.find(pod.uid);
   if (known != read_.end() && known->second.claims == claims && known->second.classes == class_changes_) {
@@ -524,7 +563,7 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
     }
     plan = *std::move(read);
   }
-  auto made = std::make_shared<const Selection>(std::move(spec), size, std::move(plan), cache_, devices_);
+  auto made = std::make_shared<const Selection>(std::move(spec), size, std::move(plan), *this);
   forgetUnused();
   known_.emplace(hash, made);
   out.selection = std::move(made);
@@ -540,7 +579,10 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
   for (std::size_t i = 0; i < results.size(); ++i) {
     Given& one = out.emplace_back();
     one.claim = claims_.findPtr({pod.key.ns, pod.claims[i].claim});
-    one.devices = std::move(results[i]);
+    // What it has for the pod already serves it, by whichever request each device is.
+    const bool has_them =
+        one.claim->isReservedFor(pod.uid) && namesIn(one.claim->results) == namesIn(results[i]);
+    one.devices = has_them ? one.claim->results : std::move(results[i]);
     one.config = configOf(*one.claim, classes_, one.devices);
   }
   return out;

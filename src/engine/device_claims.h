@@ -45,11 +45,14 @@ class DeviceClaims {
   [[nodiscard]] const Pods& waitingFor(const model::ObjectKey& claim) const;
   /// The pods for which that may change something.
   Pods classChanged(const controller::Change& change);
-  /// Devices were chosen for claims that the pod shares. Gives those that are to be read again: they wait for
-  /// that.
+  /// Devices were chosen for claims that the pod shares. Gives those that are to be read again: they have to
+  /// wait for what comes of it.
   Pods begun(const model::Pod& pod);
-  /// And what was begun for it has come to an end.
+  /// And what was begun for it has come to an end: others may choose, if nobody else does.
   Pods over(const model::Uid& pod);
+  /// Whoever has the devices of that claim by it: those that it is reserved for, and those whose allocation
+  /// is under way. Nobody else shares them.
+  [[nodiscard]] bool isUser(const model::ObjectKey& claim, const model::Uid& pod) const;
 
   /// For sched::readPod(). Of a pod that names none: nothing.
   [[nodiscard]] sched::Objects asked(const model::Pod& pod);
@@ -83,10 +86,11 @@ class DeviceClaims {
     sched::Objects said;
   };
 
-  [[nodiscard]] static Fixed fixedFor(const model::ResourceClaim& claim, const model::Uid& pod);
+  [[nodiscard]] static Fixed fixedFor(const model::ResourceClaim& claim, const model::PodClaim& named,
+                                      const model::Uid& pod);
   [[nodiscard]] std::string whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
                                      const model::Uid& pod) const;
-  [[nodiscard]] Pods waitingFor(const std::vector<model::ObjectKey>& claims, const model::Uid& but) const;
+  [[nodiscard]] bool isBegunForOthers(const model::ResourceClaim& claim, const model::Uid& pod) const;
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
   [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
   [[nodiscard]] sched::Objects read(const model::Pod& pod);

@@ -77,11 +77,14 @@ class DeviceClaimsTest : public EngineTest {
     EXPECT_EQ(objects.selection, nullptr);
     return objects.no_selection.kind + ": " + objects.no_selection.text;
   }
+  /// `joinable`: what the pod "other" has.
   std::string picked(const PodBuilder& pod, const std::vector<int>& free,
                      const std::vector<int>& joinable = {}) {
     const auto selection = asked(pod).selection;
     if (selection == nullptr) { return "none"; }
-    const auto out = selection->pick(kNode, free, joinable);
+    std::vector<sched::DeviceSelection::Joinable> shared;
+    for (const int id : joinable) { shared.push_back({id, {model::Uid{"other"}}}); }
+    const auto out = selection->pick(kNode, free, shared);
     EXPECT_GT(out.steps, 0U);
     if (out.ids.empty()) {
       return out.lack + (out.need > 0 ? " " + std::to_string(out.have) + "/" + std::to_string(out.need) : "");
@@ -114,8 +117,15 @@ TEST_F(DeviceClaimsTest, SaysWhatItsClaimsLack) {
   c = good;
   c.owner_pod = model::Uid{"other"};
   claimComes(c);
-  EXPECT_EQ(blocked(pod),
-            "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] was made for another pod");
+  EXPECT_NE(asked(pod).selection, nullptr) << "whoever names it may use it, whatever users write into it";
+  c = good;
+  c.allocated = true;
+  c.results = {{"gpus", {"gpu.nvidia.com", "node-d", "gpu-2"}, true}};
+  claimComes(c);
+  EXPECT_EQ(
+      blocked(pod),
+      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is allocated with adminAccess, "
+      "which is not supported by this scheduler");
   c = good;
   c.allocated = true;
   for (std::size_t i = 0; i < model::kMaxReservedFor; ++i) {
@@ -146,25 +156,57 @@ TEST_F(DeviceClaimsTest, WhatOthersWereAllocatedIsJoined) {
                {"gpus", {"gpu.nvidia.com", "node-d", "gpu-1"}}};
   claimComes(c);
   EXPECT_EQ(picked(pod, {0, 1, 2, 3}), "1,2") << "for nobody";
+  const sched::DeviceSelection::Joinable by_itself{1, {c.uid}};
+  EXPECT_EQ(asked(pod).selection->pick(kNode, {2}, {by_itself}).ids, (std::vector{1, 2}))
+      << "it holds for itself";
   c.reserved_for = {model::Uid{"other"}};
   claimComes(c);
   EXPECT_EQ(picked(pod, {0}, {1, 2, 3}), "1,2");
-  EXPECT_EQ(picked(pod, {0, 1}, {3}),
-            "claim c is allocated devices that others have or that are not healthy");
+  const std::string others =
+      "claim c is allocated a device that others have, or as many pods as may, or that is not healthy";
+  EXPECT_EQ(picked(pod, {0, 1}, {3}), others);
   EXPECT_EQ(asked(pod).selection->most(), 2);
   EXPECT_EQ(asked(pod).selection->pick(model::NodeName{"node-e"}, {1, 2}, {}).lack,
             "claim c is allocated devices of another node");
+  const sched::DeviceSelection::Joinable with_a_stranger{2, {model::Uid{"other"}, model::Uid{"stranger"}}};
+  EXPECT_EQ(asked(pod).selection->pick(kNode, {0, 1}, {with_a_stranger}).lack, others)
+      << "one that shares the GPU by no claim, or whose claim was taken back while its containers run";
   const auto given = engine.deviceClaims().give(pod.value(), kNode, {1, 2});
   ASSERT_EQ(given.size(), 1U);
   EXPECT_EQ(given.front().devices, c.results);
   EXPECT_EQ(given.front().config.size(), 1U) << "of its class: should it have to be allocated anew";
   EXPECT_TRUE(engine.deviceClaims().give(pod.value(), kNode, {0, 1}).empty());
+  auto rival = claim("rival", {{"r", {way(1)}}});
+  rival.allocated = true;
+  rival.results = {{"r", {"gpu.nvidia.com", "node-d", "gpu-2"}}};
+  claimComes(rival);
+  EXPECT_EQ(picked(pod, {0}, {1, 2, 3}),
+            "claim c is allocated a device that claim default/rival is allocated too");
+  engine.resourceClaimGone(rival.key, rival.uid);
   c.results.front().device.device = "gpu-3";
   claimComes(c);
   EXPECT_EQ(picked(pod, {}, {1, 3}), "1,3") << "what was read before is not what it is now";
-  c.reserved_for = {model::Uid{"uid-p"}};
+  c.results.front().device.device = "nic-0";
   claimComes(c);
-  EXPECT_EQ(picked(pod, {0, 2}), "0,2") << "for it alone: that was decided before, and can be decided anew";
+  EXPECT_EQ(picked(pod, {}, {1, 3}), "claim c is allocated a device that no node lists as a GPU");
+}
+
+/// Then it was decided before, and can be decided anew; where it is not, what it has serves it, by whichever
+/// request each device is.
+TEST_F(DeviceClaimsTest, WhatIsAllocatedForThePodAlone) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto c = claim("c", {{"left", {way(1)}}, {"right", {way(1)}}});
+  c.allocated = true;
+  c.reserved_for = {model::Uid{"uid-p"}};
+  c.results = {{"left", {"gpu.nvidia.com", "node-d", "gpu-3"}},
+               {"right", {"gpu.nvidia.com", "node-d", "gpu-1"}}};
+  claimComes(c);
+  EXPECT_EQ(picked(pod, {0, 2}), "0,2");
+  EXPECT_EQ(engine.deviceClaims().give(pod.value(), kNode, {1, 3}).front().devices, c.results);
+  std::swap(c.results[0].request, c.results[1].request);
+  claimComes(c);
+  EXPECT_EQ(engine.deviceClaims().give(pod.value(), kNode, {1, 3}).front().devices, c.results);
+  EXPECT_NE(engine.deviceClaims().give(pod.value(), kNode, {0, 1}).front().devices, c.results);
 }
 
 /// Beside a claim that is allocated, one whose devices can be chosen.
@@ -178,8 +220,7 @@ TEST_F(DeviceClaimsTest, OneThatIsJoinedAndOneThatIsNot) {
   claimComes(claim("d", {{"gpus", {way(2)}}}));
   EXPECT_EQ(asked(pod).selection->most(), 3);
   EXPECT_EQ(picked(pod, {0, 1}, {2, 3}), "0,1,3");
-  EXPECT_EQ(picked(pod, {0}, {2, 3}),
-            "request gpus of claim d needs 2 devices of class gpu 1/2");
+  EXPECT_EQ(picked(pod, {0}, {2, 3}), "request gpus of claim d needs 2 devices of class gpu 1/2");
   const auto given = engine.deviceClaims().give(pod.value(), kNode, {0, 1, 3});
   ASSERT_EQ(given.size(), 2U);
   EXPECT_EQ(given[0].devices, c.results);
@@ -188,30 +229,39 @@ TEST_F(DeviceClaimsTest, OneThatIsJoinedAndOneThatIsNot) {
 
 /// The first one chooses; until that is written the others wait, and hear of its end.
 TEST_F(DeviceClaimsTest, WhoSharesAClaimWaitsForTheFirst) {
+  using Pods = DeviceClaims::Pods;
   const auto first = PodBuilder("p").resourceClaim("c");
   const auto second = PodBuilder("q").resourceClaim("c");
+  const model::Uid p{"uid-p"};
+  const model::Uid q{"uid-q"};
   auto c = claim("c", {{"gpus", {way(1)}}});
   claimComes(c);
   comes(first);
   comes(second);
   auto& claims = engine.deviceClaims();
-  EXPECT_EQ(claims.begun(first.value()), DeviceClaims::Pods{model::Uid{"uid-q"}});
+  EXPECT_FALSE(claims.isUser(c.key, p));
+  EXPECT_EQ(claims.begun(first.value()), Pods{q});
+  EXPECT_TRUE(claims.isUser(c.key, p));
+  EXPECT_FALSE(claims.isUser(c.key, q));
   EXPECT_NE(asked(first).selection, nullptr);
   EXPECT_EQ(
       blocked(second),
-      "ResourceClaimTaken: resourceclaim \"c\" of spec.resourceClaims[c] is being allocated for another pod");
+      "ResourceClaimBegun: resourceclaim \"c\" of spec.resourceClaims[c] is being allocated for another pod");
   c.allocated = true;
-  c.reserved_for = {model::Uid{"uid-p"}};
+  c.reserved_for = {p};
   c.results = {{"gpus", {"gpu.nvidia.com", "node-d", "gpu-3"}}};
   claimComes(c);
-  EXPECT_EQ(picked(second, {}, {3}), "3");
-  EXPECT_EQ(claims.begun(second.value()), DeviceClaims::Pods{model::Uid{"uid-p"}});
-  EXPECT_EQ(claims.over(model::Uid{"uid-p"}), DeviceClaims::Pods{model::Uid{"uid-q"}});
+  const sched::DeviceSelection::Joinable of_first{3, {p}};
+  EXPECT_EQ(asked(second).selection->pick(kNode, {}, {of_first}).ids, std::vector{3});
+  EXPECT_EQ(claims.begun(second.value()), Pods{}) << "nobody has to wait for that";
+  EXPECT_EQ(claims.over(p), Pods{});
+  EXPECT_TRUE(claims.isUser(c.key, p)) << "it is reserved for it";
   claimComes(claim("c", {{"gpus", {way(1)}}}));
-  EXPECT_EQ(blocked(first).substr(0, 18), "ResourceClaimTaken") << "it was emptied, and the second goes on";
-  EXPECT_EQ(claims.over(model::Uid{"uid-q"}), DeviceClaims::Pods{model::Uid{"uid-p"}});
+  EXPECT_FALSE(claims.isUser(c.key, p));
+  EXPECT_EQ(blocked(first).substr(0, 18), "ResourceClaimBegun") << "it was emptied, and the second goes on";
+  EXPECT_EQ(claims.over(q), Pods{p});
   EXPECT_NE(asked(first).selection, nullptr);
-  EXPECT_TRUE(claims.over(model::Uid{"uid-q"}).empty());
+  EXPECT_TRUE(claims.over(q).empty());
   EXPECT_TRUE(claims.begun(PodBuilder("r").value()).empty());
 }
 

@@ -36,10 +36,12 @@ class ResourceClaimHandler {
   }
 
  private:
-  /// For pods that wait for it: users may write its labels and annotations as often as they like.
+  /// For pods that wait for it: users may write its labels and annotations as often as they like, and many
+  /// pods that share it may come and go. (Those that it is reserved for hear of that anyway.)
   static bool isTheSame(const model::ResourceClaim& a, const model::ResourceClaim& b) {
+    const auto is_full = [](const auto& c) { return c.reserved_for.size() >= model::kMaxReservedFor; };
     return a.uid == b.uid && a.allocated == b.allocated && a.results == b.results &&
-           a.reserved_for == b.reserved_for && a.deleting == b.deleting && a.owner_pod == b.owner_pod;
+           is_full(a) == is_full(b) && a.deleting == b.deleting && a.owner_pod == b.owner_pod;
   }
   void touch(const DeviceClaims::Pods& pods) {
     for (const auto& uid : pods) { s_.touched.pod(uid); }

@@ -551,8 +551,10 @@ TEST_F(OwnClaims, PodsThatNameOneShareItsDevices) {
 TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
   constexpr std::size_t kMany = 24;
   std::size_t writes = 0;
+  std::size_t told_waiting = 0;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
     writes += call.kind == kapi::kResourceClaim && call.leader_only ? 1 : 0;
+    told_waiting += call.kind == kapi::kPod && call.verb == kapi::Verb::StrategicPatch ? 1 : 0;
     return {};
   });
   world.create(resourceClaim("ours", gpuDevices(1)));
@@ -565,6 +567,7 @@ TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
     EXPECT_EQ(seen(name), seen("p0"));
   }
   EXPECT_LE(writes, kMany + 8);
+  EXPECT_EQ(told_waiting, 0U) << "it takes some ms";
 }
 
 /// One that kube-scheduler allocated, for a pod of its own.
@@ -582,6 +585,28 @@ TEST_F(OwnClaims, OneThatAnotherSchedulerAllocatedIsJoined) {
   world.create(withClaims(pod("a", ""), "resourceClaimName", {"theirs"}));
   ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
   EXPECT_EQ(seen("a"), std::set<std::string>{world.machines().devicesOf("node-b").at(1).uuid});
+  EXPECT_EQ(claimNamed("theirs")["metadata"]["finalizers"].at(0).str(), model::kDeleteProtection);
+}
+
+/// Its containers run on after a force delete: who shared the GPU with it has it as before, and whoever comes
+/// later waits.
+TEST_F(OwnClaims, WhatAPodThatWentHasIsNotShared) {
+  world.kubelet().setConfig({.linger = 60s});
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"ours"}));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return runs("a") && runs("b"); }));
+  (void)world.request("DELETE", "/api/v1/namespaces/default/pods/a",
+                      Value{Object{{"gracePeriodSeconds", 0}}});
+  world.run(5s);
+  world.create(withClaims(pod("c", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("c") != ""; }));
+  EXPECT_NE(whyWaiting("c").find("claim c0 is allocated a device that others have"), std::string::npos)
+      << whyWaiting("c");
+  EXPECT_TRUE(runs("b"));
+  ASSERT_TRUE(eventually([&] { return runs("c"); }, 10min)) << whyWaiting("c");
+  EXPECT_EQ(seen("c"), seen("b"));
+  EXPECT_EQ(world.driver().inUse(), 0U);
 }
 
 /// Leaders die at each of their writes while pods come to share a claim.

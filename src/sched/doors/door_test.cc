@@ -266,7 +266,7 @@ TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
 
 struct SelectsTwo : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& /*free*/,
-                            const std::vector<int>& /*joinable*/) const override {
+                            const std::vector<Joinable>& /*joinable*/) const override {
     return {};
   }
   [[nodiscard]] std::int64_t most() const override { return 2; }

@@ -34,9 +34,10 @@ DoorResult draRequest(const model::Pod& pod, const Objects& named, PodRequest ba
   return base;
 }
 
-/// By its annotation as at every door that gives devices by id (plain.cc).
+/// Which devices, the claim door reads. What a GpuClaim or a limit gives a pod is not its ResourceClaims'.
 void draHoldings(const model::Pod& pod, Holdings& holdings) {
-  if (sharesClaims(pod)) { holdings.shared = true; }
+  const bool is_all = claimName(pod).empty() && pod.requests.get(model::kNvidiaGpu) == 0;
+  holdings.shared = holdings.shared || (is_all && sharesClaims(pod));
 }
 
 }  // namespace

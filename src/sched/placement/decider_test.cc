@@ -480,7 +480,7 @@ RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint6
 /// Takes device 1 of node b, and nothing else.
 struct OneOfB : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free,
-                            const std::vector<int>& /*joinable*/) const override {
+                            const std::vector<Joinable>& /*joinable*/) const override {
     const bool is_there = node.text == "b" && std::binary_search(free.begin(), free.end(), 1);
     return {is_there ? std::vector{1} : std::vector<int>{}, is_there ? "" : "no", 0, 0, 1'000'000};
   }
@@ -508,7 +508,7 @@ TEST(DeciderSelecting, FindsTheNodeThatHasWhatTheClaimsSelect) {
 /// Says yes to the look, and no after it, as when what is published changed and nobody told the ledger.
 struct Fickle : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& free,
-                            const std::vector<int>& /*joinable*/) const override {
+                            const std::vector<Joinable>& /*joinable*/) const override {
     if (++asked > 1) { return {{}, "no", 0, 0, 1}; }
     return {{free.front()}, "", 0, 0, 1};
   }

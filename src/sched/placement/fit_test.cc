@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
 /// Takes the two highest of the free ones.
 struct TwoHighest : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& node, const std::vector<int>& free,
-                            const std::vector<int>& /*joinable*/) const override {
+                            const std::vector<Joinable>& /*joinable*/) const override {
     if (free.size() < 2) {
       return {{}, "needs two of " + node.text, 2, static_cast<std::int64_t>(free.size()), 5};
     }
@@ -508,8 +508,14 @@ TEST(FitSelecting, TakesOverExactlyWhatItWouldPickOutOfThese) {
 /// Takes all that others have and would share.
 struct Joins : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& /*free*/,
-                            const std::vector<int>& joinable) const override {
-    return {joinable, joinable.empty() ? "nobody to join" : ""};
+                            const std::vector<Joinable>& joinable) const override {
+    Picked out;
+    for (const auto& [id, holders] : joinable) {
+      EXPECT_FALSE(holders.empty());
+      out.ids.push_back(id);
+    }
+    if (out.ids.empty()) { out.lack = "nobody to join"; }
+    return out;
   }
   [[nodiscard]] std::int64_t most() const override { return 2; }
 };

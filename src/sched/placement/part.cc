@@ -72,7 +72,6 @@ std::vector<int> Part::ids(Mask set) const {
   for (; set != 0; set &= set - 1) {
     out.push_back(devices_[static_cast<std::size_t>(lowestOf(set))]->facts.id);
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 

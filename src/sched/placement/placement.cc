@@ -373,16 +373,26 @@ std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, co
   return std::nullopt;
 }
 
+std::vector<model::Uid> holdersOf(const DeviceState& d, const model::Uid& but) {
+  std::vector<model::Uid> out;
+  for (const Holder& h : d.holders) {
+    if (h.uid != but) { out.push_back(h.uid); }
+  }
+  return out;
+}
+
 /// What a selection picks out of the devices that may be given; the Healthy ones first.
 Verdict<Placement> pick(const NodeState& n, const DeviceRequest& r, const model::Uid& self, Meter* meter,
                         const std::set<int>* among = nullptr) {
   std::vector<int> healthy;
   std::vector<int> any;
-  std::vector<int> joinable;
+  std::vector<DeviceSelection::Joinable> joinable;
   for (const auto& d : n.devices) {
     if (among != nullptr && !among->contains(d.facts.id)) { continue; }
     const bool is_free = isFree(d, self);
-    if (!is_free && r.shared && isShareable(d, r, self)) { joinable.push_back(d.facts.id); }
+    if (!is_free && r.shared && isShareable(d, r, self)) {
+      joinable.push_back({d.facts.id, holdersOf(d, self)});
+    }
     if (!is_free) { continue; }
     any.push_back(d.facts.id);
     if (d.facts.health == model::Health::Healthy && !n.agent_stale) { healthy.push_back(d.facts.id); }

@@ -28,11 +28,17 @@ class DeviceSelection {
     std::int64_t have = 0;
     std::uint64_t steps = 0;  // that it took (sched/policy/meter.h)
   };
-  /// Out of the devices `free` of that node, ascending; or of those that others have Shared, `joinable`, where
-  /// it is known that they would share them with this pod. A function of its arguments and of what is
-  /// published there; when that changes, Ledger::publishedAnew() is told at once.
+  /// A device that other pods have, Shared.
+  struct Joinable {
+    int id = 0;
+    std::vector<model::Uid> holders;
+  };
+  /// Out of the devices `free` of that node, ascending; or of `joinable`, ascending by id, where it is known
+  /// that their holders share them with this pod. A function of its arguments and of what is published there;
+  /// when that changes, Ledger::publishedAnew() is told at once. Whether somebody shares a device is asked
+  /// again before the Binding.
   [[nodiscard]] virtual Picked pick(const model::NodeName& node, const std::vector<int>& free,
-                                    const std::vector<int>& joinable) const = 0;
+                                    const std::vector<Joinable>& joinable) const = 0;
   /// No node gives it more; 0: that depends on the node.
   [[nodiscard]] virtual std::int64_t most() const = 0;
 };

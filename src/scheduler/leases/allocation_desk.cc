@@ -18,11 +18,10 @@ bool isForItAlone(const model::ResourceClaim& claim, const model::Uid& pod) {
   return claim.reserved_for == std::vector<model::Uid>{pod};
 }
 
-/// What it is allocated is for this pod: whoever decides about the pod wrote it. Its status users cannot write,
-/// its metadata they can. One that pods share may be for others too.
-bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod) {
-  const bool is_its = claim.isForMany() ? claim.isReservedFor(pod) : isForItAlone(claim, pod);
-  return claim.allocated && is_its;
+/// What it is allocated is for this pod: whoever decides about the pod wrote it. Its status users cannot
+/// write, its metadata they can. The claim of a pod's limits is its own; others may be for others too.
+bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod, bool for_limits) {
+  return claim.allocated && (for_limits ? isForItAlone(claim, pod) : claim.isReservedFor(pod));
 }
 
 bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
@@ -34,7 +33,7 @@ bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
 }
 
 bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
-  return isAllocatedFor(claim, pod) && hasDevices(claim, wanted);
+  return isAllocatedFor(claim, pod, wanted.isForLimits()) && hasDevices(claim, wanted);
 }
 
 /// Why the object of that name cannot be the pod's claim; "": it can.
@@ -43,7 +42,7 @@ std::string trouble(const model::ResourceClaim& claim, const model::Uid& pod, co
   const bool is_ours = claim.owner_pod == pod && !claim.reservation.empty();
   if (wanted.isForLimits() && !is_ours) { what = "was made by somebody else"; }
   if (!wanted.isForLimits() && claim.uid != wanted.of) { what = "is another one by now"; }
-  const bool may_join = !wanted.isForLimits() && claim.isForMany() && hasDevices(claim, wanted);
+  const bool may_join = !wanted.isForLimits() && hasDevices(claim, wanted);
   if (claim.allocated && !isForItAlone(claim, pod) && !may_join) { what = "is used by others"; }
   if (claim.reserved_for.size() >= model::kMaxReservedFor && !claim.isReservedFor(pod)) {
     what = "is reserved for as many pods as it may be";
@@ -83,7 +82,7 @@ void AllocationDesk::wish(const model::Uid& uid, const model::ObjectKey& pod, st
 void AllocationDesk::allocate(const model::Pod& pod, const Allocations& wanted, bool others) {
   std::vector<OfClaim> claims;
   claims.reserve(wanted.size());
-  for (const Allocation& one : wanted) { claims.push_back({one.claim, one}); }
+  for (const Allocation& one : wanted) { claims.push_back({one.claim, one, one.isForLimits()}); }
   wish(pod.uid, pod.key, std::move(claims), others);
 }
 
@@ -91,7 +90,10 @@ void AllocationDesk::empty(const model::Uid& uid, const model::ObjectKey& pod,
                            const std::vector<model::ObjectKey>& claims, bool others) {
   std::vector<OfClaim> all;
   all.reserve(claims.size());
-  for (const auto& key : claims) { all.push_back({key, {}}); }
+  model::Pod of;
+  of.key = pod;
+  of.uid = uid;
+  for (const auto& key : claims) { all.push_back({key, {}, key == kapi::claimKeyOf(of)}); }
   wish(uid, pod, std::move(all), others);  // and where a PUT that is under way has an unknown outcome
 }
 
@@ -114,13 +116,13 @@ bool AllocationDesk::hasClaim(const model::Pod& pod) const {
 
 std::vector<model::ObjectKey> AllocationDesk::withDevices(const model::Pod& pod, bool named) const {
   std::vector<model::ObjectKey> out;
-  const auto look = [&](const model::ObjectKey& key) {
+  const auto look = [&](const model::ObjectKey& key, bool for_limits) {
     const model::ResourceClaim* claim = engine_.allocatedClaims().find(key);
-    if (claim != nullptr && isAllocatedFor(*claim, pod.uid)) { out.push_back(key); }
+    if (claim != nullptr && isAllocatedFor(*claim, pod.uid, for_limits)) { out.push_back(key); }
   };
-  look(kapi::claimKeyOf(pod));
+  look(kapi::claimKeyOf(pod), true);
   if (!named) { return out; }
-  for (const auto& one : pod.claims) { look({pod.key.ns, one.claim}); }
+  for (const auto& one : pod.claims) { look({pod.key.ns, one.claim}, false); }
   return out;
 }
 
@@ -130,10 +132,9 @@ std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, c
   if (!one.wanted) {
     // Whoever was allocated it after a PUT of ours was sent has seen to that: that PUT is refused. Where pods
     // share it, it may have been allocated to them before.
-    const bool is_others =
-        claim != nullptr && claim->allocated && !isAllocatedFor(*claim, pod) && !claim->isForMany();
-    const bool is_full = claim != nullptr && isAllocatedFor(*claim, pod);
-    if (is_full || ((one.must_read || one.must_fence) && !is_others)) { return std::nullopt; }
+    const bool is_its = claim != nullptr && isAllocatedFor(*claim, pod, one.for_limits);
+    const bool is_others = one.for_limits && claim != nullptr && claim->allocated && !is_its;
+    if (is_its || ((one.must_read || one.must_fence) && !is_others)) { return std::nullopt; }
     return AllocationNotice{Came::Empty, pod};
   }
   if (one.must_read) { return std::nullopt; }
@@ -163,14 +164,14 @@ std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Po
     return {Sent::Read, kapi::getObject(kapi::kResourceClaim, one.key)};
   }
   if (one.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
-  const bool joins = one.wanted && !isAllocatedFor(*claim, pod.uid) && hasDevices(*claim, *one.wanted);
-  if (joins) { return {Sent::Join, kapi::reserveClaim(*claim, pod)}; }
-  const bool leaves = isAllocatedFor(*claim, pod.uid) && !isForItAlone(*claim, pod.uid);
-  if (leaves) { return {Sent::Leave, kapi::unreserveClaim(*claim, pod.uid)}; }
-  if (claim->allocated || !one.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
-  if (!one.wanted->isForLimits() && !kapi::isProtected(*claim)) {
-    return {Sent::Protect, kapi::protectClaim(*claim)};
+  const bool is_its = isAllocatedFor(*claim, pod.uid, one.for_limits);
+  if (is_its && !isForItAlone(*claim, pod.uid)) {
+    return {Sent::Leave, kapi::unreserveClaim(*claim, pod.uid)};
   }
+  const bool joins = one.wanted && !is_its && hasDevices(*claim, *one.wanted);
+  if ((claim->allocated && !joins) || !one.wanted) { return {Sent::Clear, kapi::emptyClaim(*claim)}; }
+  if (!one.for_limits && !kapi::isProtected(*claim)) { return {Sent::Protect, kapi::protectClaim(*claim)}; }
+  if (joins) { return {Sent::Join, kapi::reserveClaim(*claim, pod)}; }
   return {Sent::Allocate,
           kapi::allocateClaim(*claim, pod, one.wanted->node, one.wanted->devices, one.wanted->config)};
 }

@@ -10,8 +10,9 @@
 //   Empty      they are allocated nothing, and no write of ours that would do so is on its way
 // An allocation cannot be changed, so a claim that has another one is emptied first: its pod is unbound,
 // nothing runs with it. One that is reserved for other pods too is never emptied, for they may run: a pod
-// joins them where it is allocated what the pod wants, and leaves them. Before Empty is said a claim is fenced (fenceClaim) where a PUT had an unknown
-// outcome, or another leader may have sent one: its resourceVersion is another then, and that PUT is refused.
+// joins them where it is allocated what the pod wants, and leaves them. Before Empty is said a claim is
+// fenced (fenceClaim) where a write had an unknown outcome, or another leader may have sent one: its
+// resourceVersion is another then, and that write is refused.
 // A wish replaces the one before it. What failed waits longer each time (R59). One thread.
 #pragma once
 
@@ -61,9 +62,9 @@ class AllocationDesk : public controller::Part {
   [[nodiscard]] bool isAllocatedOtherwise(const model::Pod& pod, const Allocation& than) const;
   /// It has a claim that was made for its limits, by what that says of itself.
   [[nodiscard]] bool hasClaim(const model::Pod& pod) const;
-  /// Those of its claims that are allocated something for it, alone or with others. (Of a bound pod: the one for its limits.)
-  /// `named`: also of those that it names, which are ours to allocate where we find its node, and nobody
-  /// else's.
+  /// Those of its claims that are allocated something for it, alone or with others. (Of a bound pod: the one
+  /// for its limits.) `named`: also of those that it names, which are ours to allocate where we find its
+  /// node, and nobody else's.
   [[nodiscard]] std::vector<model::ObjectKey> withDevices(const model::Pod& pod, bool named = true) const;
 
   /// Issues what can be issued now for claims that something happened to.
@@ -84,6 +85,7 @@ class AllocationDesk : public controller::Part {
   struct OfClaim {
     model::ObjectKey key;
     std::optional<Allocation> wanted;  // nullopt: empty
+    bool for_limits = false;           // the pod's own, which was made for them
     bool must_read = false;
     bool must_fence = false;  // a PUT may be on its way whose outcome nobody knows
   };

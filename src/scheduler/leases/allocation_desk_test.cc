@@ -520,6 +520,36 @@ TEST_F(NamedClaims, OneThatOthersUseIsLeftAlone) {
   EXPECT_EQ(why, "ResourceClaim team/a, which the pod needs, is reserved for as many pods as it may be");
 }
 
+/// Else anybody's DELETE takes it from under those who use it.
+TEST_F(NamedClaims, AreProtectedBeforeTheyAreJoined) {
+  auto c = forOthers(5, 1);
+  c.finalizers.clear();
+  know(c);
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "PATCH");
+  applied(forOthers(6, 1));
+  EXPECT_EQ(next(), "JOIN 6 u");
+}
+
+/// Whatever users write into its metadata.
+TEST_F(NamedClaims, OneWithAnOwnerIsLeftAsAnyOther) {
+  auto c = forBoth(5, 1);
+  c.owner_pod = model::Uid{"leader"};
+  know(c);
+  desk.empty(pod.uid, pod.key, {{"team", "a"}}, false);
+  EXPECT_EQ(next(), "LEAVE 5 u");
+}
+
+/// Nothing of the term before is waited for in the next.
+TEST_F(NamedClaims, AnotherTermWaitsForNoCallOfThisOne) {
+  know(forOthers(5, 1));
+  desk.allocate(pod, {wanted("a", 1)}, false);
+  EXPECT_EQ(next(), "JOIN 5 u");
+  desk.reset();
+  desk.allocate(pod, {wanted("a", 1)}, true);
+  EXPECT_EQ(next(), "PATCH") << "the call of before may land yet";
+}
+
 TEST_F(NamedClaims, AreJoinedAndLeft) {
   know(forOthers(5, 1));
   desk.allocate(pod, {wanted("a", 1)}, false);

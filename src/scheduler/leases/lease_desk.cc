@@ -99,6 +99,14 @@ void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid&
   notices_.push_back({what, key, uid, was_unknown, std::move(why)});
 }
 
+bool LeaseDesk::mayBeWith(const Claimant& claimant, const model::Lease& lease) const {
+  if (!claimant.only_by) { return true; }
+  const auto others = lease.uids();
+  return std::all_of(others.begin(), others.end(), [&](const model::Uid& uid) {
+    return uid == claimant.uid || engine_.deviceClaims().isUser(*claimant.only_by, uid);
+  });
+}
+
 bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                           const model::Lease* lease) {
   if (!wish.take) {
@@ -130,7 +138,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   }
   const bool own_part = lease->names(uid);
   const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
-                     lease->holders.size() < max_sharers_ &&
+                     lease->holders.size() < max_sharers_ && mayBeWith(*wish.take, *lease) &&
                      (own_part ? wish.take->over_own : !lease->isOfAnother(wish.take->gpu_uuid));
   const bool own = !lease->shared() && !wish.take->shared && own_part && wish.take->over_own;
   if (joins || own || GS_MUTANT(TakesOthersLeases)) { return false; }

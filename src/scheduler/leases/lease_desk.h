@@ -46,6 +46,9 @@ struct Claimant {
   std::string gpu_uuid;
   std::string devices;  // the whole reservation, "<node>:<ids>"
   bool shared = false;
+  /// Its other holders, if it is Shared, may only be pods that have it by this ResourceClaim; {}: nobody;
+  /// nullopt: whoever shares it.
+  std::optional<model::ObjectKey> only_by{};
   /// Writes over the pod's own part under another reservation (an earlier leader's, an ancestor's). Otherwise
   /// that is another leader's decision for the same pod, and Lost.
   bool over_own = false;
@@ -118,6 +121,7 @@ class LeaseDesk : public controller::Part {
   void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
   /// Settles the wishes that the known lease already answers; true when nothing is left.
   void settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease, Mono now);
+  [[nodiscard]] bool mayBeWith(const Claimant& claimant, const model::Lease& lease) const;
   [[nodiscard]] bool settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                                const model::Lease* lease);
   [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk,

@@ -307,6 +307,36 @@ TEST_F(LeaseDeskTest, SharersJoinByUpdateWithTheRevisionRead) {
   EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "5");
 }
 
+/// Of a GPU that pods have by a ResourceClaim: nobody joins who does not have it by that claim.
+TEST_F(LeaseDeskTest, OnlyPodsOfTheClaimShareWhatItIsAllocated) {
+  model::ResourceClaim c;
+  c.key = {"default", "c"};
+  c.uid = model::Uid{"c"};
+  c.revision = 1;
+  c.allocated = true;
+  c.reserved_for = {model::Uid{"a"}};
+  engine.learn(std::make_shared<const model::ResourceClaim>(c), now);
+  const auto taken = [&](const char* uid, const model::ObjectKey& by, const model::Object& there) {
+    Claimant it = claimant(uid, "r", true);
+    it.only_by = by;
+    desk.take(key, it, false);
+    const auto call = sent();
+    if (call.verb == Verb::Update) { return std::string{"joins"}; }
+    EXPECT_EQ(call.verb, Verb::Get);
+    answer(call, CallResult::Applied, 200, there);
+    return told();
+  };
+  const auto of_a = lease("a", "r", 5, {"a"});
+  engine.learn(of_a, now);
+  EXPECT_EQ(taken("x", {}, of_a), "lost:x ") << "it was to have it alone";
+  EXPECT_EQ(taken("x", {"default", "other"}, of_a), "lost:x ");
+  const auto with_another = lease("a", "r", 6, {"a", "z"});
+  engine.learn(with_another, now);
+  EXPECT_EQ(taken("x", c.key, with_another), "lost:x ") << "z has it by no claim";
+  engine.learn(lease("a", "r", 7, {"a"}), now);
+  EXPECT_EQ(taken("x", c.key, of_a), "joins");
+}
+
 TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
   engine.learn(lease("a", "ra", 5, {"a"}), now);
   desk.take(key, claimant("b", "rb", true), false);

@@ -84,10 +84,12 @@ std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& po
       c_.reconciles.addAt(seen->second + kClaimGrace, pod.uid);
       return std::nullopt;
     }
+    if (waitsForTheFirst(pod.uid, *blocked)) { return std::nullopt; }
     tell(pod, {blocked->kind, std::make_shared<const std::string>(blocked->text)});
     return std::nullopt;
   }
   unblock(pod.uid);
+  begun_since_.erase(pod.uid);
   const Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
                   c_.engine.decider().classOf(std::get<sched::PodRequest>(door))};
   const auto [known, fresh] = queued_.try_emplace(pod.uid, item);
@@ -102,6 +104,18 @@ std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& po
   }
   if (!c_.engine.queue().add(item)) { return std::nullopt; }
   return item.pod_class;
+}
+
+/// Another pod is allocated the claim that both share: mostly that takes some ms, and nothing is said.
+bool PendingPods::waitsForTheFirst(const model::Uid& uid, const sched::Blocked& blocked) {
+  if (blocked.kind != "ResourceClaimBegun") {
+    begun_since_.erase(uid);
+    return false;
+  }
+  const Mono until = begun_since_.try_emplace(uid, c_.now.mono).first->second + kClaimGrace;
+  if (c_.now.mono >= until) { return false; }
+  c_.reconciles.addAt(until, uid);
+  return true;
 }
 
 void PendingPods::backOff(const Item& item, Mono until) {
@@ -197,6 +211,7 @@ void PendingPods::over(const model::Uid& uid) {
   reporter_.silent(uid, true);
   waiting_text_.erase(uid);
   first_seen_.erase(uid);
+  begun_since_.erase(uid);
 }
 
 void PendingPods::podEnded(const model::Uid& uid) {
@@ -229,6 +244,7 @@ void PendingPods::reset() {
   in_vain_.reset();
   waiting_text_.clear();
   first_seen_.clear();
+  begun_since_.clear();
 }
 
 }  // namespace gs::scheduler

@@ -110,8 +110,8 @@ class PendingPods : public controller::Part {
   /// Whether its claim says Reserved.
   void reservedBy(std::function<bool(const model::Uid&)> reserved) { reserved_ = std::move(reserved); }
   [[nodiscard]] std::size_t size() const override {
-    return queued_.size() + waiting_text_.size() + first_seen_.size() + held_back_.size() + attempts_.size() +
-           in_vain_.size() + blocked_.size() + logged_.size();
+    return queued_.size() + waiting_text_.size() + first_seen_.size() + begun_since_.size() +
+           held_back_.size() + attempts_.size() + in_vain_.size() + blocked_.size() + logged_.size();
   }
   /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or
   /// invalid, say), and those behind scheduling gates.
@@ -125,6 +125,7 @@ class PendingPods : public controller::Part {
                                                           const sched::PodRequest& request) const;
   void block(const model::Uid& uid, bool gated);
   void unblock(const model::Uid& uid);
+  bool waitsForTheFirst(const model::Uid& uid, const sched::Blocked& blocked);
 
   Context& c_;
   std::function<bool(const model::Uid&)> reserved_;
@@ -133,6 +134,8 @@ class PendingPods : public controller::Part {
   std::unordered_map<model::Uid, Item> queued_;                                      // those held back, too
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
+  std::unordered_map<model::Uid, Mono>
+      begun_since_;  // who waits for another pod's allocation of a claim of both
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
   controller::NodesInVain in_vain_;
   HeldBack held_back_;

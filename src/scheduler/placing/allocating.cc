@@ -53,6 +53,7 @@ Allocations Binder::allocationsFor(const model::Pod& pod, const BindingCycle& cy
   for (auto& given : c_.engine.deviceClaims().give(pod, cycle.node, cycle.ids)) {
     out.push_back({.claim = given.claim->key,
                    .of = given.claim->uid,
+                   .is_shared = !pod.claims[out.size()].is_its,
                    .requests = {},
                    .devices = std::move(given.devices),
                    .config = std::move(given.config),
@@ -75,18 +76,43 @@ bool Binder::allocatesAsDecided(const BindingCycle& cycle) const {
                     });
 }
 
-/// One of its GPUs is allocated to another claim too. Of what a claim of many has, the ledger only knows that
-/// it is Shared.
-bool Binder::isAllocatedToOthers(const BindingCycle& cycle) const {
-  const auto& claims = c_.engine.allocatedClaims();
-  return cycle.shared &&
-         std::any_of(cycle.allocations.begin(), cycle.allocations.end(), [&](const auto& one) {
-           return std::any_of(one.devices.begin(), one.devices.end(), [&](const auto& device) {
-             const auto holding = claims.holding(device.device);
-             return std::any_of(holding.begin(), holding.end(),
-                                [&](const auto* claim) { return claim->key != one.claim; });
-           });
-         });
+/// The claim by which it has that GPU; nullptr: by none.
+const Allocation* Binder::allocationOf(const BindingCycle& cycle, int id) const {
+  const model::Device* device = nullptr;
+  if (const auto* devices = c_.cache().devices(cycle.node)) { device = devices->device(id); }
+  if (device == nullptr || device->dra.device.empty()) { return nullptr; }
+  const auto has_it = [&](const Allocation& one) {
+    return std::any_of(one.devices.begin(), one.devices.end(),
+                       [&](const auto& result) { return result.device == device->dra; });
+  };
+  const auto found = std::find_if(cycle.allocations.begin(), cycle.allocations.end(), has_it);
+  return found == cycle.allocations.end() ? nullptr : &*found;
+}
+
+/// By which claim other pods may have that GPU of a pod that shares claims; {}: by none.
+std::optional<model::ObjectKey> Binder::sharedBy(const BindingCycle& cycle, int id) const {
+  if (!cycle.shared || cycle.allocations.empty()) { return std::nullopt; }
+  const Allocation* by = allocationOf(cycle, id);
+  return by == nullptr || !by->is_shared ? model::ObjectKey{} : by->claim;
+}
+
+/// One of its GPUs is another pod's that does not share the claim, or another claim is allocated it too. Of
+/// what pods of claims have, the ledger only knows that it is Shared.
+bool Binder::isSharedWithOthers(const BindingCycle& cycle) const {
+  const sched::NodeState* node = c_.engine.ledger().find(cycle.node);
+  if (!cycle.shared || cycle.allocations.empty() || node == nullptr) { return false; }
+  return std::any_of(cycle.ids.begin(), cycle.ids.end(), [&](int id) {
+    const Allocation* by = allocationOf(cycle, id);
+    const sched::DeviceState* device = node->device(id);
+    if (by == nullptr || device == nullptr) { return false; }
+    const auto claims = c_.engine.allocatedClaims().holding(device->facts.dra);
+    const auto is_other = [&](const model::ResourceClaim* claim) { return claim->key != by->claim; };
+    const auto is_stranger = [&](const sched::Holder& holder) {
+      return holder.uid != cycle.uid && !c_.engine.deviceClaims().isUser(by->claim, holder.uid);
+    };
+    return std::any_of(claims.begin(), claims.end(), is_other) ||
+           std::any_of(device->holders.begin(), device->holders.end(), is_stranger);
+  });
 }
 
 /// And the watch has brought whatever other claims were allocated before ours: what they have is in the

@@ -333,6 +333,7 @@ void Binder::takeLeases(BindingCycle& cycle, bool confirm) {
   for (const int id : openLeases(cycle)) {
     Claimant c = claimantOf(c_, cycle.uid, cycle.pod, cycle.id, {cycle.node, cycle.ids, cycle.shared}, id);
     c.over_own = cycle.adopted;
+    c.only_by = sharedBy(cycle, id);
     desk_.take(c_.leaseKey(cycle.node, id), std::move(c), confirm);
   }
 }

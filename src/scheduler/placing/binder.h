@@ -130,7 +130,9 @@ class Binder : public controller::Part {
   [[nodiscard]] static bool needsMapping(const BindingCycle& cycle);
   [[nodiscard]] bool isByDra(const BindingCycle& cycle) const;
   [[nodiscard]] bool allocatesAsDecided(const BindingCycle& cycle) const;
-  [[nodiscard]] bool isAllocatedToOthers(const BindingCycle& cycle) const;
+  [[nodiscard]] const Allocation* allocationOf(const BindingCycle& cycle, int id) const;
+  [[nodiscard]] std::optional<model::ObjectKey> sharedBy(const BindingCycle& cycle, int id) const;
+  [[nodiscard]] bool isSharedWithOthers(const BindingCycle& cycle) const;
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;

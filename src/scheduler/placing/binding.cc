@@ -114,7 +114,7 @@ void Binder::advance(BindingCycle& cycle, const model::Pod& pod) {
 /// agent sees it use it, say. Or pods whose GPUs nobody named have come, or those whose GPU it was to share
 /// have left: one of its GPUs may be theirs.
 bool Binder::isOvertaken(const BindingCycle& cycle) const {
-  if (isAllocatedToOthers(cycle)) { return true; }
+  if (isSharedWithOthers(cycle)) { return true; }
   const sched::NodeState* node = c_.engine.ledger().find(cycle.node);
   if (node == nullptr) { return false; }
   return std::any_of(cycle.ids.begin(), cycle.ids.end(), [&](int id) {
