@@ -434,6 +434,7 @@ DeviceClaims::Pods DeviceClaims::over(const model::Uid& pod) {
     waiting.insert(some.begin(), some.end());
   }
   begun_.erase(it);
+  waiting.erase(pod);
   return waiting;
 }
 

@@ -16,7 +16,7 @@
 // Score, compared across nodes, the first that differs: all Healthy; minimum bandwidth reached; how many
 // listed ids (preferIds) or islands (spread); layout (consecutive in one island, one island, neither); worst
 // pair; mean pair. The last three not for spread. One device: only the first and whether it is listed.
-// Equal within a node: lowest ids.
+// Equal within a node: lowest ids; highest where a DRA driver gives the devices (NodeState::topology).
 //
 // Bounded time: see sched/policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is
 // looked at through its kMaxDevices lowest free ids and those of each island; more than kMaxDevices devices

@@ -1,5 +1,5 @@
 // The best-connected set: of all sets of `count` devices, the one whose worst pair is fastest, then whose
-// pairs add up to most; ties to the lowest ids.
+// pairs add up to most; ties to the lowest bits.
 // Exact while there are at most kExactSets sets to choose from (any set out of 16 devices; 3 out of 50), and
 // whenever all pairs are equal. Beyond that a greedy search from every device, O(devices^2 * count): it may
 // miss the best, never runs long. Where the meter leaves few steps (meter.h) it starts from every second

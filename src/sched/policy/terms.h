@@ -1,5 +1,5 @@
 // What every device policy is told, beside the topology and the free devices. Policies are pure functions of
-// their arguments; equal choices go to the lowest ids. A device is never in a choice twice.
+// their arguments; equal choices go to the lowest bits. A device is never in a choice twice.
 #pragma once
 
 #include <cstdint>

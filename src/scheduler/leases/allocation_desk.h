@@ -7,7 +7,7 @@
 //   Allocated  the claims name exactly these devices, and are reserved for the pod; `revision`: since then
 //   Refused    that cannot be had: somebody else's object has the name, or a claim is gone or used by others,
 //              or the API refuses a write for good (a quota of devices, missing rights); the text says why
-//   Empty      they are allocated nothing, and no write of ours that would do so is on its way
+//   Empty      nothing of them is allocated for the pod, and no write of ours that would do so is on its way
 // An allocation cannot be changed, so a claim that has another one is emptied first: its pod is unbound,
 // nothing runs with it. One that is reserved for other pods too is never emptied, for they may run: a pod
 // joins them where it is allocated what the pod wants, and leaves them. Before Empty is said a claim is
