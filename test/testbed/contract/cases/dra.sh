@@ -172,7 +172,7 @@ for ((first = 1; first <= many; first += 100)); do
   short_pods "$first" "$last" | create
   eventually "pods that ended" $((last - first + 1)) ended
   kubectl get pods -o json | jq -r '.items[] | [.metadata.name, .metadata.uid, .spec.nodeName, .status.phase,
-    (.metadata.annotations["gpu.scheduling/allocated"] | split(":")[1]), .status.containerStatuses[0].state.terminated.message] | join(" ")' >>"$CASE_DIR/short"
+    (.metadata.annotations["gpu.scheduling/allocated"] | split(":")[1]), (.status.containerStatuses[0].state.terminated.message | rtrimstr("\n"))] | join(" ")' >>"$CASE_DIR/short"
   kubectl delete pods --all >/dev/null
 done
 expect "pods that ended well" "$many" "$(grep -c ' Succeeded ' "$CASE_DIR/short")"
