@@ -198,7 +198,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     if (plan_ && chosen.empty()) { return {}; }
     Results out;
     auto next = chosen.begin();
-    for (const auto& claim : spec_.claims) { out.push_back(claim.fixed ? *claim.fixed : std::move(*next++)); }
+    for (const auto& claim : spec_.claims) { out.push_back(claim.fixed ? *claim.fixed : *next++); }
     return out;
   }
 
@@ -583,7 +583,7 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
     // What it has for the pod already serves it, by whichever request each device is.
     const bool has_them =
         one.claim->isReservedFor(pod.uid) && namesIn(one.claim->results) == namesIn(results[i]);
-    one.devices = has_them ? one.claim->results : std::move(results[i]);
+    one.devices = has_them ? one.claim->results : results[i];
     one.config = configOf(*one.claim, classes_, one.devices);
   }
   return out;

@@ -284,8 +284,8 @@ class DraPlay {
     if (rng_.chance(40) && theyAllocateShared(device)) { return; }
     allocate(device);
   }
-  /// One that pods of ours name, for a pod of theirs that is gone by then, or for nobody: the claim controller
-  /// takes the one off, and then the allocation, unless somebody joins before.
+  /// One that pods of ours name, for a pod of theirs that is gone by then, or for nobody: the claim
+  /// controller takes the one off, and then the allocation, unless somebody joins before.
   bool theyAllocateShared(const Device& device) {
     const bool is_free = made_shared_.contains("shared-1") && !allocated_.contains("shared-1");
     if (!is_free) { return false; }

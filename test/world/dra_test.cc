@@ -306,6 +306,43 @@ TEST_F(BesideOthers, WhoeverAllocatesWhileWeDoHasIt) {
   EXPECT_FALSE(allocatedBy("a").contains(std::string{theirs.at(0)["device"].str()}));
 }
 
+/// Whoever decided before it saw our allocation, and writes after it: where others were met of late, that is
+/// waited for before the Binding.
+TEST_F(BesideOthers, WhoeverWritesAMomentLaterHasItWhereThatHappensOften) {
+  startOne();
+  world.run(2s);
+  int races = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_ours = call.kind == kapi::kResourceClaim && call.subresource == "status" &&
+                         !call.body["status"]["allocation"].isNull();
+    if (!is_ours || races == 2) { return {}; }
+    const auto& result = call.body["status"]["allocation"]["devices"]["results"].at(0);
+    const auto take = [this, name = fmt::format("theirs-{}", races), node = std::string{result["pool"].str()},
+                       device = std::string{result["device"].str()}] { foreign(name, node, {device}); };
+    if (races++ == 0) {
+      take();
+    } else {
+      world.after(300ms, take);
+    }
+    return {};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  EXPECT_EQ(races, 2);
+  expectOneThing("a");
+  for (const char* name : {"theirs-0", "theirs-1"}) {
+    const auto theirs =
+        world.get(std::string{kClaimsPath} + "/" + name)["status"]["allocation"]["devices"]["results"];
+    EXPECT_FALSE(allocatedBy("a").contains(std::string{theirs.at(0)["device"].str()})) << name;
+  }
+  world.run(40s);
+  world.setJudge({});
+  const Mono began = world.now().mono;
+  world.create(pod("b", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("b").empty(); }));
+  EXPECT_LT(world.now().mono - began, 500ms) << "it is over";
+}
+
 // Kubernetes does not refuse it; whoever runs there is told.
 TEST_F(BesideOthers, WhoeverIsAllocatedWhatAPodHasIsSaid) {
   startOne();

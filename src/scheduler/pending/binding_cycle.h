@@ -51,6 +51,7 @@ struct BindingCycle {
   bool mapped = false;      // the API server said so
   bool claimed = false;     // the claims may be allocated what was decided
   model::Revision allocated_at = 0;  // of the claims, since they are; 0: not
+  Mono allocation_seen{};            // the watch has brought that, since then; Mono{}: not yet
   bool emptying = false;             // Releasing: its claims are emptied, and leases are given after that
   Mono allocating_since{};
   sched::Reservation hold;

@@ -16,6 +16,10 @@ namespace gs::scheduler {
 namespace {
 
 constexpr Duration kAllocatingAtMost = std::chrono::seconds{10};
+/// Whoever else allocates here decides and writes within that time, mostly. So long a decision is held back
+/// before its Binding, for so long after somebody else had one of its devices first.
+constexpr Duration kOthersWrite = std::chrono::seconds{3};
+constexpr Duration kContended = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -152,6 +156,7 @@ void Binder::allocate(BindingCycle& cycle) {
   }
   cycle.claimed = true;
   cycle.allocated_at = 0;
+  cycle.allocation_seen = {};
   allocations_.allocate(*pod, cycle.allocations, cycle.adopted || cycle.rivalled);
 }
 
@@ -170,7 +175,22 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
   }
   if (gaveUpRenumbered(cycle)) { return; }
   if (needsMapping(cycle)) { return map(cycle, pod); }
-  if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
+  if (cycle.allocated_at != 0 && isSeen(cycle) && !awaitsOthers(cycle)) { bindOrTakeAgain(cycle); }
+}
+
+/// Another allocator may have decided before it knew of this allocation, and not written it yet: nothing in
+/// Kubernetes refuses that. So where that happened of late there is one more look, a moment later.
+bool Binder::awaitsOthers(BindingCycle& cycle) {
+  if (c_.now.mono >= contended_until_ || isOvertaken(cycle)) { return false; }
+  if (cycle.allocation_seen == Mono{}) {
+    cycle.allocation_seen = c_.now.mono;
+    c_.reconciles.addAt(c_.now.mono + kOthersWrite, cycle.uid);
+  }
+  return c_.now.mono < cycle.allocation_seen + kOthersWrite;
+}
+
+void Binder::metOthers(const BindingCycle& cycle) {
+  if (!cycle.allocations.empty()) { contended_until_ = c_.now.mono + kContended; }
 }
 
 /// Once the claim is there: a pod that is mapped stays with nodes that have a driver, and where no claim can

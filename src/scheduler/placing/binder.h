@@ -136,6 +136,8 @@ class Binder : public controller::Part {
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
+  [[nodiscard]] bool awaitsOthers(BindingCycle& cycle);
+  void metOthers(const BindingCycle& cycle);
   void allocate(BindingCycle& cycle);
   void advanceAllocating(BindingCycle& cycle, const model::Pod& pod);
   void map(BindingCycle& cycle, const model::Pod& pod);
@@ -180,6 +182,7 @@ class Binder : public controller::Part {
   controller::KeyedCalls<model::Uid, Purpose> calls_;
   std::map<model::Uid, BindingCycle> cycles_;
   std::map<model::Uid, Placing> bound_perhaps_;
+  Mono contended_until_{};  // others allocate devices of the same nodes
   std::vector<Ended> ended_;
 };
 

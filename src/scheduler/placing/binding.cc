@@ -133,6 +133,7 @@ bool Binder::isOvertaken(const BindingCycle& cycle) const {
 /// A lease that was Held may have gone while others were waited for.
 void Binder::bindOrTakeAgain(BindingCycle& cycle) {
   if (isOvertaken(cycle)) {
+    metOthers(cycle);
     giveUp(cycle, "other pods on its node have its GPUs, or may have them: they were bound there meanwhile");
   } else if (!allocatesAsDecided(cycle)) {
     giveUp(cycle, "its node gives these GPUs in another way now, or under other names");
