@@ -442,8 +442,13 @@ bool DeviceClaims::isUser(const model::ObjectKey& claim, const model::Uid& pod) 
   const auto begun = begun_for_.find(claim);
   if (begun != begun_for_.end() && begun->second.contains(pod)) { return true; }
   const model::ResourceClaim* there = claims_.find(claim);
-  // One that nobody uses holds for itself.
-  return there != nullptr && there->allocated && (there->isReservedFor(pod) || there->uid == pod);
+  // One that nobody uses holds for itself, or for its owner.
+  const bool holds = there != nullptr && there->allocated &&
+                     (there->isReservedFor(pod) || there->uid == pod || there->owner_pod == pod);
+  const model::Pod* known = holds ? nullptr : cache_.pod(pod);
+  return holds || (known != nullptr && known->key.ns == claim.ns &&
+                   std::any_of(known->claims.begin(), known->claims.end(),
+                               [&](const auto& one) { return !one.is_its && one.claim == claim.name; }));
 }
 
 DeviceClaims::Spec DeviceClaims::specOf(const model::Pod& pod) const {

@@ -50,8 +50,8 @@ class DeviceClaims {
   Pods begun(const model::Pod& pod);
   /// And what was begun for it has come to an end: others may choose, if nobody else does.
   Pods over(const model::Uid& pod);
-  /// Whoever has the devices of that claim by it: those that it is reserved for, and those whose allocation
-  /// is under way. Nobody else shares them.
+  /// It shares the devices of that claim: it is reserved for it, its allocation is under way, or it names it
+  /// (what an earlier leader decided, or one that has ended and whose lease is not gone yet).
   [[nodiscard]] bool isUser(const model::ObjectKey& claim, const model::Uid& pod) const;
 
   /// For sched::readPod(). Of a pod that names none: nothing.

@@ -239,10 +239,12 @@ TEST_F(DeviceClaimsTest, WhoSharesAClaimWaitsForTheFirst) {
   comes(first);
   comes(second);
   auto& claims = engine.deviceClaims();
-  EXPECT_FALSE(claims.isUser(c.key, p));
+  const model::Uid stranger{"stranger"};
+  EXPECT_TRUE(claims.isUser(c.key, p)) << "it names it";
+  EXPECT_FALSE(claims.isUser({"default", "d"}, p));
+  EXPECT_FALSE(claims.isUser({"other", "c"}, p));
+  EXPECT_FALSE(claims.isUser(c.key, stranger));
   EXPECT_EQ(claims.begun(first.value()), Pods{q});
-  EXPECT_TRUE(claims.isUser(c.key, p));
-  EXPECT_FALSE(claims.isUser(c.key, q));
   EXPECT_NE(asked(first).selection, nullptr);
   EXPECT_EQ(
       blocked(second),
@@ -256,8 +258,8 @@ TEST_F(DeviceClaimsTest, WhoSharesAClaimWaitsForTheFirst) {
   EXPECT_EQ(claims.begun(second.value()), Pods{}) << "nobody has to wait for that";
   EXPECT_EQ(claims.over(p), Pods{});
   EXPECT_TRUE(claims.isUser(c.key, p)) << "it is reserved for it";
+  EXPECT_FALSE(claims.isUser(c.key, stranger));
   claimComes(claim("c", {{"gpus", {way(1)}}}));
-  EXPECT_FALSE(claims.isUser(c.key, p));
   EXPECT_EQ(blocked(first).substr(0, 18), "ResourceClaimBegun") << "it was emptied, and the second goes on";
   EXPECT_EQ(claims.over(q), Pods{p});
   EXPECT_NE(asked(first).selection, nullptr);

@@ -29,9 +29,12 @@ class ResourceClaimHandler {
     const auto before = s_.claims.findPtr(claim->key);
     deriveAnew(s_, s_.claims.put(claim));
     if (before == nullptr || !isTheSame(*before, *claim)) { touch(s_.device_claims.waitingFor(claim->key)); }
+    if (before != nullptr && before->reserved_for != claim->reserved_for) { sharedAnew(*before); }
   }
   void gone(const model::ObjectKey& key, const model::Uid& uid) {
+    const auto before = s_.claims.findPtr(key);
     deriveAnew(s_, s_.claims.remove(key, uid));
+    if (before != nullptr) { sharedAnew(*before); }
     touch(s_.device_claims.waitingFor(key));
   }
 
@@ -42,6 +45,15 @@ class ResourceClaimHandler {
     const auto is_full = [](const auto& c) { return c.reserved_for.size() >= model::kMaxReservedFor; };
     return a.uid == b.uid && a.allocated == b.allocated && a.results == b.results &&
            is_full(a) == is_full(b) && a.deleting == b.deleting && a.owner_pod == b.owner_pod;
+  }
+  /// Whether somebody shares a device is nothing that the ledger knows: its node is looked at again.
+  void sharedAnew(const model::ResourceClaim& before) {
+    if (!before.allocated) { return; }
+    for (const auto& result : before.results) {
+      const auto* places = s_.claims.placesOf(result.device);
+      if (places == nullptr) { continue; }
+      for (const auto& [node, id] : *places) { s_.ledger.publishedAnew(node); }
+    }
   }
   void touch(const DeviceClaims::Pods& pods) {
     for (const auto& uid : pods) { s_.touched.pod(uid); }

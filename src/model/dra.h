@@ -155,7 +155,10 @@ struct ResourceClaim {
     return std::binary_search(reserved_for.begin(), reserved_for.end(), uid);
   }
   /// Pods that name it use it together. One that was made for a pod is that pod's alone.
-  [[nodiscard]] bool isForMany() const { return owner_pod.empty(); }
+  [[nodiscard]] bool isForMany() const {
+    return owner_pod.empty() || std::any_of(reserved_for.begin(), reserved_for.end(),
+                                            [&](const Uid& uid) { return uid != owner_pod; });
+  }
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
 

@@ -322,7 +322,7 @@ TEST_F(BesideOthers, WhoeverWritesAMomentLaterHasItWhereThatHappensOften) {
     if (races++ == 0) {
       take();
     } else {
-      world.after(300ms, take);
+      world.after(2s, take);
     }
     return {};
   });

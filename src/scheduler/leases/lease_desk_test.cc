@@ -337,6 +337,16 @@ TEST_F(LeaseDeskTest, OnlyPodsOfTheClaimShareWhatItIsAllocated) {
   EXPECT_EQ(taken("x", c.key, of_a), "joins");
 }
 
+/// What a pod has of it already is in nobody's way, least of all its own.
+TEST_F(LeaseDeskTest, APodIsNoStrangerToItself) {
+  engine.learn(lease("a", "before", 5, {"a"}), now);
+  Claimant again = claimant("a", "r", true);
+  again.over_own = true;
+  again.only_by = model::ObjectKey{};
+  desk.take(key, again, false);
+  EXPECT_EQ(sent().verb, Verb::Update);
+}
+
 TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
   engine.learn(lease("a", "ra", 5, {"a"}), now);
   desk.take(key, claimant("b", "rb", true), false);

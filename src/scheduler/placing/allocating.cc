@@ -175,7 +175,8 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
   }
   if (gaveUpRenumbered(cycle)) { return; }
   if (needsMapping(cycle)) { return map(cycle, pod); }
-  if (cycle.allocated_at != 0 && isSeen(cycle) && !awaitsOthers(cycle)) { bindOrTakeAgain(cycle); }
+  if (is_done && holdsAllLeases(cycle) && allocatesAsDecided(cycle) && awaitsOthers(cycle)) { return; }
+  if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
 /// Another allocator may have decided before it knew of this allocation, and not written it yet: nothing in
@@ -184,13 +185,26 @@ bool Binder::awaitsOthers(BindingCycle& cycle) {
   if (c_.now.mono >= contended_until_ || isOvertaken(cycle)) { return false; }
   if (cycle.allocation_seen == Mono{}) {
     cycle.allocation_seen = c_.now.mono;
+    slots_.wait(cycle.uid);
     c_.reconciles.addAt(c_.now.mono + kOthersWrite, cycle.uid);
   }
   return c_.now.mono < cycle.allocation_seen + kOthersWrite;
 }
 
+/// It gave way. To whom, the claims say: another claim has one of its devices, or something else has it.
 void Binder::metOthers(const BindingCycle& cycle) {
-  if (!cycle.allocations.empty()) { contended_until_ = c_.now.mono + kContended; }
+  const auto is_its = [&](const model::ResourceClaim* claim) {
+    return std::any_of(cycle.allocations.begin(), cycle.allocations.end(),
+                       [&](const Allocation& one) { return one.claim == claim->key; });
+  };
+  for (const Allocation& one : cycle.allocations) {
+    for (const auto& result : one.devices) {
+      const auto holding = c_.engine.allocatedClaims().holding(result.device);
+      if (!std::all_of(holding.begin(), holding.end(), is_its)) {
+        contended_until_ = c_.now.mono + kContended;
+      }
+    }
+  }
 }
 
 /// Once the claim is there: a pod that is mapped stays with nodes that have a driver, and where no claim can
