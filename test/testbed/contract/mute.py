@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""mute.py PORT CERTIFICATE KEY: an HTTPS server of 127.0.0.1 that hears every request, says "asked", and never answers."""
+"""mute.py PORT CERTIFICATE KEY: an HTTPS server of 127.0.0.1 that hears every AdmissionReview, says "asked PATH USER", and
+never answers."""
 
 import http.server
+import json
 import ssl
 import sys
 import threading
@@ -9,7 +11,10 @@ import threading
 
 class Mute(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        print("asked", flush=True)
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        line = f'asked {self.path.partition("?")[0]} {review["request"]["userInfo"]["username"]}\n'
+        sys.stdout.write(line)  # at once: others write beside it
+        sys.stdout.flush()
         threading.Event().wait()
 
 

@@ -9,6 +9,9 @@
 #   provider_forget_history       every watch from a resourceVersion of before is answered 410
 #   provider_delay_bindings N     from now on a Binding takes effect N seconds after it was sent (1 to 30)
 #   provider_bindings_at_once     no longer so; those under way stay as late as they are
+#   provider_delay_writes N NAME:GROUP:OPERATION:RESOURCE...   the same of several kinds of writes, of which one is named binding
+#                                 (real only; provider_bindings_at_once ends it)
+#   provider_delayed NAME         prints how many such writes of the account under test have begun (real only)
 #   provider_kubeconfig [NAMESPACE NAME]   prints a kubeconfig for that ServiceAccount (default gpu-scheduler)
 #   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
 #                                 account, "-" for what it has not; fails where requests aren't recorded
@@ -54,37 +57,41 @@ provider_forget_history() {
   provider_start_api
 }
 
-# By a validating webhook that never answers and may be ignored when its time is over. It shakes hands: for who does not, the
+# By validating webhooks that never answer and may be ignored when their time is over. They shake hands: for who does not, the
 # API server waits 10 s only.
-provider_delay_bindings() {
-  local port=8444 pki=$CASE_DIR/cluster/pki before tries
+provider_delay_writes() {
+  local port=8444 pki=$CASE_DIR/cluster/pki seconds=$1 before tries hook name group operation resource
   if [[ -z ${HELPER[mute]:-} ]]; then
     run_helper mute "$CONTRACT/mute.py" $port "$pki/apiserver.crt" "$pki/apiserver.key"
     eventually_like "the mute webhook" listens cat "$CASE_DIR/mute.log"
   fi
-  before=$(times_asked)
-  kubectl apply -f - >/dev/null <<YAML
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: mute}
-webhooks:
-- name: mute.example.com
-  clientConfig: {url: "https://127.0.0.1:$port/", caBundle: $(base64 -w0 "$pki/ca.crt")}
-  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods/binding]}]
+  before=$(times_asked binding)
+  {
+    printf '%s\n' 'apiVersion: admissionregistration.k8s.io/v1' 'kind: ValidatingWebhookConfiguration' 'metadata: {name: mute}' 'webhooks:'
+    for hook in "${@:2}"; do
+      IFS=: read -r name group operation resource <<<"$hook"
+      cat <<YAML
+- name: $name.example.com
+  clientConfig: {url: "https://127.0.0.1:$port/$name", caBundle: $(base64 -w0 "$pki/ca.crt")}
+  rules: [{apiGroups: ["$group"], apiVersions: [v1], operations: [$operation], resources: [$resource]}]
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Ignore
-  timeoutSeconds: $1
+  timeoutSeconds: $seconds
 YAML
+    done
+  } | kubectl apply -f - >/dev/null
   # It works once the Binding of a pod that is not there comes to the webhook.
   for ((tries = 0; tries < 300; tries++)); do
     timeout 1 kubectl create --raw /api/v1/namespaces/default/pods/nobody/binding -f - >/dev/null 2>&1 <<<'{
       "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "nobody"}, "target": {"kind": "Node", "name": "none"}}' || true # refused, or not answered in time: both are as they should be
-    if (($(times_asked) > before)); then return; fi
+    if (($(times_asked binding) > before)); then return; fi
   done
   fail "Bindings are not delayed"
 }
-times_asked() { grep -c asked "$CASE_DIR/mute.log" || true; } # where it finds none it prints 0, and fails
+provider_delay_bindings() { provider_delay_writes "$1" binding::CREATE:pods/binding; }
+provider_delayed() { times_asked "$1 $SCHEDULER_ACCOUNT"; }
+times_asked() { grep -c "asked /$1" "$CASE_DIR/mute.log" || true; } # where it finds none it prints 0, and fails
 provider_bindings_at_once() { kubectl delete validatingwebhookconfiguration mute >/dev/null; }
 
 provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount "${1:-default}" "${2:-gpu-scheduler}"; }
