@@ -12,6 +12,7 @@
 #include "serve/crds/crds.h"
 #include "serve/extender/endpoint.h"
 #include "serve/extender/quota.h"
+#include "serve/scheduler/drivers.h"
 
 namespace gs {
 namespace {
@@ -23,6 +24,7 @@ struct Flags {
   std::string pages = "0.0.0.0:10259";
   std::string visible_devices = "ids";
   std::string quota_file;
+  std::string driver_file;
   serve::OfferFlags offers;
   serve::ExtenderFlags extender;
   scheduler::Config scheduler;
@@ -40,7 +42,8 @@ void describe(process::Command program, Flags& f) {
       .number("--kernel-cache-weight", "N", 0, scheduler::kMostCacheWeight, f.scheduler.cache_weight,
               "Prefer nodes that have a pod's kernel caches: all of them count as N free GPUs fewer")
       .text("--quota-config", "FILE", f.quota_file,
-            "Says where the quotas of GPUs are, and which node labels they mean; without it nobody has one");
+            "Says where the quotas of GPUs are, and which node labels they mean; without it nobody has one")
+      .text("--dra-drivers", "FILE", f.driver_file, "More DRA drivers whose devices are GPUs; YAML or JSON");
   process::addCluster(program, f.cluster);
   process::addElection(program, f.election, "Namespace of all GPU leases and of the leader lease");
   serve::addExtender(program, f.extender, "--extender-address",
@@ -77,8 +80,10 @@ int run(const process::Program& program, Flags& f) {
     return process::refuse(fine.error());
   }
   auto quota = serve::readQuotaConfig(f.quota_file);
-  if (!quota) { return process::refuse(quota.error()); }
+  auto drivers = serve::readDrivers(f.driver_file);
+  if (!quota || !drivers) { return process::refuse(!quota ? quota.error() : drivers.error()); }
   f.scheduler.quota = *std::move(quota);
+  f.scheduler.drivers = *std::move(drivers);
   f.scheduler.schedules = f.offers.schedules;
   f.scheduler.extender_pods = f.offers.names();
   f.scheduler.max_waiting_binds = std::max<std::size_t>(2, f.extender.workers / 2);

@@ -23,10 +23,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "controller/reflector.h"
+#include "dra/drivers.h"
 #include "engine/claim_handler.h"
 #include "engine/engine_state.h"
 #include "engine/lease_handler.h"
@@ -43,7 +45,9 @@ namespace gs::engine {
 class Engine {
  public:
   /// `doors`: the conventions by which pods ask for GPUs (sched/doors/door.h); they live longer.
-  explicit Engine(sched::Doors doors = sched::kDoors) : state_{doors}, decider_{state_.ledger} {
+  /// `drivers`: the DRA drivers whose devices are GPUs.
+  explicit Engine(sched::Doors doors = sched::kDoors, dra::Drivers drivers = dra::knownDrivers())
+      : state_{doors, std::move(drivers)}, decider_{state_.ledger} {
     state_.reclaim.setComplete(false, Mono{});
   }
 
@@ -88,6 +92,7 @@ class Engine {
   }
 
   [[nodiscard]] sched::Doors doors() const { return state_.doors; }
+  [[nodiscard]] const dra::Drivers& drivers() const { return state_.node_devices.drivers(); }
   [[nodiscard]] const Cache& cache() const { return state_.cache; }
   /// ResourceClaims: what their watch brought, and answers to calls of ours.
   [[nodiscard]] const AllocatedClaims& allocatedClaims() const { return state_.claims; }

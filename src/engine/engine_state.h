@@ -6,6 +6,9 @@
 // Members refer to those above them, so it is not copied or moved. One thread.
 #pragma once
 
+#include <utility>
+
+#include "dra/drivers.h"
 #include "engine/allocated_claims.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
@@ -27,7 +30,7 @@
 namespace gs::engine {
 
 struct EngineState {
-  explicit EngineState(sched::Doors by) : doors{by} {}
+  EngineState(sched::Doors by, dra::Drivers drivers) : doors{by}, node_devices{std::move(drivers)} {}
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 

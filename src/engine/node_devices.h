@@ -22,6 +22,9 @@ class NodeDevices {
  public:
   explicit NodeDevices(dra::Drivers drivers = dra::knownDrivers()) : drivers_{std::move(drivers)} {}
 
+  /// Whose devices are GPUs, the first ones first.
+  [[nodiscard]] const dra::Drivers& drivers() const { return drivers_; }
+
   /// The agent's; nullptr: none any more. False: nothing new.
   bool report(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& status);
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> reported(const model::NodeName& node) const;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "controller/reflector.h"
+#include "dra/drivers.h"
 #include "model/lease.h"
 #include "model/quota.h"
 
@@ -24,9 +25,10 @@ struct Config {
   /// --kernel-cache-weight: how many free GPUs fewer a node counts as having where all of a pod's kernel
   /// caches are extracted; 0: nobody looks at them.
   std::int32_t cache_weight = 0;
-  model::QuotaConfig quota{};          // of GPUs by namespace; none by default
-  std::size_t max_waiting_binds = 16;  // of --extender-pods: callers that wait at once
-  int max_binding_cycles = 256;        // placements whose writes are under way at once
+  model::QuotaConfig quota{};                  // of GPUs by namespace; none by default
+  dra::Drivers drivers = dra::knownDrivers();  // --dra-drivers: whose devices are GPUs
+  std::size_t max_waiting_binds = 16;          // of --extender-pods: callers that wait at once
+  int max_binding_cycles = 256;                // placements whose writes are under way at once
   std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp;  // see there
   int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
 };

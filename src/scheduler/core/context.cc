@@ -10,6 +10,7 @@ namespace gs::scheduler {
 Context::Context(Config settings, Rng random, controller::Owners calls)
     : config{std::move(settings)},
       rng{random},
+      engine{sched::kDoors, config.drivers},
       owners{std::move(calls)},
       recorder{config.scheduler_name, config.instance, Rng{rng.next()}},
       events{recorder, parts} {

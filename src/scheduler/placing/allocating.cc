@@ -42,7 +42,7 @@ Allocation Binder::allocationForLimits(const model::Pod& pod, const BindingCycle
     if (is_given && !device.dra.device.empty()) { names.push_back(device.dra); }
   }
   if (names.size() != cycle.ids.size()) { return out; }
-  const dra::Driver* driver = dra::findDriver(dra::knownDrivers(), names.front().driver);
+  const dra::Driver* driver = dra::findDriver(c_.engine.drivers(), names.front().driver);
   if (driver == nullptr) { return out; }
   out.requests = dra::limitRequests(pod, *driver);
   if (dra::devicesOf(out.requests) == names.size()) { out.devices = dra::allocation(out.requests, names); }
