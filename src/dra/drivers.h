@@ -3,7 +3,8 @@
 // A driver may publish whole GPUs, parts of them (MIG, partitions) and other things in one pool; which are
 // whole GPUs, and by what name a GPU is known elsewhere, each driver says in attributes of its own. Sources:
 // the ResourceSlices and the documentation of k8s-dra-driver-gpu (NVIDIA) and k8s-gpu-dra-driver (AMD).
-// A driver that is not in the table publishes devices for pods' own claims only.
+// A driver that is not in the table publishes devices for pods' own claims only. A file may add some
+// (driver_file.h).
 #pragma once
 
 #include <string>
@@ -23,6 +24,7 @@ struct Driver {
   std::string whole;             // and its value for those
   model::QualifiedName product;  // the name of the model
   model::QualifiedName memory;   // the capacity that is its memory
+  friend bool operator==(const Driver&, const Driver&) = default;
 };
 using Drivers = std::vector<Driver>;
 

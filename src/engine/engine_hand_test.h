@@ -6,7 +6,9 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
+#include "dra/drivers.h"
 #include "engine/engine.h"
 #include "kapi/kinds.h"
 #include "testing/builders.h"
@@ -19,7 +21,8 @@ using testing::PodBuilder;
 
 class EngineTest : public ::testing::Test {
  protected:
-  EngineTest() {
+  explicit EngineTest(dra::Drivers drivers = dra::knownDrivers())
+      : engine{sched::kDoors, std::move(drivers)} {
     nodeComes("node-a");
     statusComes(testing::makeStatus("node-a", 4));
     engine.synced(now);

@@ -1,4 +1,7 @@
 // What DRA drivers publish, as the engine's ledger has it.
+#include <optional>
+#include <string_view>
+
 #include "engine/engine_hand_test.h"
 
 namespace gs::engine {
@@ -10,7 +13,9 @@ const model::NodeName kDraNode{"node-d"};
 
 class DraNodes : public EngineTest {
  protected:
-  DraNodes() { nodeComes("node-d"); }
+  explicit DraNodes(dra::Drivers drivers = dra::knownDrivers()) : EngineTest{std::move(drivers)} {
+    nodeComes("node-d");
+  }
 
   static model::SliceDevice gpu(int i) {
     model::SliceDevice d;
@@ -167,6 +172,94 @@ TEST_F(DraNodes, ARuleForManyNodesIsSpreadOverTurns) {
   }
   EXPECT_EQ(unhealthy(), kNodes);
   EXPECT_EQ(turns, 3);
+}
+
+/// A driver that a file names (dra/driver_file.h), with two cards and a half on node-d. What containers call
+/// its GPUs is the parameter.
+class DraNodesOfAFile : public DraNodes, public ::testing::WithParamInterface<const char*> {
+ protected:
+  static constexpr const char* kDriver = "gpu.example.com";
+
+  DraNodesOfAFile() : DraNodes{ofAFile()} {
+    model::Node node = testing::makeNode("node-d");
+    node.revision = 2;
+    node.kubelet = "v1.36.3";
+    engine.apply({kapi::kNode, {"", "node-d"}, {}, shared(node), node.revision}, now);
+    auto published = slice("node-d", {card(0, "card"), card(1, "card"), card(2, "half")});
+    published.driver = kDriver;
+    sliceComes(published);
+  }
+  static dra::Drivers ofAFile() {
+    auto drivers = dra::knownDrivers();
+    drivers.push_back({.name = kDriver,
+                       .resource = GetParam(),
+                       .device_class = "cards",
+                       .uuid = {kDriver, "serial"},
+                       .kind = {kDriver, "kind"},
+                       .whole = "card",
+                       .product = {},
+                       .memory = {}});
+    return drivers;
+  }
+  static model::SliceDevice card(int i, const std::string& kind) {
+    model::SliceDevice d;
+    d.name = "card-" + std::to_string(i);
+    d.attributes[{kDriver, "kind"}] = kind;
+    d.attributes[{kDriver, "serial"}] = "SN-" + std::to_string(i);
+    return d;
+  }
+  std::optional<sched::Placed> decided(const PodBuilder& pod) {
+    const auto read = sched::readPod(pod.value(), engine.deviceClaims().asked(pod.value()), engine.doors());
+    const auto* request = std::get_if<sched::PodRequest>(&read);
+    EXPECT_NE(request, nullptr) << std::get<sched::Blocked>(read).text;
+    if (request == nullptr) { return std::nullopt; }
+    return engine.decider().decide(engine.decider().classOf(*request));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(OfEachResource, DraNodesOfAFile,
+                         ::testing::Values(model::kNvidiaGpu, "example.com/gpu"),
+                         [](const auto& info) { return info.index == 0 ? "Served" : "NotServed"; });
+
+TEST_P(DraNodesOfAFile, ItsWholeGpusAreThoseOfTheNode) {
+  EXPECT_EQ(engine.drivers().size(), dra::knownDrivers().size() + 1);
+  EXPECT_EQ(node().dra_resource, GetParam());
+  EXPECT_EQ(node().whole, 2);
+  EXPECT_EQ(node().device(1)->facts.dra, (model::DeviceName{kDriver, "node-d", "card-1"}));
+  EXPECT_EQ(node().device(1)->facts.uuid, "SN-1");
+  EXPECT_EQ(node().device(2), nullptr);
+}
+
+/// Pods ask by limits of nvidia.com/gpu only.
+TEST_P(DraNodesOfAFile, LimitsAreServedWhereTheyAreOfItsResource) {
+  const bool serves = std::string_view{GetParam()} == model::kNvidiaGpu;
+  const auto placed = decided(PodBuilder("p").gpus(2));
+  ASSERT_EQ(placed.has_value(), serves);
+  if (serves) {
+    EXPECT_EQ(placed->node, kDraNode);
+    EXPECT_EQ(placed->ids, (std::vector{0, 1}));
+  }
+  EXPECT_FALSE(decided(PodBuilder("q").gpus(3))) << "a half is no GPU";
+}
+
+TEST_P(DraNodesOfAFile, ResourceClaimsAreServed) {
+  model::DeviceClass cards;
+  cards.key = {"", "cards"};
+  cards.revision = ++revision;
+  cards.selectors = {"device.driver == 'gpu.example.com'"};
+  engine.apply({kapi::kDeviceClass, cards.key, {}, shared(cards), cards.revision}, now);
+  model::DeviceSubRequest two;
+  two.device_class = "cards";
+  two.count = 2;
+  model::ResourceClaim claim;
+  claim.key = {"default", "c"};
+  claim.uid = model::Uid{"uid-c"};
+  claim.revision = ++revision;
+  claim.requests = {{"r", {two}}};
+  engine.apply({kapi::kResourceClaim, claim.key, {}, shared(claim), claim.revision}, now);
+  const auto placed = decided(PodBuilder("p").resourceClaim("c"));
+  ASSERT_TRUE(placed);
+  EXPECT_EQ(placed->node, kDraNode);
+  EXPECT_EQ(placed->ids, (std::vector{0, 1}));
 }
 
 }  // namespace

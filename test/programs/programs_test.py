@@ -156,6 +156,16 @@ class CommandLine(unittest.TestCase):
             code, out, err = call(*command)
             self.assertEqual((code, out, err.splitlines()[0]), (2, "", answer), command)
 
+    def test_a_file_of_drivers_that_is_wrong_is_said_before_anything_is_begun(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "drivers.yaml"
+            file.write_text("drivers:\n- {name: gpu.example.com, resource: gpu}\n")
+            for path, why in (("/not/there", "cannot read /not/there: No such file or directory"),
+                              (file, f'{file}: driver gpu.example.com: resource is "gpu"; write the name of an extended resource')):
+                code, out, err = call("gpu-scheduler", f"--dra-drivers={path}", "--log-format=json")
+                self.assertEqual((code, out), (2, ""), err)
+                self.assertTrue(json.loads(err)["msg"].startswith(f"--dra-drivers: {why}"), err)
+
     def test_a_node_that_an_api_server_would_not_take_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "nodes.yaml"

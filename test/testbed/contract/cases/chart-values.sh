@@ -121,6 +121,14 @@ expect_like "a path of two mounts" "extraVolumeMounts with volumeMounts has /x t
 expect_like "a probe that asks twice" "livenessProbe asks in two ways, httpGet and tcpSocket" "$(refused livenessProbe.httpGet.path=/,livenessProbe.tcpSocket.port=health)"
 expect_like "a probe's misspelt key" "'/readinessProbe/httpGet': additional properties 'prot' not allowed" "$(refused readinessProbe.httpGet.prot=8080)"
 expect_like "a digest that is none" '/image/digest' "$(refused image.digest=sha256:1)"
+DRIVER='scheduler.draDrivers[0].name=gpu.example.com,scheduler.draDrivers[0].resource=nvidia.com/gpu'
+expect_output "a DRA driver" "" refused "$DRIVER"
+expect_like "one without its resource" "'/scheduler/draDrivers/0': missing property 'resource'" "$(refused 'scheduler.draDrivers[0].name=gpu.example.com')"
+expect_like "its misspelt key" "'/scheduler/draDrivers/0': additional properties 'clas' not allowed" "$(refused "$DRIVER,scheduler.draDrivers[0].clas=x")"
+expect_like "one that is there twice" "scheduler.draDrivers has gpu.example.com twice" \
+  "$(refused "$DRIVER,scheduler.draDrivers[1].name=gpu.example.com,scheduler.draDrivers[1].resource=example.com/gpu")"
+expect_like "a resource of Kubernetes' own" 'the resource of gpu.example.com is x.kubernetes.io/gpu: write' \
+  "$(refused 'scheduler.draDrivers[0].name=gpu.example.com,scheduler.draDrivers[0].resource=x.kubernetes.io/gpu')"
 
 step "values of the ancestors' charts: taken where they mean something, else refused with what to write (docs/use/migration.md)"
 expect_like "namespace=other" 'namespace=other is read by nobody.* helm install -n other' "$(refused namespace=other)"
@@ -205,12 +213,23 @@ expect "images with a digest" "gpu-scheduler:0.1.0@$DIGEST registry.example.com/
 expect "PodMonitors" "agent=gpu-scheduler-agent:health webhook=gpu-scheduler:webhook-health" "$(value 'select(.kind == "PodMonitor")
   | "\(.metadata.name | split("-") | last)=\(.spec.selector.matchLabels["app.kubernetes.io/name"]):\(.spec.podMetricsEndpoints[].port)"' \
   --set "webhook.placement=Sidecar,metrics.serviceMonitor.enabled=true")"
+# The file of DRA drivers is one that the program takes: it stops later, for there is no cluster.
+DRIVERS="$CHART/ci/dra-drivers-values.yaml"
+expect "the flag of DRA drivers, and where it is mounted" "--dra-drivers=/etc/gpu-scheduler-dra/drivers.yaml /etc/gpu-scheduler-dra:true" \
+  "$(scheduler_of '.containers[0] | (.args[] | select(startswith("--dra-drivers="))), (.volumeMounts[] | select(.name == "dra-drivers") | "\(.mountPath):\(.readOnly)")' -f "$DRIVERS")"
+value 'select(.kind == "ConfigMap" and .metadata.name == "gpu-scheduler-dra-drivers").data["drivers.yaml"]' -f "$DRIVERS" >"$CASE_DIR/drivers.yaml"
+expect "drivers in the file" "- deviceClass: gpu.example.com - name: accelerators.example.org" "$(grep '^- ' "$CASE_DIR/drivers.yaml" | xargs)"
+without_cluster() { "$GS_BIN/gpu-scheduler" --kubeconfig=/not/there "$@" 2>&1 || true; } # it fails, as it should
+expect_output_like "a program with that file" 'cannot read /not/there' without_cluster "--dra-drivers=$CASE_DIR/drivers.yaml"
+expect_output "the flag and the mount by default" "" scheduler_of '.containers[0] | (.args[] | select(startswith("--dra-drivers="))), (.volumeMounts[]?.name)'
 # What changes a program's file starts it anew.
 checksum() { value 'select(.kind == "Deployment").spec.template.metadata.annotations // {} | to_entries[] | select(.key | startswith("checksum/")) | .value' "$@"; }
 MODE=scheduler.mode=both,quota.enabled=true
 for change in kubeScheduler.profileName=other quota.poolLabel=pool; do
   [[ $(checksum --set $MODE | wc -w) == 2 && $(checksum --set $MODE) != "$(checksum --set "$MODE,$change")" ]] || fail "$change starts nothing anew"
 done
+[[ $(checksum --set "$DRIVER" | wc -w) == 1 && $(checksum --set "$DRIVER") != "$(checksum --set "$DRIVER,scheduler.draDrivers[0].deviceClass=cards")" ]] ||
+  fail "another DRA driver starts nothing anew"
 long=$(printf 'a%.0s' {1..63})
 labels() { quietly helm template "$1" "$CHART" --set scheduler.mode=both "${@:2}" | kubectl create --dry-run=client --validate=false -o json -f - |
   jq -rs '.[] | .metadata.labels // {}, (.spec.template.metadata.labels // {})? | .[]' | sort -u; }
