@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "dra/driver_file.h"
+#include "dra/file/driver_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view in{reinterpret_cast<const char*>(data), size};

@@ -53,7 +53,8 @@ LAYERS = {
     "apiserver/webhooks": ("apiserver/admission apiserver/storage apiserver/patch apiserver/registry apiserver/meta json base", "fmt expected",  PURE),
     "apiserver/handlers": ("apiserver/admission apiserver/lifecycle apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h "
                            "json base", "fmt expected",  PURE),
-    "dra":       ("json model base",                                              "fmt expected",  PURE),
+    "dra":       ("model base",                                                   "fmt expected",  PURE),
+    "dra/file":  ("dra json model base",                                          "fmt expected",  PURE),
     "dra/claims": ("cel dra model base",                                          "fmt expected",  PURE),
     "engine":    ("dra/claims dra sched controller model kapi base",                                        "fmt expected",  PURE),
     "scheduler/core":    ("dra engine sched controller model kapi base",          "fmt expected",  PURE),
@@ -99,7 +100,7 @@ LAYERS = {
     "serve/trust": ("cacherim kcache yaml json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/node": ("serve/trust operator controller cacherim kcache noderim agent process k8s kapi model base", "fmt expected", ["random", "clock"]),
     "serve/csi": ("csi cacherim rpc process k8s kapi net base",                   "fmt expected",  ["random", "clock"]),
-    "serve/scheduler": ("dra yaml json base",                                     "fmt expected",  ["random", "clock"]),
+    "serve/scheduler": ("dra/file dra yaml json base",                            "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),

@@ -174,8 +174,8 @@ TEST_F(DraNodes, ARuleForManyNodesIsSpreadOverTurns) {
   EXPECT_EQ(turns, 3);
 }
 
-/// A driver that a file names (dra/driver_file.h), with two cards and a half on node-d. What containers call
-/// its GPUs is the parameter.
+/// A driver that a file names (dra/file/driver_file.h), with two cards and a half on node-d. What containers
+/// call its GPUs is the parameter.
 class DraNodesOfAFile : public DraNodes, public ::testing::WithParamInterface<const char*> {
  protected:
   static constexpr const char* kDriver = "gpu.example.com";

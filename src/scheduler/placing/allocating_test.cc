@@ -1,4 +1,4 @@
-// What is asked of a DRA driver that a file names (dra/driver_file.h), for a pod with a limit.
+// What is asked of a DRA driver that a file names (dra/file/driver_file.h), for a pod with a limit.
 #include <gtest/gtest.h>
 
 #include <memory>

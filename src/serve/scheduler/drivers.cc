@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "dra/driver_file.h"
+#include "dra/file/driver_file.h"
 #include "json/value.h"
 #include "yaml/yaml.h"
 

@@ -1,5 +1,5 @@
-// The file of DRA drivers (dra/driver_file.h), for the flag --dra-drivers of gpu-scheduler. Read once, at the
-// start.
+// The file of DRA drivers (dra/file/driver_file.h), for the flag --dra-drivers of gpu-scheduler. Read once,
+// at the start.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "dra/driver_file.h"
+#include "dra/file/driver_file.h"
 
 #include <gtest/gtest.h>
 
