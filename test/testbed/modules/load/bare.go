@@ -11,7 +11,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-const bareGPUs = 8
+const (
+	bareGPUs   = 8
+	leasesPath = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+)
 
 // bareCommand is the yardstick for throughput: what this API server takes on this machine from a client
 // that only writes. A scheduler's figure is given as a share of it; wait-bound measures both.
@@ -21,6 +24,7 @@ func bareCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 	workers := flags.Int("connections", 32, "parallel connections")
 	events := flags.Bool("events", true, "write the Scheduled event of each pod too")
 	leases := flags.Bool("leases", false, "pods with a claim: write the lease of each pod's GPU too")
+	dra := flags.Bool("dra", false, "pods with a limit: write the lease, the ResourceClaim and its allocation, and map the limit too")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		if *podCount > *nodeCount*bareGPUs {
 			return fmt.Errorf("%d pods don't fit %d nodes of %d GPUs", *podCount, *nodeCount, bareGPUs)
@@ -36,6 +40,9 @@ func bareCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 		if *leases {
 			spec.claim = "one" // nobody reads it; the pods of a scheduler have it
 		}
+		if *dra {
+			spec.gpus = 1
+		}
 		pods, err := makePods(ctx, client, spec, run+"-", *podCount, 0, *workers)
 		if err != nil {
 			return err
@@ -43,9 +50,16 @@ func bareCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 		started := time.Now()
 		err = parallel(len(pods), *workers, func(i int) error {
 			b := bareBinding{pod: pods[i], node: fmt.Sprintf("%s-%d", run, i%*nodeCount), gpu: -1}
-			if *leases {
+			if *leases || *dra {
 				b.gpu = i / *nodeCount
-				if err := post(ctx, client, "/apis/coordination.k8s.io/v1/namespaces/default/leases", b.lease()); err != nil {
+			}
+			if *leases {
+				if err := post(ctx, client, leasesPath, b.lease()); err != nil {
+					return err
+				}
+			}
+			if *dra {
+				if err := b.allocate(ctx, client); err != nil {
 					return err
 				}
 			}

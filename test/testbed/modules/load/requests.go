@@ -13,17 +13,23 @@ type object = map[string]any
 
 // send writes one object as JSON and reads nothing back but the status.
 func send(ctx context.Context, request *rest.Request, path, contentType string, body any) error {
+	_, err := answered(ctx, request, path, contentType, body)
+	return err
+}
+
+// answered is send that returns the answer's body.
+func answered(ctx context.Context, request *rest.Request, path, contentType string, body any) ([]byte, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = request.AbsPath(path).
+	answer, err := request.AbsPath(path).
 		SetHeader("Content-Type", contentType).SetHeader("Accept", "application/json").
-		Body(encoded).Do(ctx).Error()
+		Body(encoded).Do(ctx).Raw()
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return answer, nil
 }
 
 func post(ctx context.Context, client *kubernetes.Clientset, path string, body any) error {
