@@ -83,6 +83,10 @@ OwnStatus decodeOwnStatus(const View& v) {
                                    kapi::parseTime(c["lastTransitionTime"].str()).value_or(Wall{})});
   }
   out.observed_time = text(status["observedTime"]);
+  out.says_dra = status["enforcement"].str() == model::enforcementName(model::Enforcement::Dra);
+  out.writer = kapi::writerField(v);
+  out.repeats_driver = out.writer != model::Writer::Unsaid && out.observed_time.empty() && !devices.empty();
+  if (out.repeats_driver) { out.view = {}; }
   return out;
 }
 

@@ -17,6 +17,10 @@ struct OwnStatus {
   NodeView view;     // its devices sorted by id, each once
   std::string observed_time;
   std::string boot_id;  // of the machine, when the agent started that wrote it; "" not known
+  model::Writer writer = model::Writer::Unsaid;
+  /// Nobody looked at the node: its GPUs are what the scheduler knows of it, and `view` is empty.
+  bool repeats_driver = false;
+  bool says_dra = false;  // status.enforcement; that word is the scheduler's
   friend bool operator==(const OwnStatus&, const OwnStatus&) = default;
 };
 [[nodiscard]] inline model::ObjectKey keyOf(const OwnStatus& status) { return {"", status.node.text}; }

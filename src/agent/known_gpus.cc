@@ -17,15 +17,6 @@ using model::Health;
 constexpr std::string_view kVanished = "the driver does not list it any more: lost, or taken out";
 constexpr std::string_view kMaybeCounted = "CUDA may count it or not";
 
-const char* nameOf(Health health) {
-  switch (health) {
-    case Health::Healthy: return "Healthy";
-    case Health::Unhealthy: return "Unhealthy";
-    case Health::Unknown: break;
-  }
-  return "Unknown";
-}
-
 int badnessOf(Health health) { return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2; }
 
 /// As messages name it.
@@ -273,7 +264,7 @@ std::vector<Device> KnownGpus::shown() const {
 
 std::map<std::string, double> KnownGpus::byHealth() const {
   std::map<std::string, double> out{{"Healthy", 0}, {"Unhealthy", 0}, {"Unknown", 0}};
-  for (const Device& device : devices_) { ++out[nameOf(healthOf(device).first)]; }
+  for (const Device& device : devices_) { ++out[model::healthName(healthOf(device).first)]; }
   return out;
 }
 
@@ -289,8 +280,8 @@ void KnownGpus::sayHealth(kapi::Effects& out) {
       out.emplace_back(kapi::Log{level,
                                  "a GPU's health changed",
                                  {{"gpu", name},
-                                  {"was", before == said_.end() ? "" : nameOf(was)},
-                                  {"is", nameOf(health)},
+                                  {"was", before == said_.end() ? "" : model::healthName(was)},
+                                  {"is", model::healthName(health)},
                                   {"reason", *reason}}});
     }
     now.emplace(name, std::pair{health, *reason});

@@ -7,6 +7,7 @@
 #include "agent/metrics.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
+#include "model/annotations.h"
 
 namespace gs::agent {
 namespace {
@@ -61,23 +62,27 @@ bool OwnObject::needsOwner() const {
 
 void OwnObject::apply(Now now, kapi::Effects& out) {
   if (phase_ != Phase::Read || owner_.empty() || !calls_.due(What::Spec, now.mono)) { return; }
+  json::Value body = specBody(node_, owner_, boot_id_);
+  if (!is_by_hand_) { body.child("metadata").child("labels").set(model::kWrittenByKey, model::kByAgent); }
   calls_.send(What::Spec,
-              callOf(kapi::Verb::Apply, key(), "", "fieldManager=gpu-agent&force=true",
-                     specBody(node_, owner_, boot_id_)),
+              callOf(kapi::Verb::Apply, key(), "", "fieldManager=gpu-agent&force=true", std::move(body)),
               out);
 }
 
 /// An apply takes out only what its own field manager put there.
 void OwnObject::takeOutOthers(Now now, kapi::Effects& out) {
-  if (others_at_ == 0 || !calls_.due(What::Devices, now.mono)) { return; }
+  const bool is_ours = written_ || phase_ == Phase::Applied;
+  if (others_at_ == 0 || !is_ours || !calls_.due(What::Devices, now.mono)) { return; }
   calls_.send(What::Devices,
               callOf(kapi::Verb::MergePatch, key(), "status", "fieldManager=gpu-agent-status",
-                     devicesBody(written_->view, std::exchange(others_at_, 0))),
+                     devicesBody(written_ ? written_->view : NodeView{}, std::exchange(others_at_, 0))),
               out);
 }
 
 bool OwnObject::mayWrite(Mono now) const {
-  return phase_ == Phase::Applied && !calls_.open(What::Devices) && calls_.due(What::Status, now);
+  const bool is_first = !written_ && others_at_ != 0;  // what the driver said there goes before it
+  return phase_ == Phase::Applied && !is_first && !calls_.open(What::Devices) &&
+         calls_.due(What::Status, now);
 }
 
 void OwnObject::write(NodeView view, Now now, kapi::Effects& out) {
@@ -89,7 +94,7 @@ void OwnObject::write(NodeView view, Now now, kapi::Effects& out) {
   phase_ = Phase::Writing;
   calls_.send(What::Status,
               callOf(kapi::Verb::Apply, key(), "status", "fieldManager=gpu-agent-status&force=true",
-                     statusBody(node_, sending_.view, sending_.observed_time, revision_)),
+                     statusBody(node_, sending_.view, sending_.observed_time, revision_, says_dra_)),
               out);
 }
 
@@ -126,20 +131,29 @@ OwnObject::News OwnObject::readAnswered(const kapi::Outcome& outcome, Now now, k
   }
   calls_.worked(What::Own);
   const bool is_first = phase_ == Phase::Unread;
-  if (is_first) { boot_before_ = is_there ? own->boot_id : boot_id_; }
-  phase_ = is_first ? Phase::Read : Phase::Applied;
+  const bool is_ours = is_there && (own->writer != model::Writer::Scheduler || !own->observed_time.empty());
+  if (is_first) { boot_before_ = is_ours ? own->boot_id : boot_id_; }
+  phase_ = is_first || (is_there && !is_ours) ? Phase::Read : Phase::Applied;
   if (is_there) { return learn(own); }
   if (!is_first) { isGone(); }
   return {};
 }
 
+void OwnObject::isNow(const OwnStatus& own) {
+  revision_ = own.revision;
+  says_dra_ = own.says_dra;
+}
+
 OwnObject::News OwnObject::learn(const model::Ptr<OwnStatus>& own) {
-  revision_ = own->revision;
+  isNow(*own);
   if (!own->observed_time.empty()) {
     observed_ = own->observed_time;
     owes_look_ = true;
   }
-  return {.stands = written_ ? nullptr : own};
+  is_by_hand_ =
+      own->writer == model::Writer::Unsaid && own->observed_time.empty() && !own->view.devices.empty();
+  if (own->repeats_driver || !written_) { others_at_ = own->repeats_driver ? own->revision : 0; }
+  return {.stands = written_ || own->repeats_driver ? nullptr : own};
 }
 
 OwnObject::News OwnObject::applyAnswered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
@@ -193,7 +207,7 @@ void OwnObject::writeFailed(const kapi::Outcome& outcome, Now now, kapi::Effects
 OwnObject::News OwnObject::compare(const kapi::Outcome& outcome) {
   const auto own = outcome.object.as<OwnStatus>();
   if (own == nullptr) { return {}; }
-  revision_ = own->revision;
+  isNow(*own);
   News news;
   news.of_others = idsOnlyIn(own->view.devices, written_->view.devices);
   if (!news.of_others->empty()) { others_at_ = own->revision; }
@@ -202,21 +216,23 @@ OwnObject::News OwnObject::compare(const kapi::Outcome& outcome) {
 
 /// Whatever came of it, the next write's answer shows what is there.
 void OwnObject::takeOutAnswered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const bool is_applied = outcome.result == CallResult::Applied;
   const bool is_overtaken = outcome.http == 409;
-  if (outcome.result != CallResult::Applied && !is_overtaken) {
-    return calls_.failed(What::Devices, outcome, now.mono, out);
-  }
+  // Before the first status it is to be known that they are out.
+  if (!is_applied && !written_ && phase_ == Phase::Applied) { phase_ = Phase::Behind; }
+  if (!is_applied && !is_overtaken) { return calls_.failed(What::Devices, outcome, now.mono, out); }
   if (is_overtaken) {
     calls_.noTrouble(What::Devices);
   } else {
     calls_.worked(What::Devices);
   }
-  if (const auto own = outcome.object.as<OwnStatus>()) { revision_ = own->revision; }
+  if (const auto own = outcome.object.as<OwnStatus>()) { isNow(*own); }
 }
 
 void OwnObject::isGone() {
   phase_ = Phase::Read;
   owner_ = {};
+  says_dra_ = false;
 }
 
 }  // namespace gs::agent

@@ -19,7 +19,7 @@
 //            409                                    Behind
 //            not found                              Read, and the Node is to be read again
 //            anything else                          Applied
-//   Behind   it is there                            Applied
+//   Behind   it is there                            Applied, or Read where the scheduler keeps it
 //            not found                              Read, and the Node is to be read again
 //   All other answers leave it in its phase. What failed is tried again after a wait (calls.h).
 //
@@ -27,6 +27,11 @@
 // is refused (409). Nothing is written before it is known what stood there.
 // Beside that: where the answer to a status shows GPUs that were not in it, others wrote them. One patch
 // takes them out, in whichever phase, and no status leaves before its answer.
+//
+// Where no agent was, the scheduler keeps the object of a node whose GPUs a DRA driver publishes. The apply
+// makes it ours, by its label. Then the same patch takes those GPUs out, so that nothing of them is left in
+// the first status; where it is not applied that leads to Behind. `enforcement: dra` is the scheduler's word:
+// where the last answer showed it, it is left as it is.
 //
 // observedTime is that of the last look at the containers that counts. Of two that come to stand there the
 // later look was made when the earlier one stood there already: so none counts that comes while a status is
@@ -100,6 +105,8 @@ class OwnObject {
   [[nodiscard]] News writeAnswered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void writeFailed(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void takeOutAnswered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  /// In whichever answer it came.
+  void isNow(const OwnStatus& own);
   /// What stands in the API, as an answer shows it that is not the one to our last write.
   [[nodiscard]] News learn(const model::Ptr<OwnStatus>& own);
   /// What the answer to our last write shows.
@@ -116,12 +123,14 @@ class OwnObject {
   model::Uid owner_;                // of the Node; "" it is to be read
   std::string boot_before_;         // of what stood there: once the object is applied it names this boot
   model::Revision revision_ = 0;    // as it was told last; 0: not told
+  bool says_dra_ = false;           // likewise: its status.enforcement is the scheduler's
+  bool is_by_hand_ = false;         // what stands there counts, though nobody looked: it gets no label
   std::string observed_;            // the last look at containers that counts
   bool owes_look_ = false;          // that is of before what was learned last
   Written sending_;                 // of the write under way
   std::optional<Written> written_;  // the last one
   int conflicts_ = 0;               // of writes of the status, in a row
-  model::Revision others_at_ = 0;   // of the status that shows GPUs of others; 0: none does
+  model::Revision others_at_ = 0;   // of the status that shows GPUs of others, or a driver's; 0: none does
 };
 
 }  // namespace gs::agent

@@ -23,15 +23,6 @@ constexpr std::size_t kMostDevices = model::kMaxDeviceId + 1;
 constexpr std::size_t kMostPartitions = 64;
 constexpr std::int64_t kMostGbps = 2'147'483'647;
 
-const char* healthText(model::Health health) {
-  switch (health) {
-    case model::Health::Healthy: return "Healthy";
-    case model::Health::Unhealthy: return "Unhealthy";
-    case model::Health::Unknown: break;
-  }
-  return "Unknown";
-}
-
 /// Places of the GPUs, by their address on the bus; those without one come last, as they are.
 std::vector<std::size_t> inPciOrder(const std::vector<Gpu>& gpus) {
   const auto place = [](const Gpu& gpu) { return std::pair{gpu.pci_bus_id.empty(), gpu.pci_bus_id}; };
@@ -99,7 +90,7 @@ Value deviceValue(const Device& d) {
   out.set("memoryMiB", std::max<std::int64_t>(0, d.gpu.memory_mib));
   set_text("pciBusId", d.gpu.pci_bus_id);
   out.set("numaNode", std::max(-1, d.gpu.numa_node));
-  out.set("health", healthText(cut ? model::Health::Unhealthy : d.gpu.health));
+  out.set("health", model::healthName(cut ? model::Health::Unhealthy : d.gpu.health));
   set_text("healthReason", cut ? fmt::format("{} pods use it, more than {}{}{}", d.in_use_by.size(),
                                              kMostUsers, d.gpu.reason.empty() ? "" : "; ", d.gpu.reason)
                                : d.gpu.reason);
@@ -187,14 +178,14 @@ std::vector<Device> devicesOf(const Hardware& hardware) {
 }
 
 Value statusBody(const model::NodeName& node, const NodeView& view, const std::string& observed,
-                 model::Revision revision) {
+                 model::Revision revision, bool says_dra) {
   Value out = objectOf(node);
   if (revision != 0) { out.child("metadata").set("resourceVersion", std::to_string(revision)); }
   Value& status = out.child("status");
   setCounts(status, view.devices);
   status.set("devices", devicesValue(view.devices));
   if (!view.driver_version.empty()) { status.set("driverVersion", view.driver_version); }
-  status.set("enforcement", model::enforcementName(view.enforcement));
+  if (!says_dra) { status.set("enforcement", model::enforcementName(view.enforcement)); }
   status.set("conditions", conditionsValue(view.conditions));
   if (!observed.empty()) { status.set("observedTime", observed); }
   return out;

@@ -62,8 +62,10 @@ struct NodeView {
 
 /// The body of a server-side apply of the status. `observed`: when the agent last looked; "" leaves it out.
 /// `revision`: only on the object as it was then; 0: on whatever stands there.
+/// `says_dra`: the scheduler wrote there what the GPUs of a pod come by, and that stays.
 [[nodiscard]] json::Value statusBody(const model::NodeName& node, const NodeView& view,
-                                     const std::string& observed, model::Revision revision = 0);
+                                     const std::string& observed, model::Revision revision = 0,
+                                     bool says_dra = false);
 /// Names the boot of the machine that the status is of (/proc/sys/kernel/random/boot_id).
 inline constexpr const char* kBootIdKey = "gpu.scheduling/boot-id";
 /// Of the object itself, owned by the Node. `boot_id` "": not known.

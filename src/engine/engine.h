@@ -96,6 +96,8 @@ class Engine {
   [[nodiscard]] const Cache& cache() const { return state_.cache; }
   /// ResourceClaims: what their watch brought, and answers to calls of ours.
   [[nodiscard]] const AllocatedClaims& allocatedClaims() const { return state_.claims; }
+  /// What agents report and DRA drivers publish, each by itself and both together.
+  [[nodiscard]] const NodeDevices& nodeDevices() const { return state_.node_devices; }
   /// What pods with spec.resourceClaims ask for.
   [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
@@ -125,6 +127,8 @@ class Engine {
   [[nodiscard]] std::set<model::Uid> takeTouched() { return state_.touched.takePods(); }
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return state_.touched.takeClaims(); }
+  /// Nodes of whose GPUs something else may be said than their GpuNodeStatus says, since the last call.
+  [[nodiscard]] std::set<model::NodeName> takeTouchedNodes() { return state_.touched.takeNodes(); }
   void forgetTouched();
   /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
   /// went and that only the extender's callers knew.

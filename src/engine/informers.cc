@@ -144,6 +144,13 @@ void Informers::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Eff
   }
 }
 
+bool Informers::knowSlices() const {
+  const auto* slices = watches_.find(kapi::kResourceSlice);
+  const auto* rules = watches_.find(kapi::kDeviceTaintRule);
+  return slices != nullptr && controller::isListed(*slices) &&
+         (rules == nullptr || rules->synced() || rules->absent());
+}
+
 Readiness Informers::readiness() const {
   Readiness out;
   for (const auto& reflector : watches_.all()) {

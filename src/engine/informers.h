@@ -62,6 +62,10 @@ class Informers {
   /// anew. "" else.
   [[nodiscard]] const std::string& failure() const { return watches_.failure(); }
 
+  /// What DRA drivers publish is known: ResourceSlices are listed, and so are the rules about them, if there
+  /// are any. (Who may not list slices cannot say that there are none.)
+  [[nodiscard]] bool knowSlices() const;
+
   /// Each kind is listed, or is not served, or may not be read and need not be; "cache/pods" is one check.
   [[nodiscard]] Readiness readiness() const;
 

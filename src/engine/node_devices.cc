@@ -17,6 +17,20 @@ model::Ptr<model::GpuNodeStatus> NodeDevices::reported(const model::NodeName& no
   return it == reported_.end() ? nullptr : it->second;
 }
 
+model::Ptr<model::GpuNodeStatus> NodeDevices::kept(const model::NodeName& node) const {
+  const auto it = kept_.find(node);
+  return it == kept_.end() ? nullptr : it->second;
+}
+
+dra::NodeNames NodeDevices::ofDrivers() const {
+  dra::NodeNames out = pools_.nodes();
+  for (const auto& [node, status] : kept_) { out.insert(node); }
+  for (const auto& [node, status] : reported_) {
+    if (status->says_dra) { out.insert(node); }
+  }
+  return out;
+}
+
 NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) const {
   Candidates out;
   for (const auto& pool : pools_.of(node)) {

@@ -1,6 +1,8 @@
 // By whom each node's GPUs are known: its agent reports them (GpuNodeStatus), and DRA drivers publish them
 // (ResourceSlices, with the DeviceTaintRules of administrators). of() is what both say together
-// (dra/node_devices.h). A function of the objects that are there, in whatever order they came. One thread.
+// (dra/node_devices.h). A function of the objects that are there, in whatever order they came.
+// A GpuNodeStatus that is no report (model::GpuNodeStatus::isReport()) is kept apart: it says what slices
+// say, or nothing yet, and of() is as if it were not there. One thread.
 #pragma once
 
 #include <string>
@@ -29,6 +31,18 @@ class NodeDevices {
   bool report(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& status);
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> reported(const model::NodeName& node) const;
 
+  /// One that is no report; nullptr: none any more.
+  void keep(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& status) {
+    if (status == nullptr) {
+      kept_.erase(node);
+    } else {
+      kept_.insert_or_assign(node, status);
+    }
+  }
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> kept(const model::NodeName& node) const;
+  /// That have one of these, or a report whose text says `dra`, or that a driver publishes GPUs of.
+  [[nodiscard]] dra::NodeNames ofDrivers() const;
+
   // Each gives the nodes whose devices may be others now.
   dra::NodeNames publish(const controller::Change& slice) {
     const auto published = slice.object.as<model::ResourceSlice>();
@@ -53,6 +67,7 @@ class NodeDevices {
  private:
   const dra::Drivers drivers_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> reported_;
+  std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> kept_;
   dra::Pools pools_;
   dra::TaintRules rules_;  // by key
 };

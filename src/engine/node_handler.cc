@@ -10,6 +10,7 @@ namespace gs::engine {
 
 void NodeHandler::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
+  s_.touched.node(name);
   const bool was_there = isThere(name);
   if (const auto node = change.object.as<model::Node>()) {
     s_.ledger.upsertNode(*node);
@@ -31,9 +32,13 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
 
 void NodeHandler::applyStatus(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
+  s_.touched.node(name);
   aside_.erase(name);
   const auto status = change.object.as<model::GpuNodeStatus>();
-  if (status == nullptr || isOfItsNode(*status)) { return report(name, status, now); }
+  const bool is_report = status != nullptr && status->isReport();
+  s_.node_devices.keep(name, is_report ? nullptr : status);
+  if (!is_report) { return report(name, nullptr, now); }
+  if (isOfItsNode(*status)) { return report(name, status, now); }
   aside_.insert_or_assign(name, status);
   report(name, nullptr, now);
 }
@@ -52,7 +57,10 @@ void NodeHandler::report(const model::NodeName& name, const model::Ptr<model::Gp
 void NodeHandler::see(dra::NodeNames nodes, Mono now) {
   constexpr std::size_t kAtOnce = 16;
   // Selections read what is published at once, so whoever was decided by it is to be looked at again at once.
-  for (const auto& name : nodes) { s_.ledger.publishedAnew(name); }
+  for (const auto& name : nodes) {
+    s_.ledger.publishedAnew(name);
+    s_.touched.node(name);
+  }
   if (unseen_.empty() && nodes.size() <= kAtOnce) {
     for (const auto& name : nodes) { lookAt(name, now); }
     return;

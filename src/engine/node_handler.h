@@ -3,6 +3,7 @@
 // They come by watches of their own, in any order. A status counts while it is of the Node of that name
 // that is known, or while none is: its owner says so by uid. Others are set aside, for the Node may yet come;
 // the newest of a name stands. So a status of a Node that went says nothing of the one that took its name.
+// One that is no report (model::GpuNodeStatus::isReport()) is as good as none.
 // A new status may mean other devices by the same ids: whoever holds some is derived anew.
 // A slice or a taint rule may concern many nodes: these are looked at some at a time, in tick(). One thread.
 #pragma once

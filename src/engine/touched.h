@@ -1,4 +1,5 @@
-// Whom something changed for since somebody last asked: pods and claims that are to be looked at again.
+// Whom something changed for since somebody last asked: pods, claims and nodes that are to be looked at
+// again.
 //
 // Pods are kept as they come, each as often as it is touched: a list of all pods would pay for order that
 // nobody asks for. Pods that ask for shares are kept a second time for the extender, from noteShares() on.
@@ -26,6 +27,8 @@ class Touched {
     for (const auto& holder : device->holders) { pod(holder.uid); }
   }
   void claim(const model::ObjectKey& key) { claims_.insert(key); }
+  /// What may be written of its GpuNodeStatus may be another one.
+  void node(const model::NodeName& name) { nodes_.insert(name); }
   void noteShares() { notes_shares_ = true; }
   void sharing(const model::Uid& uid) {
     if (notes_shares_) { shares_.insert(uid); }
@@ -37,16 +40,19 @@ class Touched {
     return {std::make_move_iterator(pods.begin()), std::make_move_iterator(pods.end())};
   }
   [[nodiscard]] std::set<model::ObjectKey> takeClaims() { return std::exchange(claims_, {}); }
+  [[nodiscard]] std::set<model::NodeName> takeNodes() { return std::exchange(nodes_, {}); }
   [[nodiscard]] std::set<model::Uid> takeShares() { return std::exchange(shares_, {}); }
-  /// Pods and claims.
+  /// Pods, claims and nodes.
   void forget() {
     (void)std::exchange(pods_, {});  // its memory too
     claims_.clear();
+    nodes_.clear();
   }
 
  private:
   std::vector<model::Uid> pods_;
   std::set<model::ObjectKey> claims_;
+  std::set<model::NodeName> nodes_;
   bool notes_shares_ = false;
   std::set<model::Uid> shares_;
 };

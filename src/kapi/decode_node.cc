@@ -130,6 +130,8 @@ model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   out.enforcement = enforcement == "devices" ? model::Enforcement::Devices
                     : enforcement == "env"   ? model::Enforcement::Env
                                              : model::Enforcement::Off;
+  out.says_dra = enforcement == model::enforcementName(model::Enforcement::Dra);
+  out.writer = writerField(v);
   return out;
 }
 

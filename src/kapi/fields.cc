@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "kapi/quantity.h"
+#include "model/annotations.h"
 
 namespace gs::kapi {
 
@@ -12,6 +13,13 @@ std::map<std::string, std::string> stringMap(const json::View& v) {
     if (value.isString()) { out.emplace(key, value.str()); }
   }
   return out;
+}
+
+model::Writer writerField(const json::View& object) {
+  const auto label = object["metadata"]["labels"][model::kWrittenByKey].str();
+  return label == model::kByAgent       ? model::Writer::Agent
+         : label == model::kByScheduler ? model::Writer::Scheduler
+                                        : model::Writer::Unsaid;
 }
 
 std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback) {

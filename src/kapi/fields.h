@@ -10,6 +10,7 @@
 
 #include "json/document.h"
 #include "model/ids.h"
+#include "model/node.h"
 #include "model/resources.h"
 
 namespace gs::kapi {
@@ -19,6 +20,8 @@ namespace gs::kapi {
 [[nodiscard]] inline model::Uid uidField(const json::View& object) {
   return model::Uid{object["metadata"]["uid"].str()};
 }
+/// Of a GpuNodeStatus.
+[[nodiscard]] model::Writer writerField(const json::View& object);
 /// A whole number from 0 to `most`; `fallback` for anything else.
 [[nodiscard]] std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback = 0);
 

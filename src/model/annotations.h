@@ -50,6 +50,11 @@ inline constexpr const char* kAddressKey = "gpu.scheduling/address";
 inline constexpr const char* kHolderContainerKey = "gpu.scheduling/holder-container";
 /// Of each GPU lease: it is gpu-scheduler's.
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
+/// Who keeps the GpuNodeStatus: the node's agent, or the scheduler, where only a DRA driver speaks of the
+/// node. While it has this label and no `status.observedTime`, no agent has reported anything.
+inline constexpr const char* kWrittenByKey = "gpu.scheduling/written-by";
+inline constexpr const char* kByScheduler = "scheduler";
+inline constexpr const char* kByAgent = "agent";
 /// Of a GPU lease: the name of the pod that has the GPU; of a shared one the first pod's.
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 

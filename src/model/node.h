@@ -39,6 +39,16 @@ struct Node {
 
 enum class Health : std::uint8_t { Healthy, Unhealthy, Unknown };
 
+/// As the status says it.
+[[nodiscard]] constexpr const char* healthName(Health health) {
+  switch (health) {
+    case Health::Healthy: return "Healthy";
+    case Health::Unhealthy: return "Unhealthy";
+    case Health::Unknown: break;
+  }
+  return "Unknown";
+}
+
 /// `gbps` between this device and device `to`.
 struct Link {
   int to = 0;
@@ -84,6 +94,13 @@ enum class Enforcement : std::uint8_t {
   return "off";
 }
 
+/// Who keeps a GpuNodeStatus, by its label (kWrittenByKey).
+enum class Writer : std::uint8_t {
+  Unsaid,  // somebody by hand, or an agent of before there was the label
+  Agent,
+  Scheduler,  // where only a DRA driver speaks of the node
+};
+
 struct GpuNodeStatus {
   NodeName node;
   Uid uid;
@@ -94,6 +111,11 @@ struct GpuNodeStatus {
       observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
   Enforcement enforcement = Enforcement::Off;
   std::string dra_resource{};  // with Dra: what limits of containers call its GPUs, "nvidia.com/gpu"
+  Writer writer = Writer::Unsaid;
+  bool says_dra = false;  // its text does; nothing is decided by it, for it follows from what drivers publish
+  /// False: nobody has looked at the node. It only repeats what a driver publishes, or its agent has yet to
+  /// write the first status.
+  [[nodiscard]] bool isReport() const { return writer == Writer::Unsaid || !observed_time.empty(); }
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const GpuNodeStatus& status) { return {"", status.node.text}; }

@@ -60,6 +60,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       nudges_{c_},
       blocked_{c_},
       device_health_{c_},
+      slice_statuses_{c_},
       contradictions_{c_},
       claim_warnings_{c_},
       holds_{c_},
@@ -197,6 +198,7 @@ void Scheduler::recover() {
   binder_.settleBoundPerhaps();
   beginSweep();
   for (const auto& [key, claim] : c_.cache().claims()) { claimTouched(key); }
+  slice_statuses_.begin();
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
@@ -336,6 +338,7 @@ void Scheduler::work() {
   pending_.pump([this](const model::Uid& uid) { return podWriteOpen(uid); });
   claim_warnings_.pump();
   contradictions_.pump();
+  slice_statuses_.pump(term_.taking() && informers_.knowSlices());
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
   queue_sizes_.unschedulable += pending_.blocked();

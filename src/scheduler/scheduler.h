@@ -47,6 +47,7 @@
 #include "scheduler/report/claim_warnings.h"
 #include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
+#include "scheduler/report/slice_statuses.h"
 #include "scheduler/report/status_revision.h"
 #include "scheduler/term/leader_term.h"
 
@@ -175,6 +176,7 @@ class Scheduler {
   Nudges nudges_;
   BlockedDevices blocked_;
   DeviceHealth device_health_;
+  SliceStatuses slice_statuses_;
   Contradictions contradictions_;
   ClaimWarnings claim_warnings_;
   Holds holds_;

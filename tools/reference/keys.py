@@ -30,6 +30,7 @@ KEYS = {
     "gpu.scheduling/agent": (NODE, "label of a Node", "you", "the DaemonSet of deploy/agent", "any",
                              "The agent runs there, as on nodes with `nvidia.com/gpu.present=true`."),
     "gpu.scheduling/boot-id": (NODE, "annotation of a GpuNodeStatus", "gpu-scheduler-agent; you take it off", "gpu-scheduler-agent", "a UUID"),
+    "gpu.scheduling/written-by": (NODE, "label of a GpuNodeStatus", "gpu-scheduler-agent, gpu-scheduler", "both", "`agent`, `scheduler`"),
     "gpu.scheduling/managed": (LEASE, "label of a Lease", "gpu-scheduler", "gpu-scheduler", "`true`"),
     "gpu.scheduling/pod": (LEASE, "label of a Lease", "gpu-scheduler", "you", "the name, shortened to 63 bytes"),
     "gpu.scheduling/format": (LEASE, "annotation of a Lease", "gpu-scheduler", "gpu-scheduler", "a number", "Which form the lease has ([upgrades](../use/upgrades.md))."),

@@ -141,8 +141,8 @@ bool Demo::play() {
   waitFor("a leader", [&] { return world_.leader().has_value(); });
   title("Two nodes: node-a with 4 GPUs, node-b with 8 in two NVLink islands.");
   get("gns", "/apis/gpu.scheduling/v1/gpunodestatuses", "gpu.scheduling", "gpunodestatuses",
-      "NAME NODE DEVICES FREE HEALTHY MODEL AGE node-a node-a 4 4 4 NVIDIA-L40S ? "
-      "node-b node-b 8 8 8 NVIDIA-A100-SXM4-80GB ?");
+      "NAME NODE DEVICES FREE HEALTHY MODEL ENFORCEMENT AGE node-a node-a 4 4 4 NVIDIA-L40S devices ? "
+      "node-b node-b 8 8 8 NVIDIA-A100-SXM4-80GB devices ?");
 
   title("Example 1: one GPU.");
   apply("single-gpu.yaml");

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint8_t bitOf(Source source) { return static_cast<std::uint8_t>(source); }
 
-const char* healthName(model::Health h) {
-  return h == model::Health::Healthy ? "Healthy" : h == model::Health::Unhealthy ? "Unhealthy" : "Unknown";
-}
-
 std::string resourcesText(const model::Resources& r) {
   std::string out = fmt::format("cpu={}m memory={} ephemeral={}", r.cpu_milli, r.memory, r.ephemeral);
   for (const auto& [name, amount] : r.extended) {
@@ -77,7 +73,7 @@ void dumpDevice(const DeviceState& d, std::uint8_t without, std::string& out) {
   } else {
     fmt::format_to(
         to, "  device {} uuid={} model={} memory={} health={} reason={} island={} gbps={} partitioned={}",
-        f.id, f.uuid, f.model, f.memory_mib, healthName(f.health), f.health_reason, f.island,
+        f.id, f.uuid, f.model, f.memory_mib, model::healthName(f.health), f.health_reason, f.island,
         f.bandwidth_gbps, f.partitioned);
     for (const auto& link : f.links) { fmt::format_to(to, " {}:{}", link.to, link.gbps); }
     for (const auto& uid : f.in_use_by) { fmt::format_to(to, " in-use-by={}", uid.text); }

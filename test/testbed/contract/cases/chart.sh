@@ -64,9 +64,9 @@ eventually_up
 note "all pods are ready $(elapsed_ms "$at") ms after helm install"
 expect "kubectl get deploy gpu-scheduler" gpu-scheduler "$(kubectl get deploy gpu-scheduler -o name | sed 's|.*/||')"
 expect "nodes of the schedulers" "node-a node-b" "$(kubectl get pods -l app=gpu-scheduler -o jsonpath='{.items[*].spec.nodeName}' | tr ' ' '\n' | sort | xargs)"
-expect_words "kubectl get gns" 'NAME NODE DEVICES FREE HEALTHY MODEL AGE
-node-a node-a 4 4 4 NVIDIA-L40S AGE
-node-b node-b 8 8 8 NVIDIA-A100-SXM4-80GB AGE' "$(eventually "free GPUs" "4 8" field gns '.items[*].status.total' && kubectl get gpunodestatus)"
+expect_words "kubectl get gns" 'NAME NODE DEVICES FREE HEALTHY MODEL ENFORCEMENT AGE
+node-a node-a 4 4 4 NVIDIA-L40S env AGE
+node-b node-b 8 8 8 NVIDIA-A100-SXM4-80GB env AGE' "$(eventually "free GPUs" "4 8" field gns '.items[*].status.total' && kubectl get gpunodestatus)"
 helm test gpu-scheduler >"$CASE_DIR/helm-test.log"
 
 step "Example 1: a GPU, and the pod's log says which"

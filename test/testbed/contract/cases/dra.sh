@@ -50,6 +50,12 @@ start_dra node-b
 for node in node-a node-b; do eventually "slices of $node" "1/1 gpu-0,gpu-1,gpu-2,gpu-3,gpu-4,gpu-5,gpu-6,gpu-7" slices_of $node; done
 run_scheduler scheduler
 
+step "kubectl get gns says what the drivers publish, though no agent looks"
+eventually "what gives the GPUs" "dra dra" field gns '.items[*].status.enforcement'
+expect "their numbers" "8 8 8 8" "$(field gns '.items[*].status.total') $(field gns '.items[*].status.healthy')"
+expect "UUIDs" "$(printf 'GPU-node-b-%s\n' 0 1 2 3 4 5 6 7 | paste -sd ' ')" "$(field gns/node-b '.status.devices[*].uuid')"
+expect "who writes it, and when an agent looked" "scheduler " "$(field gns/node-a '.metadata.labels.gpu\.scheduling/written-by} {.status.observedTime')"
+
 step "a plain pod of two GPUs: chosen, allocated, prepared, listed and seen are the same"
 pod two '' command "$RUNS" limits "$(gpus 2)" | create
 runs two
@@ -327,12 +333,19 @@ done
 pod both '' command "$RUNS" limits "$(gpus 1)" | create
 expect_waiting both 'offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go'
 
+step "no driver any more: there is nothing to be said of the nodes"
+for node in node-a node-b; do end_helper "dra-$node"; done
+kubectl delete resourceslices --all >/dev/null
+eventually "GpuNodeStatuses" "" kubectl get gns -o name
+
 step "the role allows all that was asked for"
 kubectl delete pods --all >/dev/null
 eventually "claims" "" kubectl get resourceclaims -o name
 eventually_leases ""
-used() { provider_audit | grep '[.]resource[.]k8s[.]io ' | awk '{ print $1, $2, $3, $6 }' | sort -u; }
+used() { provider_audit | grep -E '[.]resource[.]k8s[.]io |gpunodestatuses[.]' | awk '{ print $1, $2, $3, $6 }' | sort -u; }
 expect "requests that were refused" "" "$(used | grep ' 403$' || true)" # grep fails where there are none, as there should be
 note "$(used | awk '{ print $1, $2, $3 }' | sort -u | paste -sd ';')"
+# What the case rbac leaves to this one.
+expect "writes of GpuNodeStatuses" "create - delete - patch status" \
+  "$(provider_audit | awk '$2 == "gpunodestatuses.gpu.scheduling" && $1 != "list" && $1 != "watch" { print $1, $3 }' | sort -u | paste -sd ' ')"
 stop_scheduler $lead
-for node in node-a node-b; do end_helper "dra-$node"; done

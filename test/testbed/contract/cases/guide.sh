@@ -60,9 +60,9 @@ node-b   node-b   8'
 for kind in gpunodestatus gns; do
   table=$(kubectl get "$kind")
   expect_words "kubectl get $kind" "$guide_nodes" "$(awk '{print $1, $2, $3}' <<<"$table")"
-  expect_words "its further columns" "NAME NODE DEVICES FREE HEALTHY MODEL AGE" "$(head -1 <<<"$table")"
+  expect_words "its further columns" "NAME NODE DEVICES FREE HEALTHY MODEL ENFORCEMENT AGE" "$(head -1 <<<"$table")"
 done
-expect_words "wide ones" "NAME NODE DEVICES FREE HEALTHY MODEL AGE DRIVER ISLANDS" "$(kubectl get gns -o wide | head -1)"
+expect_words "wide ones" "NAME NODE DEVICES FREE HEALTHY MODEL ENFORCEMENT AGE DRIVER ISLANDS" "$(kubectl get gns -o wide | head -1)"
 expect_words "those of claims" "NAME REQ POLICY TOPOLOGY ALLOCATED PHASE WAITING AGE" "$(kubectl get gclaim -o wide | head -1)"
 expect_like "kubectl get gpunodestatus node-a -o yaml" 'kind: GpuNodeStatus.*nodeName: node-a.*health: Healthy.*total: 4' \
   "$(kubectl get gpunodestatus node-a -o yaml)"

@@ -8,7 +8,7 @@
 allowed() {
   kubectl get clusterrole/gpu-scheduler role/gpu-scheduler -o json | jq -r '.items[] | .kind as $kind | .rules[]
     | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | split("/") as [$resource, $sub]
-    | select($group != "resource.k8s.io")
+    | select($group != "resource.k8s.io" and ($resource != "gpunodestatuses" or $verb == "list" or $verb == "watch"))
     | [$kind, $verb, $resource + (if $group == "" then "" else "." + $group end), $sub // "-"] | join(" ")' | sort
 }
 
