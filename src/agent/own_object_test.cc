@@ -8,6 +8,7 @@
 #include <array>
 
 #include "kapi/time.h"
+#include "model/annotations.h"
 
 namespace gs::agent {
 namespace {
@@ -359,6 +360,110 @@ TEST(OwnObject, WhatComesOfTakingThemOutIsSeenByTheNextStatus) {
     own.answerAndGo(ApiAnswer::Others);
     EXPECT_EQ(own.sent, "patch ");
   }
+}
+
+// ---- where the node has a DRA driver
+
+/// The scheduler kept the object; its GPUs are those that the driver publishes.
+OwnStatus keptByScheduler() {
+  OwnStatus out;
+  out.writer = model::Writer::Scheduler;
+  out.repeats_driver = true;
+  out.says_dra = true;
+  out.revision = 50;
+  return out;
+}
+
+TEST(OwnObjectOfADriver, WhatTheSchedulerKeptIsTakenOverAndEmptiedBeforeTheFirstStatus) {
+  OwnCase own;
+  own.stands = keptByScheduler();
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.news.stands, nullptr) << "nobody saw those GPUs";
+  EXPECT_EQ(own.object.boot(), Boot::This) << "as if nothing had stood there";
+  EXPECT_EQ(own.sent, "object ");
+  EXPECT_EQ(own.last.body["metadata"]["labels"][model::kWrittenByKey].str(), model::kByAgent);
+  own.stands.writer = model::Writer::Agent;
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.sent, "patch ");
+  EXPECT_EQ(own.versionSent(), "101") << "as the answer to the apply showed it";
+  EXPECT_EQ(json::print(own.last.body["status"]), R"({"devices":[]})");
+  own.pass(1s);
+  EXPECT_EQ(own.sent, "patch ") << "no status before its answer";
+  own.stands.repeats_driver = false;
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.sent, "status ");
+  EXPECT_TRUE(own.last.body["status"]["enforcement"].isNull()) << "the scheduler's word stays";
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.news.of_others, std::vector<int>{});
+}
+
+TEST(OwnObjectOfADriver, WhereItCouldNotBeEmptiedItIsReadAgainFirst) {
+  for (const ApiAnswer answer : {ApiAnswer::Conflict, ApiAnswer::Broken, ApiAnswer::Lost}) {
+    SCOPED_TRACE(nameOf(answer));
+    OwnCase own;
+    own.stands = keptByScheduler();
+    own.answerAndGo(ApiAnswer::There);
+    own.stands.writer = model::Writer::Agent;
+    own.answerAndGo(ApiAnswer::There);
+    ASSERT_EQ(own.sent, "patch ");
+    own.answerAndGo(answer);
+    EXPECT_EQ(own.object.phase(), Phase::Behind);
+    EXPECT_EQ(own.sent, "get ");
+    own.answer(ApiAnswer::There);
+    own.sent.clear();
+    own.pass(12s);
+    EXPECT_EQ(own.sent, "patch ") << "and tried again";
+    own.stands.repeats_driver = false;
+    own.answerAndGo(ApiAnswer::There);
+    EXPECT_EQ(own.sent, "status ");
+  }
+}
+
+TEST(OwnObjectOfADriver, OneThatTheSchedulerMadeAnewIsTakenOverAnew) {
+  OwnCase own;
+  own.bringTo(Phase::Behind);
+  own.stands = keptByScheduler();
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.object.phase(), Phase::Read);
+  own.pass(12s);
+  EXPECT_NE(own.sent.find("object "), std::string::npos) << own.sent;
+}
+
+TEST(OwnObjectOfADriver, ItsOwnWordIsWrittenUntilTheSchedulersIsSeenAndAfterThat) {
+  OwnCase own;
+  own.view.enforcement = model::Enforcement::Env;
+  own.bringTo(Phase::Writing);
+  EXPECT_EQ(own.last.body["status"]["enforcement"].str(), "env");
+  own.answer(ApiAnswer::Conflict);
+  own.go();
+  for (const bool says_dra : {true, false}) {
+    own.stands.says_dra = says_dra;
+    own.answer(ApiAnswer::There);  // to the read
+    own.pass(12s);
+    ASSERT_EQ(own.last.subresource, "status");
+    EXPECT_EQ(own.last.body["status"]["enforcement"].str(), says_dra ? "" : "env");
+    own.answer(ApiAnswer::There);
+    own.view.driver_version += "1";
+    own.go();
+    EXPECT_EQ(own.last.body["status"]["enforcement"].str(), says_dra ? "" : "env");
+    own.answer(ApiAnswer::Conflict);
+    own.go();
+  }
+}
+
+TEST(OwnObjectOfADriver, WhatWasMadeByHandGetsNoLabelForItCountsWithoutALook) {
+  OwnCase own;
+  own.stands.view.devices.resize(1);
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_NE(own.news.stands, nullptr);
+  EXPECT_EQ(own.sent, "object ");
+  EXPECT_TRUE(own.last.body["metadata"]["labels"].isNull());
+  own.answerAndGo(ApiAnswer::There);
+  EXPECT_EQ(own.sent, "status ");
+
+  OwnCase fresh;
+  fresh.answerAndGo(ApiAnswer::NotFound);
+  EXPECT_EQ(fresh.last.body["metadata"]["labels"][model::kWrittenByKey].str(), model::kByAgent);
 }
 
 // ---- what is in the way

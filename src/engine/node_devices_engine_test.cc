@@ -118,6 +118,83 @@ TEST(NodeDevicesTest, AnOlderReportChangesNothing) {
   EXPECT_EQ(devices.of(kDraNode), nullptr);
 }
 
+/// Who keeps it repeats what the driver publishes, or has yet to look: nothing is decided by it, and when the
+/// first look comes it counts as any.
+TEST_F(DraNodes, AStatusWithoutALookIsAsGoodAsNone) {
+  const auto holder = PodBuilder("p").on("node-d").allocated("node-d:0");
+  comes(holder);
+  for (const bool with_slices : {false, true}) {
+    if (with_slices) { sliceComes(slice("node-d", {gpu(0), gpu(1)})); }
+    const std::string before = engine.ledger().dump();
+    for (const auto writer : {model::Writer::Scheduler, model::Writer::Agent}) {
+      auto status = testing::makeStatus("node-d", 4);
+      status.revision = ++revision;
+      status.writer = writer;
+      statusComes(status);
+      EXPECT_EQ(engine.ledger().dump(), before);
+      EXPECT_EQ(engine.nodeDevices().reported(kDraNode), nullptr);
+      ASSERT_NE(engine.nodeDevices().kept(kDraNode), nullptr);
+      EXPECT_EQ(engine.nodeDevices().kept(kDraNode)->writer, writer);
+      EXPECT_TRUE(engine.nodeDevices().ofDrivers().contains(kDraNode));
+      engine.apply({kapi::kGpuNodeStatus, {"", "node-d"}, {}, {}, ++revision}, now);
+      EXPECT_EQ(engine.ledger().dump(), before);
+      EXPECT_EQ(engine.nodeDevices().kept(kDraNode), nullptr);
+    }
+    auto status = testing::makeStatus("node-d", 4);
+    status.revision = ++revision;
+    status.writer = model::Writer::Scheduler;
+    statusComes(status);
+    status.revision = ++revision;
+    status.observed_time = "t1";
+    statusComes(status);
+    EXPECT_EQ(engine.nodeDevices().kept(kDraNode), nullptr);
+    EXPECT_NE(engine.nodeDevices().reported(kDraNode), nullptr);
+    EXPECT_NE(engine.ledger().dump(), before);
+    engine.apply({kapi::kGpuNodeStatus, {"", "node-d"}, {}, {}, ++revision}, now);
+  }
+}
+
+/// A pod that ends there waits as it would without such a status, and a node counts as one without an agent.
+TEST_F(DraNodes, AStatusWithoutALookFreesNothing) {
+  sliceComes(slice("node-d", {gpu(0)}));
+  auto status = testing::makeStatus("node-d", 1);
+  status.revision = ++revision;
+  status.writer = model::Writer::Scheduler;
+  statusComes(status);
+  const auto pod = PodBuilder("p").on("node-d").allocated("node-d:0");
+  comes(pod);
+  ASSERT_EQ(node().free_devices, 0);
+  goes(pod);
+  status.revision = ++revision;
+  statusComes(status);
+  engine.tick(now);
+  EXPECT_EQ(node().free_devices, 0) << "nobody says that its containers ended";
+  now += kAgentGone + 1s;
+  engine.tick(now);
+  EXPECT_EQ(node().free_devices, 1);
+}
+
+TEST_F(DraNodes, ANodeIsTouchedBySlicesStatusesAndItself) {
+  const auto touched = [this] { return engine.takeTouchedNodes().contains(kDraNode); };
+  (void)touched();
+  EXPECT_FALSE(touched());
+  sliceComes(slice("node-d", {gpu(0)}));
+  EXPECT_TRUE(touched());
+  auto status = testing::makeStatus("node-d", 1);
+  status.revision = ++revision;
+  statusComes(status);
+  EXPECT_TRUE(touched());
+  ruleComes("");
+  EXPECT_TRUE(touched());
+  sliceGoes("node-d");
+  EXPECT_TRUE(touched());
+  engine.apply({kapi::kNode, {"", "node-d"}, {}, {}, ++revision}, now);
+  EXPECT_TRUE(touched());
+  nodeComes("node-d");
+  engine.forgetTouched();
+  EXPECT_FALSE(touched()) << "who does not lead writes nothing";
+}
+
 /// A device that vanished is what a lost GPU is: who has it keeps it, and nobody else gets it.
 TEST_F(DraNodes, ADeviceThatVanishedIsHeldByWhoHasIt) {
   sliceComes(slice("node-d", {gpu(0), gpu(1)}));

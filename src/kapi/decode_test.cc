@@ -76,6 +76,39 @@ TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
   EXPECT_EQ(s.devices[2].health, model::Health::Unknown);
 }
 
+TEST(DecodeGpuNodeStatus, WithoutALookItIsAReportOnlyWhereNobodySaysThatHeKeepsIt) {
+  using model::Writer;
+  struct Row {
+    const char* label;
+    const char* observed;
+    Writer writer;
+    bool is_report;
+  };
+  for (const Row& row :
+       {Row{"", "", Writer::Unsaid, true}, Row{"", "t", Writer::Unsaid, true},
+        Row{"else", "", Writer::Unsaid, true}, Row{"agent", "", Writer::Agent, false},
+        Row{"agent", "t", Writer::Agent, true}, Row{"scheduler", "", Writer::Scheduler, false},
+        Row{"scheduler", "t", Writer::Scheduler, true}}) {
+    const auto s = decodeGpuNodeStatus(
+        parsed(fmt::format(R"({{"metadata":{{"name":"a","labels":{{"gpu.scheduling/written-by":"{}"}}}},)"
+                           R"("status":{{"observedTime":"{}"}}}})",
+                           row.label, row.observed)));
+    EXPECT_EQ(s.writer, row.writer) << row.label;
+    EXPECT_EQ(s.isReport(), row.is_report) << row.label << " " << row.observed;
+  }
+}
+
+TEST(DecodeGpuNodeStatus, ThatADriverGivesTheGpusIsNoEnforcementOfTheAgents) {
+  const auto saying = [](const char* word) {
+    return decodeGpuNodeStatus(
+        parsed(fmt::format(R"({{"metadata":{{"name":"a"}},"status":{{"enforcement":"{}"}}}})", word)));
+  };
+  EXPECT_EQ(saying("dra").enforcement, model::Enforcement::Off);
+  EXPECT_TRUE(saying("dra").says_dra);
+  EXPECT_EQ(saying("devices").enforcement, model::Enforcement::Devices);
+  EXPECT_FALSE(saying("devices").says_dra);
+}
+
 // ---- claims
 
 model::GpuClaim claimOf(std::string_view spec) {

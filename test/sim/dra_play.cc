@@ -565,6 +565,7 @@ class DraPlay {
     const auto truth = test::readTruth(world_);
     if (!truth.problems.empty()) { return wrong(truth.problems.front()); }
     if (!truth.unsettled.empty()) { return wrong(truth.unsettled.front()); }
+    lookAtStatuses();
     std::map<std::string, std::size_t> free{{"n-a", kGpus}, {"n-b", kGpus}};
     std::set<std::string> uids;
     const Value all = world_.get(kPods);
@@ -592,6 +593,23 @@ class DraPlay {
       if (waits && fits) { return wrong(fmt::format("{} waits, and there is room: {}", name, why(pod))); }
       if (!waits && pod["status"]["phase"].str() == "Pending") {
         return wrong(fmt::format("{} never started", name));
+      }
+    }
+  }
+  /// What `kubectl get gns` says of the nodes.
+  void lookAtStatuses() {
+    for (const char* node : {"n-a", "n-b"}) {
+      const Value object = world_.get(fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}", node));
+      const Value& status = object["status"];
+      const auto keeper = object["metadata"]["labels"]["gpu.scheduling/written-by"].str();
+      const auto gpus = status["devices"].items().size();
+      if (status["enforcement"].str() != "dra" || gpus != kGpus) {
+        return wrong(fmt::format("the GpuNodeStatus of {} says {} GPUs, by \"{}\"", node, gpus,
+                                 status["enforcement"].str()));
+      }
+      if (keeper != (by_agents_ ? "agent" : "scheduler") || status["observedTime"].isNull() == by_agents_) {
+        return wrong(fmt::format("the GpuNodeStatus of {} is kept by \"{}\", and an agent looked at \"{}\"",
+                                 node, keeper, status["observedTime"].str()));
       }
     }
   }

@@ -4,8 +4,9 @@
 //
 // At every step: a bound pod's ResourceClaim is allocated what the pod is told, its containers have exactly
 // that, no device has been given that somebody else was allocated before, and no driver is asked for a device
-// that containers of another pod have. Once all is quiet: whoever fits runs, and claims and leases of pods
-// that are gone are gone. Nothing of the scheduler's code is asked. The same seed gives the same bytes.
+// that containers of another pod have. Once all is quiet: whoever fits runs, claims and leases of pods that
+// are gone are gone, and each node's GpuNodeStatus says its GPUs and `dra`, kept by its agent, else by the
+// scheduler. Nothing of the scheduler's code is asked. The same seed gives the same bytes.
 #pragma once
 
 #include <cstdint>

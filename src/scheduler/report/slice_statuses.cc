@@ -49,6 +49,7 @@ bool SliceStatuses::look(const model::NodeName& name) {
   auto call = callFor(name);
   if (!call) {
     calls_.worked(name);
+    failing_.erase(name);
     return true;
   }
   call->token = calls_.begin(name);
@@ -84,12 +85,18 @@ std::optional<kapi::Call> SliceStatuses::callForOurs(const model::NodeName& name
   return kapi::publishDevices(*ours, published->devices);
 }
 
-/// Applied or not: what is so now the watch brings.
+/// Applied or not: what is so now the watch brings. The wait grows until that is what was to be written, and
+/// begins anew with the first write that is applied after some that were not.
 void SliceStatuses::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto call = calls_.answered(outcome.token);
   if (!call) { return; }
+  if (outcome.result != CallResult::Applied) {
+    failing_.insert(call->key);
+  } else {
+    was_said_ = false;
+    if (failing_.erase(call->key) > 0) { calls_.worked(call->key); }
+  }
   calls_.failed(call->key, now.mono, outcome.retry_after);
-  if (outcome.result == CallResult::Applied) { was_said_ = false; }
   const bool is_of_all = isOfAll(outcome);
   if (is_of_all) { not_before_ = now.mono + kNotAllowed; }
   if ((!is_of_all && !isOdd(outcome)) || std::exchange(was_said_, true)) { return; }
@@ -108,6 +115,7 @@ std::optional<Mono> SliceStatuses::nextDue() const {
 void SliceStatuses::reset() {
   calls_.reset();
   dirty_.clear();
+  failing_.clear();
   may_write_ = false;
   not_before_ = {};
 }

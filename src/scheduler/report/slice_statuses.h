@@ -55,6 +55,7 @@ class SliceStatuses : public controller::Part {
   Context& c_;
   controller::KeyedCalls<model::NodeName> calls_;
   std::set<model::NodeName> dirty_;
+  std::set<model::NodeName> failing_;  // whose last write was not applied
   bool may_write_ = false;
   bool was_said_ = false;  // that it is not allowed
   Mono not_before_{};
