@@ -1,0 +1,339 @@
+// Pods with ResourceClaims of their own, on nodes whose GPUs a DRA driver prepares.
+#include "test/world/dra_cluster.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Array;
+using json::Object;
+using json::Value;
+using sandbox::CallFault;
+
+/// For as many as a node happens to have.
+Value allDevices() {
+  Value all = gpuDevices(1);
+  Value request = all["devices"]["requests"].at(0);
+  request.set("exactly", Object{{"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "All"}});
+  all.child("devices").set("requests", Array{request});
+  return all;
+}
+
+class OwnClaims : public Dra {
+ protected:
+  void SetUp() override {
+    startOne();
+    world.create(gpuClass());
+  }
+  /// By what its claims are allocated.
+  void expectExact(const std::string& name, std::size_t gpus) {
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << whyWaiting(name);
+    const auto given = told(name);
+    EXPECT_EQ(given.size(), gpus);
+    EXPECT_EQ(seen(name), given);
+    std::set<std::string> names;
+    for (const auto& uuid : given) { names.insert(inLowerCase(uuid)); }
+    EXPECT_EQ(allocatedTo(name), names);
+  }
+  /// Devices of all claims that are reserved for it.
+  std::set<std::string> allocatedTo(const std::string& name) {
+    std::set<std::string> out;
+    for (const auto& one : world.get(kClaimsPath)["items"].items()) {
+      const auto& users = one["status"]["reservedFor"].items();
+      const auto is_it = [&](const Value& user) { return user["name"].str() == name; };
+      if (std::none_of(users.begin(), users.end(), is_it)) { continue; }
+      for (const auto& r : one["status"]["allocation"]["devices"]["results"].items()) {
+        out.emplace(r["device"].str());
+      }
+    }
+    return out;
+  }
+  Value claimNamed(const std::string& name) { return world.get(std::string{kClaimsPath} + "/" + name); }
+};
+
+TEST_F(OwnClaims, OfATemplateIsAllocatedWhatWasChosen) {
+  world.create(claimTemplate("two", gpuDevices(2)));
+  world.create(withClaims(pod("a", ""), "resourceClaimTemplateName", {"two"}));
+  expectExact("a", 2);
+  EXPECT_EQ(leases(), 2U);
+  EXPECT_TRUE(podObject("a")["status"]["extendedResourceClaimStatus"].isNull());
+  finish("a");
+  ASSERT_TRUE(eventually([&] { return claims() == 0; })) << "the claim goes with its pod";
+  expectSettled();
+}
+
+TEST_F(OwnClaims, ANamedOneIsProtectedWhileItIsAllocatedAndFreeAfter) {
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("resourceclaim \"mine\" of spec.resourceClaims[c0] not found"),
+            std::string::npos)
+      << whyWaiting("a");
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  expectExact("a", 1);
+  EXPECT_EQ(claimNamed("mine")["metadata"]["finalizers"].at(0).str(), model::kDeleteProtection);
+  finish("a");
+  ASSERT_TRUE(eventually([&] { return claimNamed("mine")["status"]["allocation"].isNull(); }));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"mine"}));
+  expectExact("b", 1);
+}
+
+// Answers come before what the watch brings, of a claim that no pod owns too.
+TEST_F(Dra, NobodyWaitsLongerThanTheWatchForAClaimThatItNames) {
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) -> Duration { return 20ms; });
+  startOne();
+  world.create(gpuClass());
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("a").empty(); }, 3s)) << whyWaiting("a");
+}
+
+TEST_F(OwnClaims, SelectorsChooseTheDevice) {
+  const std::string uuid = world.machines().devicesOf("node-b").at(2).uuid;
+  world.create(resourceClaim(
+      "that-one", gpuDevices(1, fmt::format("device.attributes['gpu.nvidia.com'].uuid == '{}'", uuid))));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"that-one"}));
+  expectExact("a", 1);
+  EXPECT_EQ(told("a"), std::set<std::string>{uuid});
+  world.create(resourceClaim("odd", gpuDevices(1, "device.attributes.exists(a, true)")));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"odd"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("b") != ""; }));
+  EXPECT_NE(whyWaiting("b").find("device.attributes.exists(a, true)"), std::string::npos) << whyWaiting("b");
+}
+
+TEST_F(OwnClaims, AllOfANodeAreOnePods) {
+  world.create(resourceClaim("all", allDevices()));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectExact("a", world.machines().devicesOf(nodeOf("a")).size());
+}
+
+TEST_F(OwnClaims, WhatTheNodesHaveTooFewOfIsSaid) {
+  world.create(resourceClaim("many", gpuDevices(9)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"many"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_NE(whyWaiting("a").find("request gpus of claim c0 needs 9 devices of class gpu.nvidia.com"),
+            std::string::npos)
+      << whyWaiting("a");
+}
+
+/// Whoever is first chooses; the others have what it chose, and nobody else has it.
+TEST_F(OwnClaims, PodsThatNameOneShareItsDevices) {
+  world.create(resourceClaim("ours", gpuDevices(2)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"ours"}));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"ours"}));
+  expectExact("a", 2);
+  ASSERT_TRUE(eventually([&] { return runs("b"); })) << whyWaiting("b");
+  world.create(withClaims(pod("c", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return runs("c"); })) << whyWaiting("c");
+  for (const char* name : {"b", "c"}) {
+    EXPECT_EQ(told(name), told("a"));
+    EXPECT_EQ(seen(name), told("a"));
+    EXPECT_EQ(nodeOf(name), nodeOf("a"));
+  }
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 3U);
+  EXPECT_EQ(leases(), 2U) << "one of each GPU, whoever shares it";
+  world.create(claimTemplate("all", gpuDevices(2)));
+  for (int i = 0; i < 5; ++i) {
+    world.create(withClaims(pod(fmt::format("p{}", i), ""), "resourceClaimTemplateName", {"all"}));
+  }
+  ASSERT_TRUE(eventually([&] { return runs("p0") && runs("p1") && runs("p2") && runs("p3") && runs("p4"); }));
+  for (int i = 0; i < 5; ++i) {
+    for (const auto& uuid : seen(fmt::format("p{}", i))) { EXPECT_FALSE(seen("a").contains(uuid)) << uuid; }
+  }
+  finish("a");
+  finish("c");
+  world.run(10s);
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 1U);
+  EXPECT_FALSE(claimNamed("ours")["status"]["allocation"].isNull()) << "b has it";
+  EXPECT_EQ(seen("b"), told("b"));
+  finish("b");
+  ASSERT_TRUE(eventually([&] { return claimNamed("ours")["status"]["allocation"].isNull(); }));
+  expectSettled();
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// So many at once: one allocates it, and the others join one after the other, without a conflict.
+TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
+  constexpr std::size_t kMany = 24;
+  std::size_t writes = 0;
+  std::size_t told_waiting = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    writes += call.kind == kapi::kResourceClaim && call.leader_only ? 1 : 0;
+    told_waiting += call.kind == kapi::kPod && call.verb == kapi::Verb::StrategicPatch ? 1 : 0;
+    return {};
+  });
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  for (std::size_t i = 0; i < kMany; ++i) {
+    world.create(withClaims(pod(fmt::format("p{}", i), ""), "resourceClaimName", {"ours"}));
+  }
+  for (std::size_t i = 0; i < kMany; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << whyWaiting(name);
+    EXPECT_EQ(seen(name), seen("p0"));
+  }
+  EXPECT_LE(writes, kMany + 8);
+  EXPECT_EQ(told_waiting, 0U) << "it takes some ms";
+}
+
+/// One that kube-scheduler allocated, for a pod of its own.
+TEST_F(OwnClaims, OneThatAnotherSchedulerAllocatedIsJoined) {
+  world.create(resourceClaim("theirs", gpuDevices(1)));
+  Value claim = claimNamed("theirs");
+  const Object result{{"request", "gpus"},
+                      {"driver", "gpu.nvidia.com"},
+                      {"pool", "node-b"},
+                      {"device", inLowerCase(world.machines().devicesOf("node-b").at(1).uuid)}};
+  const Object user{{"resource", "pods"}, {"name", "other"}, {"uid", "uid-of-other"}};
+  claim.set("status", Object{{"allocation", Object{{"devices", Object{{"results", Array{Value{result}}}}}}},
+                             {"reservedFor", Array{Value{user}}}});
+  ASSERT_EQ(world.request("PUT", std::string{kClaimsPath} + "/theirs/status", claim).code, 200);
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"theirs"}));
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  EXPECT_EQ(seen("a"), std::set<std::string>{world.machines().devicesOf("node-b").at(1).uuid});
+  EXPECT_EQ(claimNamed("theirs")["metadata"]["finalizers"].at(0).str(), model::kDeleteProtection);
+}
+
+/// Its containers run on after a force delete: who shared the GPU with it has it as before, and whoever comes
+/// later waits.
+TEST_F(OwnClaims, WhatAPodThatWentHasIsNotShared) {
+  world.kubelet().setConfig({.linger = 60s});
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"ours"}));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return runs("a") && runs("b"); }));
+  (void)world.request("DELETE", "/api/v1/namespaces/default/pods/a",
+                      Value{Object{{"gracePeriodSeconds", 0}}});
+  world.run(5s);
+  world.create(withClaims(pod("c", ""), "resourceClaimName", {"ours"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("c") != ""; }));
+  EXPECT_NE(whyWaiting("c").find("claim c0 is allocated a device that others have"), std::string::npos)
+      << whyWaiting("c");
+  EXPECT_TRUE(runs("b"));
+  ASSERT_TRUE(eventually([&] { return runs("c"); }, 10min)) << whyWaiting("c");
+  EXPECT_EQ(seen("c"), seen("b"));
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// Leaders die at each of their writes while pods come to share a claim.
+TEST_F(OwnClaims, SharedOnesSurviveTheLeader) {
+  world.create(resourceClaim("ours", gpuDevices(1)));
+  for (int i = 0; i < 12; ++i) {
+    int writes = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim ||
+                                              call.kind == kapi::kLease || call.kind == kapi::kPod);
+      return {CallFault::How::Normal, 0, {}, false, is_it && writes++ == i};
+    });
+    const std::string name = fmt::format("p{}", i);
+    world.create(withClaims(pod(name, ""), "resourceClaimName", {"ours"}));
+    world.run(2s);
+    if (!world.alive(0)) { world.restart(0); }
+    ASSERT_TRUE(eventually([&] { return runs(name); })) << name << " " << whyWaiting(name);
+    EXPECT_EQ(seen(name), seen("p0")) << name;
+  }
+  EXPECT_EQ(claimNamed("ours")["status"]["reservedFor"].items().size(), 12U);
+  EXPECT_EQ(leases(), 1U);
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+TEST_F(OwnClaims, TheyFillTheClusterBesideLimitsAndGpuClaims) {
+  world.create(claimTemplate("one", gpuDevices(1)));
+  world.create(claim("c", 1));
+  for (int i = 0; i < 11; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    switch (i % 3) {
+      case 0: world.create(pod(name, "", 1)); break;
+      case 1: world.create(pod(name, "c", 1)); break;
+      default: world.create(withClaims(pod(name, ""), "resourceClaimTemplateName", {"one"}));
+    }
+  }
+  world.create(withClaims(pod("last", ""), "resourceClaimTemplateName", {"one"}));
+  std::set<std::string> all;
+  ASSERT_TRUE(eventually([&] { return runs("last") && runs("p10"); }))
+      << whyWaiting("last") << whyWaiting("p10");
+  world.run(30s);
+  for (const auto& p : world.get("/api/v1/namespaces/default/pods")["items"].items()) {
+    const std::string name{p["metadata"]["name"].str()};
+    ASSERT_TRUE(runs(name)) << name << whyWaiting(name);
+    EXPECT_EQ(seen(name), told(name)) << name;
+    for (const auto& uuid : seen(name)) { EXPECT_TRUE(all.insert(uuid).second) << uuid << " twice"; }
+  }
+  EXPECT_EQ(all.size(), 12U) << "all that there are";
+  EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// The claim is deleted and made anew while it is decided about: what is bound has the one that is there.
+TEST_F(OwnClaims, OneThatIsReplacedMeanwhileIsDecidedAnew) {
+  int times = 0;
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_it = call.kind == kapi::kResourceClaim && call.subresource == "status";
+    if (is_it && times++ == 0) {
+      (void)world.request("DELETE", std::string{kClaimsPath} + "/mine");
+      Value bare = claimNamed("mine");
+      bare.child("metadata").set("finalizers", Array{});
+      (void)world.request("PUT", std::string{kClaimsPath} + "/mine", bare);
+      world.create(resourceClaim("mine", gpuDevices(2)));
+    }
+    return {};
+  });
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  expectExact("a", 2);
+  EXPECT_GE(times, 2);
+}
+
+/// With a scheduler that is told something else than by default.
+class OwnClaimsOf : public Dra {
+ protected:
+  void start(const scheduler::Config& config) {
+    world.startReplica(config);
+    ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
+    world.create(gpuClass());
+  }
+  bool waits(const std::string& name, const std::string& why) {
+    return eventually([&] { return whyWaiting(name).find(why) != std::string::npos; });
+  }
+};
+
+TEST_F(OwnClaimsOf, WhereAQuotaBindsNobodyAsksForAllOfANode) {
+  for (const char* node : {"node-a", "node-b"}) {
+    const Object labels{{"gaia.tencent.com/gpu-model", "T"}};
+    world.run(100ms);
+    (void)world.request("PATCH", std::string{"/api/v1/nodes/"} + node,
+                        Object{{"metadata", Object{{"labels", labels}}}}, "application/merge-patch+json");
+  }
+  world.create(Object{{"apiVersion", "v1"},
+                      {"kind", "ConfigMap"},
+                      {"metadata", Object{{"name", "gpuquota"}, {"namespace", "kube-system"}}},
+                      {"data", Object{{"gpu_quota", R"({"default":{"quota":{"T":3}}})"}}}});
+  scheduler::Config config;
+  config.quota.map = {"kube-system", "gpuquota"};
+  start(config);
+  world.create(resourceClaim("all", allDevices()));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
+  EXPECT_TRUE(waits("a",
+                    "a ResourceClaim of the pod asks for all devices of a node (allocationMode All), and a "
+                    "quota of GPUs binds namespace default: write ExactCount and a count"))
+      << whyWaiting("a");
+  world.create(resourceClaim("three", gpuDevices(3)));
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"three"}));
+  EXPECT_TRUE(eventually([&] { return runs("b"); })) << whyWaiting("b");
+  world.create(resourceClaim("one", gpuDevices(1)));
+  world.create(withClaims(pod("c", ""), "resourceClaimName", {"one"}));
+  EXPECT_TRUE(waits("c", "quota")) << whyWaiting("c");
+}
+
+/// The driver sees to what its containers see, so nothing has to be written into the pod.
+TEST_F(OwnClaimsOf, NobodyNeedsToBeToldWhatADriverGives) {
+  scheduler::Config config;
+  config.requires_injection = true;
+  start(config);
+  world.create(resourceClaim("one", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"one"}));
+  EXPECT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  world.run(1min);
+  EXPECT_FALSE(warned("GpuEnvMissing"));
+}
+
+}  // namespace
+}  // namespace gs::test
