@@ -320,7 +320,7 @@ TEST_F(OwnClaimsOf, WhereAQuotaBindsNobodyAsksForAllOfANode) {
   EXPECT_TRUE(eventually([&] { return runs("b"); })) << whyWaiting("b");
   world.create(resourceClaim("one", gpuDevices(1)));
   world.create(withClaims(pod("c", ""), "resourceClaimName", {"one"}));
-  EXPECT_TRUE(waits("c", "quota")) << whyWaiting("c");
+  EXPECT_TRUE(waits("c", "ExceedsGPUQuota")) << whyWaiting("c");
 }
 
 /// The driver sees to what its containers see, so nothing has to be written into the pod.

@@ -81,7 +81,7 @@ TEST(ApplyCrds, ALaterSchemaStays) {
   ASSERT_TRUE(later);
   EXPECT_EQ(*later,
             (std::vector<std::string>{"CRD gpunodestatuses.gpu.scheduling stays as it is: its schema 1000 "
-                                      "is later than this version's, 3."}));
+                                      "is later than this version's, 4."}));
   EXPECT_EQ(client.asked.size(), 3) << "an equal one is applied: somebody may have edited it";
 }
 
