@@ -68,9 +68,6 @@ enum class Bug {
   BindsUnmapped,        // on a node with a DRA driver a Binding is sent without the mapping of the limits
   NoLookAtOthers,       // after an allocation nobody looks whether others have one of its devices
   KeepsAllocation,      // what was decided in vain stays in the pod's ResourceClaim
-  MapsWrongRequest,     // the pod's limits are mapped to a request that its ResourceClaim does not have
-  BindsUnreserved,      // a pod is bound with a claim that others were allocated, and not reserved for it
-  EmptiesShared,        // who leaves a claim takes its devices away from the others
 };
 
 /// Defined by the program that plants.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -110,9 +109,8 @@ Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& reque
             const std::string& fence) {
   Array mappings;
   for (const auto& r : requests) {
-    mappings.push_back(Object{{"containerName", r.container},
-                              {"resourceName", r.resource},
-                              {"requestName", GS_MUTANT(MapsWrongRequest) ? "another" : r.request}});
+    mappings.push_back(
+        Object{{"containerName", r.container}, {"resourceName", r.resource}, {"requestName", r.request}});
   }
   Call call = fencePod(pod.key, pod.uid, fence);
   call.body.child("metadata").set("resourceVersion", std::to_string(pod.revision));

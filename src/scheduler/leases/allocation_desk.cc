@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "dra/limits.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
@@ -22,8 +21,7 @@ bool isForItAlone(const model::ResourceClaim& claim, const model::Uid& pod) {
 /// What it is allocated is for this pod: whoever decides about the pod wrote it. Its status users cannot
 /// write, its metadata they can. The claim of a pod's limits is its own; others may be for others too.
 bool isAllocatedFor(const model::ResourceClaim& claim, const model::Uid& pod, bool for_limits) {
-  const bool is_reserved = for_limits ? isForItAlone(claim, pod) : claim.isReservedFor(pod);
-  return claim.allocated && (is_reserved || (!for_limits && GS_MUTANT(BindsUnreserved)));
+  return claim.allocated && (for_limits ? isForItAlone(claim, pod) : claim.isReservedFor(pod));
 }
 
 bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
@@ -167,7 +165,7 @@ std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Po
   }
   if (one.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
   const bool is_its = isAllocatedFor(*claim, pod.uid, one.for_limits);
-  if (is_its && !isForItAlone(*claim, pod.uid) && !GS_MUTANT(EmptiesShared)) {
+  if (is_its && !isForItAlone(*claim, pod.uid)) {
     return {Sent::Leave, kapi::unreserveClaim(*claim, pod.uid)};
   }
   const bool joins = one.wanted && !is_its && hasDevices(*claim, *one.wanted);
