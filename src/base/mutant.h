@@ -68,6 +68,12 @@ enum class Bug {
   BindsUnmapped,        // on a node with a DRA driver a Binding is sent without the mapping of the limits
   NoLookAtOthers,       // after an allocation nobody looks whether others have one of its devices
   KeepsAllocation,      // what was decided in vain stays in the pod's ResourceClaim
+  FreesAllocated,       // leases that an earlier leader left go before the pod's ResourceClaim is empty
+  WrongRequestName,     // the limits are mapped to a request that the pod's ResourceClaim does not have
+  TrustsMapping,        // what the API server answers to the mapping is not looked at
+  JoinsUnreserved,      // a claim that is allocated what a pod wants is the pod's, reserved for it or not
+  LeaveEmpties,         // who leaves a claim that others use empties it
+  StrangerJoins,        // whoever shares a GPU counts as a user of the claim that it is shared by
 };
 
 /// Defined by the program that plants.

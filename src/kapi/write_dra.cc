@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -109,8 +110,9 @@ Call mapPod(const model::Pod& pod, const std::vector<model::LimitRequest>& reque
             const std::string& fence) {
   Array mappings;
   for (const auto& r : requests) {
+    const std::string name = GS_MUTANT(WrongRequestName) ? r.request + "-too" : r.request;
     mappings.push_back(
-        Object{{"containerName", r.container}, {"resourceName", r.resource}, {"requestName", r.request}});
+        Object{{"containerName", r.container}, {"resourceName", r.resource}, {"requestName", name}});
   }
   Call call = fencePod(pod.key, pod.uid, fence);
   call.body.child("metadata").set("resourceVersion", std::to_string(pod.revision));

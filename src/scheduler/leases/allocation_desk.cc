@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "dra/limits.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
@@ -33,7 +34,8 @@ bool hasDevices(const model::ResourceClaim& claim, const Allocation& wanted) {
 }
 
 bool isAllocatedTo(const model::ResourceClaim& claim, const model::Uid& pod, const Allocation& wanted) {
-  return isAllocatedFor(claim, pod, wanted.isForLimits()) && hasDevices(claim, wanted);
+  const bool is_its = isAllocatedFor(claim, pod, wanted.isForLimits()) || GS_MUTANT(JoinsUnreserved);
+  return is_its && hasDevices(claim, wanted);
 }
 
 /// Why the object of that name cannot be the pod's claim; "": it can.
@@ -165,7 +167,7 @@ std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Po
   }
   if (one.must_fence) { return {Sent::Fence, kapi::fenceClaim(*claim, rng_.uuid())}; }
   const bool is_its = isAllocatedFor(*claim, pod.uid, one.for_limits);
-  if (is_its && !isForItAlone(*claim, pod.uid)) {
+  if (is_its && !isForItAlone(*claim, pod.uid) && !GS_MUTANT(LeaveEmpties)) {
     return {Sent::Leave, kapi::unreserveClaim(*claim, pod.uid)};
   }
   const bool joins = one.wanted && !is_its && hasDevices(*claim, *one.wanted);

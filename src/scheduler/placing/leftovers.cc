@@ -106,7 +106,7 @@ bool Leftovers::noticed(const AllocationNotice& notice) {
 }
 
 void Leftovers::deleteFenced(const model::Pod& pod, OfPod& of_pod) {
-  if (of_pod.emptying) {
+  if (of_pod.emptying && !GS_MUTANT(FreesAllocated)) {
     if (allocations_.failing(pod.uid)) { stays(pod, "the pod's ResourceClaim cannot be emptied"); }
     return;
   }
