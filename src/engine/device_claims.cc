@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "base/mix.h"
 #include "base/mutant.h"
 
 namespace gs::engine {
@@ -22,9 +22,6 @@ constexpr std::uint64_t kStepsOfADevice = 256;
 constexpr std::size_t kMostText = 16'384;
 constexpr std::size_t kMostConstraints = 64;
 constexpr std::size_t kMostClaims = 32;
-
-std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
-std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
 
 /// No claim is allocated more (dra/claims).
 constexpr std::int64_t kMostOfClaim = 32;

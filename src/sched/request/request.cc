@@ -2,11 +2,10 @@
 
 #include <functional>
 
+#include "base/mix.h"
+
 namespace gs::sched {
 namespace {
-
-std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
-std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
 
 std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
   h = mix(mix(h, static_cast<std::size_t>(r.count)), static_cast<std::size_t>(r.policy));
