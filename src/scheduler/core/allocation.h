@@ -14,7 +14,6 @@ namespace gs::scheduler {
 struct Allocation {
   model::ObjectKey claim;
   model::Uid of;                              // of a claim that the pod names; "": ours, which is made for it
-  bool is_shared = false;                     // other pods may name it too
   std::vector<model::LimitRequest> requests;  // of ours
   std::vector<model::AllocatedDevice> devices;
   std::vector<model::DeviceConfig> config{};

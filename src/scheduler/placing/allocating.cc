@@ -57,7 +57,6 @@ Allocations Binder::allocationsFor(const model::Pod& pod, const BindingCycle& cy
   for (auto& given : c_.engine.deviceClaims().give(pod, cycle.node, cycle.ids)) {
     out.push_back({.claim = given.claim->key,
                    .of = given.claim->uid,
-                   .is_shared = !pod.claims[out.size()].is_its,
                    .requests = {},
                    .devices = std::move(given.devices),
                    .config = std::move(given.config),
@@ -97,7 +96,7 @@ const Allocation* Binder::allocationOf(const BindingCycle& cycle, int id) const 
 std::optional<model::ObjectKey> Binder::sharedBy(const BindingCycle& cycle, int id) const {
   if (!cycle.shared || cycle.allocations.empty()) { return std::nullopt; }
   const Allocation* by = allocationOf(cycle, id);
-  return by == nullptr || !by->is_shared ? model::ObjectKey{} : by->claim;
+  return by == nullptr ? model::ObjectKey{} : by->claim;
 }
 
 /// One of its GPUs is another pod's that does not share the claim, or another claim is allocated it too. Of
