@@ -1,8 +1,6 @@
 #include "scheduler/leases/lease_desk.h"
 
-#include <gtest/gtest.h>
-
-#include "testing/builders.h"
+#include "scheduler/leases/lease_desk_fixture_test.h"
 
 namespace gs::scheduler {
 namespace {
@@ -10,92 +8,6 @@ namespace {
 using namespace std::chrono_literals;
 using kapi::CallResult;
 using kapi::Verb;
-using What = LeaseNotice::What;
-
-class LeaseDeskTest : public ::testing::Test {
- protected:
-  Claimant claimant(const char* pod, const char* reservation, bool shared = false) {
-    return {model::Uid{pod},
-            {"default", pod},
-            model::ReservationId{reservation},
-            model::NodeName{"node-a"},
-            0,
-            "GPU-0",
-            "node-a:0",
-            shared};
-  }
-  kapi::Call sent() {
-    kapi::Effects out;
-    desk.pump(now, out);
-    EXPECT_EQ(out.size(), 1U);
-    return out.empty() ? kapi::Call{} : std::get<kapi::Call>(out.at(0));
-  }
-  static kapi::Outcome outcomeOf(const kapi::Effect& call, CallResult result, int http) {
-    kapi::Outcome o;
-    o.token = std::get<kapi::Call>(call).token;
-    o.result = result;
-    o.http = http;
-    return o;
-  }
-  bool silent() {
-    kapi::Effects out;
-    desk.pump(now, out);
-    return out.empty();
-  }
-  void answer(const kapi::Call& call, CallResult result, int http, model::Object object = {}) {
-    kapi::Outcome o;
-    o.token = call.token;
-    o.result = result;
-    o.http = http;
-    if (http == 404) { o.reason = "NotFound"; }
-    o.object = std::move(object);
-    desk.handle(o, Now{now, {}}, ignored);
-  }
-  /// A lease of the API as an answer: `holders` empty: exclusive of `pod`.
-  model::Object lease(const char* pod, const char* reservation, model::Revision revision,
-                      std::vector<const char*> holders = {}) {
-    model::Lease l =
-        testing::makeLease("node-a", 0, testing::PodBuilder(pod).uid(pod).value(), reservation, "node-a:0");
-    l.revision = revision;
-    if (!holders.empty()) {
-      l.holder = "shared";
-      for (const char* h : holders) {
-        l.holders.push_back(
-            {model::Uid{h}, {"default", h}, 0, 0, model::ReservationId{reservation}, "node-a:0"});
-      }
-    }
-    return std::make_shared<const model::Lease>(l);
-  }
-  /// What the desk told, one line.
-  std::string told() {
-    (void)silent();
-    std::string text;
-    for (const auto& n : desk.takeNotices()) {
-      static const char* names[] = {"held", "lost", "refused", "gone"};
-      text +=
-          std::string{names[static_cast<int>(n.what)]} + ":" + n.uid.text + (n.was_unknown ? "?" : "") + " ";
-    }
-    return text;
-  }
-
-  /// Running pod "p" of reservation "r" takes its lease again, and this one stands there without its label.
-  void runsAndFindsUnlabelled(const model::Object& there) {
-    model::Lease bare = *there.as<model::Lease>();
-    bare.managed = false;
-    Claimant again = claimant("p", "r");
-    again.over_own = true;
-    desk.take(key, again, false);
-    answer(sent(), CallResult::Refused, 409);
-    answer(sent(), CallResult::Applied, 200, std::make_shared<const model::Lease>(bare));
-  }
-
-  engine::Engine engine;
-  controller::Parts parts;
-  kapi::Effects ignored;
-  LeaseDesk desk{engine, model::kMaxSharers, parts};
-  const model::ObjectKey key{"default", "gpu-node-a-0"};
-  Mono now{1h};
-};
 
 TEST_F(LeaseDeskTest, AForgottenWishWritesNothingMore) {
   desk.take(key, claimant("a", "r1"), false);
@@ -124,54 +36,6 @@ TEST_F(LeaseDeskTest, ACreateThatMeetsAnotherHolderIsLostAfterALiveRead) {
   EXPECT_EQ(read.verb, Verb::Get);
   answer(read, CallResult::Applied, 200, lease("other", "x", 5));
   EXPECT_EQ(told(), "lost:p ");
-}
-
-// Who shared the device may have ended since, and its containers may still be there.
-TEST_F(LeaseDeskTest, AJoinerWhoseLeaseIsGoneHasToBeDecidedAnew) {
-  engine.learn(lease("a", "r", 5, {"a"}), now);
-  desk.take(key, claimant("p", "q", true), false);
-  const auto join = sent();
-  EXPECT_EQ(join.verb, Verb::Update);
-  answer(join, CallResult::Refused, 404);
-  EXPECT_EQ(told(), "lost:p ");
-  EXPECT_TRUE(silent());
-}
-
-// Its node numbered its GPUs anew, and whose lease this is has not moved yet.
-TEST_F(LeaseDeskTest, NobodyJoinsTheLeaseOfAnotherGpu) {
-  model::Lease moved = *lease("a", "r", 5, {"a"}).as<model::Lease>();
-  moved.uuid = "GPU-9";
-  engine.learn(std::make_shared<const model::Lease>(moved), now);
-  for (const bool runs : {false, true}) {
-    Claimant joiner = claimant("p", "q", true);
-    joiner.over_own = runs;
-    desk.take(key, joiner, false);
-    const auto read = sent();
-    EXPECT_EQ(read.verb, Verb::Get);
-    answer(read, CallResult::Applied, 200, std::make_shared<const model::Lease>(moved));
-    EXPECT_EQ(told(), "lost:p ");
-  }
-  Claimant own = claimant("a", "r2", true);
-  own.over_own = true;
-  desk.take(key, own, false);
-  EXPECT_EQ(sent().verb, Verb::Update) << "it is in it already";
-}
-
-TEST_F(LeaseDeskTest, SoHasOneWhoseLeaseGoesBeforeItIsWritten) {
-  engine.learn(lease("a", "r", 5, {"a"}), now);
-  desk.take(key, claimant("p", "q", true), false);
-  engine.leaseGone(key, {});
-  EXPECT_EQ(told(), "lost:p ");
-  EXPECT_TRUE(silent());
-}
-
-TEST_F(LeaseDeskTest, ASharerThatRunsGetsItsLeaseAgainWhenItIsGone) {
-  engine.learn(lease("a", "r", 5, {"a", "p"}), now);
-  Claimant runs = claimant("p", "q", true);
-  runs.over_own = true;  // as keepLeases() does
-  desk.take(key, runs, false);
-  answer(sent(), CallResult::Refused, 404);
-  EXPECT_EQ(sent().verb, Verb::Create);
 }
 
 TEST_F(LeaseDeskTest, ACreateThatMeetsItselfIsHeld) {
@@ -297,89 +161,6 @@ TEST_F(LeaseDeskTest, ADeletedLeaseIsNotBroughtBackByALateAnswer) {
   answer(sent(), CallResult::Applied, 200);
   engine.learn(lease("p", "r", 5), now);
   EXPECT_EQ(engine.cache().lease(key), nullptr);
-}
-
-TEST_F(LeaseDeskTest, SharersJoinByUpdateWithTheRevisionRead) {
-  engine.learn(lease("a", "ra", 5, {"a"}), now);
-  desk.take(key, claimant("b", "rb", true), false);
-  const auto put = sent();
-  EXPECT_EQ(put.verb, Verb::Update);
-  EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "5");
-}
-
-/// Of a GPU that pods have by a ResourceClaim: nobody joins who does not have it by that claim.
-TEST_F(LeaseDeskTest, OnlyPodsOfTheClaimShareWhatItIsAllocated) {
-  model::ResourceClaim c;
-  c.key = {"default", "c"};
-  c.uid = model::Uid{"c"};
-  c.revision = 1;
-  c.allocated = true;
-  c.reserved_for = {model::Uid{"a"}};
-  engine.learn(std::make_shared<const model::ResourceClaim>(c), now);
-  const auto taken = [&](const char* uid, const model::ObjectKey& by, const model::Object& there) {
-    Claimant it = claimant(uid, "r", true);
-    it.only_by = by;
-    desk.take(key, it, false);
-    const auto call = sent();
-    if (call.verb == Verb::Update) { return std::string{"joins"}; }
-    EXPECT_EQ(call.verb, Verb::Get);
-    answer(call, CallResult::Applied, 200, there);
-    return told();
-  };
-  const auto of_a = lease("a", "r", 5, {"a"});
-  engine.learn(of_a, now);
-  EXPECT_EQ(taken("x", {}, of_a), "lost:x ") << "it was to have it alone";
-  EXPECT_EQ(taken("x", {"default", "other"}, of_a), "lost:x ");
-  const auto with_another = lease("a", "r", 6, {"a", "z"});
-  engine.learn(with_another, now);
-  EXPECT_EQ(taken("x", c.key, with_another), "lost:x ") << "z has it by no claim";
-  engine.learn(lease("a", "r", 7, {"a"}), now);
-  EXPECT_EQ(taken("x", c.key, of_a), "joins");
-}
-
-/// What a pod has of it already is in nobody's way, least of all its own.
-TEST_F(LeaseDeskTest, APodIsNoStrangerToItself) {
-  engine.learn(lease("a", "before", 5, {"a"}), now);
-  Claimant again = claimant("a", "r", true);
-  again.over_own = true;
-  again.only_by = model::ObjectKey{};
-  desk.take(key, again, false);
-  EXPECT_EQ(sent().verb, Verb::Update);
-}
-
-TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
-  engine.learn(lease("a", "ra", 5, {"a"}), now);
-  desk.take(key, claimant("b", "rb", true), false);
-  answer(sent(), CallResult::Refused, 409);
-  answer(sent(), CallResult::Applied, 200, lease("a", "ra", 6, {"a", "c"}));
-  const auto put = sent();
-  EXPECT_EQ(put.verb, Verb::Update);
-  EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "6");
-  EXPECT_NE(put.body["metadata"]["annotations"]["gpu.scheduling/holders"].str().find("\"c\""),
-            std::string_view::npos);
-}
-
-TEST_F(LeaseDeskTest, TheLastSharerDeletesTheLease) {
-  engine.learn(lease("a", "ra", 5, {"a"}), now);
-  desk.give(key, model::Uid{"a"});
-  EXPECT_EQ(sent().verb, Verb::Delete);
-}
-
-TEST_F(LeaseDeskTest, WhoLeavesASharedLeaseThatWasNotReadInFullChangesNothingElseInIt) {
-  model::Lease other = *lease("a", "r", 5, {"a", "b"}).as<model::Lease>();
-  other.malformed = "format '2' is not this version's";
-  other.as_written =
-      R"({"metadata":{"annotations":{"to-come":"1","gpu.scheduling/holders":"[{\"uid\":\"a\"},{\"uid\":\"b\"}]"}}})";
-  engine.learn(std::make_shared<const model::Lease>(other), now);
-  desk.give(key, model::Uid{"a"});
-  const auto put = sent();
-  EXPECT_EQ(put.verb, Verb::Update);
-  EXPECT_EQ(put.body["metadata"]["annotations"],
-            (json::Object{{"to-come", "1"}, {"gpu.scheduling/holders", R"([{"uid":"b"}])"}}));
-  desk.give(key, model::Uid{"b"});
-  answer(put, CallResult::Refused, 409);
-  answer(sent(), CallResult::Applied, 200, std::make_shared<const model::Lease>(other));
-  EXPECT_EQ(sent().verb, Verb::Delete) << "both leave it";
 }
 
 TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
@@ -550,37 +331,6 @@ TEST_F(LeaseDeskTest, WhatIsToBeConfirmedIsReadThoughItIsKnown) {
   EXPECT_EQ(read.verb, Verb::Get);
   answer(read, CallResult::Applied, 200, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p ");
-}
-
-TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
-  LeaseDesk two{engine, 2, parts};
-  engine.learn(lease("a", "r", 5, {"a", "b"}), now);
-  two.take(key, claimant("c", "r", true), false);
-  kapi::Effects out;
-  two.pump(now, out);
-  ASSERT_EQ(std::get<kapi::Call>(out.at(0)).verb, Verb::Get) << "the cache may be behind";
-  kapi::Outcome o = outcomeOf(out.at(0), CallResult::Applied, 200);
-  o.object = lease("a", "r", 5, {"a", "b"});
-  two.handle(o, Now{now, {}}, ignored);
-  out.clear();
-  two.pump(now, out);
-  EXPECT_TRUE(out.empty());
-  const auto notices = two.takeNotices();
-  ASSERT_EQ(notices.size(), 1U);
-  EXPECT_EQ(notices[0].what, What::Lost);
-}
-
-TEST_F(LeaseDeskTest, OfTwoThatJoinWithRoomForOneOneIsWritten) {
-  LeaseDesk two{engine, 2, parts};
-  engine.learn(lease("a", "r", 5, {"a"}), now);
-  for (const char* pod : {"b", "c"}) { two.take(key, claimant(pod, "r", true), false); }
-  kapi::Effects out;
-  two.pump(now, out);
-  const auto update = std::get<kapi::Call>(out.at(0));
-  ASSERT_EQ(update.verb, Verb::Update);
-  const std::string holders{update.body["metadata"]["annotations"]["gpu.scheduling/holders"].str()};
-  EXPECT_NE(holders.find("\"b\""), std::string::npos);
-  EXPECT_EQ(holders.find("\"c\""), std::string::npos);
 }
 
 /// Whatever is answered, calls of one lease come slower and slower.
