@@ -61,6 +61,28 @@ class TestParts {
     const auto made = builder.revision(++revision_).make();
     c.engine.apply({kapi::kPod, made->key, {}, made, made->revision}, c.now.mono);
   }
+  /// The DeviceClass of all GPUs that drivers publish, and a ResourceClaim for one of these. Another object of
+  /// that name each time.
+  void deviceClass() {
+    model::DeviceClass one;
+    one.key = {"", "gpu"};
+    one.revision = ++revision_;
+    one.selectors = {"device.driver == 'gpu.nvidia.com'"};
+    auto shared = std::make_shared<const model::DeviceClass>(std::move(one));
+    c.engine.apply({kapi::kDeviceClass, shared->key, {}, shared, shared->revision}, c.now.mono);
+  }
+  void resourceClaim(const std::string& name) {
+    model::DeviceSubRequest way;
+    way.device_class = "gpu";
+    model::ResourceClaim one;
+    one.key = {"default", name};
+    one.revision = ++revision_;
+    one.uid = model::Uid{name + "-" + std::to_string(one.revision)};
+    one.requests = {{"gpus", {way}}};
+    auto shared = std::make_shared<const model::ResourceClaim>(std::move(one));
+    c.engine.apply({kapi::kResourceClaim, shared->key, {}, shared, shared->revision}, c.now.mono);
+  }
+  void resourceClaimGone(const std::string& name) { c.engine.resourceClaimGone({"default", name}, {}); }
   [[nodiscard]] model::PodPtr known(const std::string& name) const { return c.cache().pods().at(uid(name)); }
   void gone(const std::string& name) { c.engine.podGone(uid(name), c.now.mono); }
   static model::Uid uid(const std::string& name) { return model::Uid{"uid-" + name}; }

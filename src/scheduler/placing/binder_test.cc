@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "model/annotations.h"
@@ -417,6 +418,24 @@ TEST_F(BindingCycles, WhatIsFencedKeepsItsGpus) {
   answer(Answer::Applied);
   EXPECT_EQ(stage(), "gone");
   EXPECT_EQ(t.freeOn("a"), 4);
+}
+
+/// Whoever shares a claim with it would wait for ever, for a pod that is gone perhaps.
+TEST(BinderReset, NothingThatWasBegunIsWaitedForInTheNextTerm) {
+  TestParts t{Config{}};
+  t.node("a", 4);
+  t.deviceClass();
+  t.resourceClaim("c");
+  t.learn(testing::PodBuilder{"p"}.resourceClaim("c"));
+  t.learn(testing::PodBuilder{"q"}.resourceClaim("c"));
+  const auto of_q = [&] { return t.pending.readDoor(*t.known("q")); };
+  const auto first = t.known("p");
+  t.binder.begin(*first, t.requestOf(*first), {model::NodeName{"a"}, {0}});
+  auto door = of_q();
+  ASSERT_TRUE(std::holds_alternative<sched::Blocked>(door));
+  EXPECT_EQ(std::get<sched::Blocked>(door).kind, "ResourceClaimBegun");
+  t.binder.reset();
+  EXPECT_TRUE(std::holds_alternative<sched::PodRequest>(of_q()));
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+// What is said of pods that wait, and when. (The queue itself: sched/placement.)
+#include "scheduler/pending/pending_pods.h"
+
+#include <gtest/gtest.h>
+
+#include <variant>
+
+#include "scheduler/parts_test.h"
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Pods p and q share ResourceClaim c, and p may have begun to choose its devices.
+class WhoSharesAClaim : public ::testing::Test {
+ protected:
+  WhoSharesAClaim() {
+    t.deviceClass();
+    t.resourceClaim("c");
+    t.learn(testing::PodBuilder{"p"}.resourceClaim("c"));
+    t.learn(testing::PodBuilder{"q"}.resourceClaim("c"));
+  }
+  void begins() { (void)t.c.engine.deviceClaims().begun(*t.known("p")); }
+  void ends() { (void)t.c.engine.deviceClaims().over(TestParts::uid("p")); }
+  /// q is looked at now; true: it is told something.
+  bool isTold() {
+    const auto before = t.pending.told();
+    (void)t.pending.enqueue(*t.known("q"));
+    return t.pending.told() > before;
+  }
+
+  TestParts t{Config{}};
+};
+
+/// Mostly it takes some ms.
+TEST_F(WhoSharesAClaim, IsToldAfterASecondThatAnotherOneIsFirst) {
+  begins();
+  EXPECT_FALSE(isTold());
+  t.c.now.mono += 999ms;
+  EXPECT_FALSE(isTold());
+  t.c.now.mono += 1ms;
+  EXPECT_TRUE(isTold());
+  EXPECT_EQ(t.pending.whyWaiting(TestParts::uid("q")),
+            "resourceclaim \"c\" of spec.resourceClaims[c] is being allocated for another pod");
+}
+
+TEST_F(WhoSharesAClaim, HasThatSecondAgainOnceItStoodInTheQueue) {
+  begins();
+  EXPECT_FALSE(isTold());
+  ends();
+  EXPECT_FALSE(isTold());
+  EXPECT_EQ(t.pending.blocked(), 0U) << "it stands in the queue";
+  t.c.now.mono += 5s;
+  begins();
+  EXPECT_FALSE(isTold());
+}
+
+TEST_F(WhoSharesAClaim, HasThatSecondAgainAfterItWaitedForSomethingElse) {
+  begins();
+  EXPECT_FALSE(isTold());
+  t.resourceClaimGone("c");
+  EXPECT_TRUE(isTold());
+  t.c.now.mono += 5s;
+  t.resourceClaim("c");
+  EXPECT_FALSE(isTold());
+  t.c.now.mono += 1s;
+  EXPECT_TRUE(isTold());
+}
+
+TEST_F(WhoSharesAClaim, LeavesNothingBehind) {
+  begins();
+  EXPECT_FALSE(isTold());
+  t.pending.podEnded(TestParts::uid("q"));
+  EXPECT_EQ(t.pending.size(), 0U);
+}
+
+/// What a driver prepares for it, its containers have, told or not. It has annotations of ours where an
+/// earlier decision about it was fenced.
+TEST(RequireInjection, IsNotForPodsOfResourceClaims) {
+  Config config;
+  config.requires_injection = true;
+  TestParts t{config};
+  t.deviceClass();
+  t.resourceClaim("c");
+  t.claim("one", 1);
+  model::Pod pod = testing::PodBuilder{"p"}.resourceClaim("c").annotate(model::kFenceKey, "f").value();
+  pod.untold = "main";
+  EXPECT_TRUE(std::holds_alternative<sched::PodRequest>(t.pending.readDoor(pod)));
+  pod = testing::PodBuilder{"q"}.claim("one").value();
+  pod.untold = "main";
+  const auto door = t.pending.readDoor(pod);
+  ASSERT_TRUE(std::holds_alternative<sched::Blocked>(door));
+  EXPECT_EQ(std::get<sched::Blocked>(door).kind, "GpuEnvMissing");
+}
+
+}  // namespace
+}  // namespace gs::scheduler
