@@ -1,6 +1,7 @@
 // A World with one scheduler that decides, and what its tests ask of it.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,20 @@ namespace gs::test {
 inline sandbox::World::Options withWebhook() {
   sandbox::World::Options options;
   options.webhook = true;
+  return options;
+}
+
+/// A DRA driver prepares the GPUs of all nodes.
+inline sandbox::World::Options byDra(bool agents = true) {
+  sandbox::World::Options options;
+  options.agents = agents;
+  options.controllers = true;
+  for (auto& node : options.nodes) {
+    node.enforcement = model::Enforcement::Dra;
+    for (auto& device : node.devices) {
+      device.pci_bus_id = fmt::format("00000000:{:02x}:00.0", device.id + 1);
+    }
+  }
   return options;
 }
 

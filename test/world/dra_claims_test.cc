@@ -10,15 +10,6 @@ using json::Object;
 using json::Value;
 using sandbox::CallFault;
 
-/// For as many as a node happens to have.
-Value allDevices() {
-  Value all = gpuDevices(1);
-  Value request = all["devices"]["requests"].at(0);
-  request.set("exactly", Object{{"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "All"}});
-  all.child("devices").set("requests", Array{request});
-  return all;
-}
-
 class OwnClaims : public Dra {
  protected:
   void SetUp() override {
@@ -101,7 +92,7 @@ TEST_F(OwnClaims, SelectorsChooseTheDevice) {
 }
 
 TEST_F(OwnClaims, AllOfANodeAreOnePods) {
-  world.create(resourceClaim("all", allDevices()));
+  world.create(resourceClaim("all", allGpuDevices()));
   world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
   ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
   expectExact("a", world.machines().devicesOf(nodeOf("a")).size());
@@ -280,59 +271,6 @@ TEST_F(OwnClaims, OneThatIsReplacedMeanwhileIsDecidedAnew) {
   world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
   expectExact("a", 2);
   EXPECT_GE(times, 2);
-}
-
-/// With a scheduler that is told something else than by default.
-class OwnClaimsOf : public Dra {
- protected:
-  void start(const scheduler::Config& config) {
-    world.startReplica(config);
-    ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
-    world.create(gpuClass());
-  }
-  bool waits(const std::string& name, const std::string& why) {
-    return eventually([&] { return whyWaiting(name).find(why) != std::string::npos; });
-  }
-};
-
-TEST_F(OwnClaimsOf, WhereAQuotaBindsNobodyAsksForAllOfANode) {
-  for (const char* node : {"node-a", "node-b"}) {
-    const Object labels{{"gaia.tencent.com/gpu-model", "T"}};
-    world.run(100ms);
-    (void)world.request("PATCH", std::string{"/api/v1/nodes/"} + node,
-                        Object{{"metadata", Object{{"labels", labels}}}}, "application/merge-patch+json");
-  }
-  world.create(Object{{"apiVersion", "v1"},
-                      {"kind", "ConfigMap"},
-                      {"metadata", Object{{"name", "gpuquota"}, {"namespace", "kube-system"}}},
-                      {"data", Object{{"gpu_quota", R"({"default":{"quota":{"T":3}}})"}}}});
-  scheduler::Config config;
-  config.quota.map = {"kube-system", "gpuquota"};
-  start(config);
-  world.create(resourceClaim("all", allDevices()));
-  world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
-  EXPECT_TRUE(waits("a",
-                    "a ResourceClaim of the pod asks for all devices of a node (allocationMode All), and a "
-                    "quota of GPUs binds namespace default: write ExactCount and a count"))
-      << whyWaiting("a");
-  world.create(resourceClaim("three", gpuDevices(3)));
-  world.create(withClaims(pod("b", ""), "resourceClaimName", {"three"}));
-  EXPECT_TRUE(eventually([&] { return runs("b"); })) << whyWaiting("b");
-  world.create(resourceClaim("one", gpuDevices(1)));
-  world.create(withClaims(pod("c", ""), "resourceClaimName", {"one"}));
-  EXPECT_TRUE(waits("c", "ExceedsGPUQuota")) << whyWaiting("c");
-}
-
-/// The driver sees to what its containers see, so nothing has to be written into the pod.
-TEST_F(OwnClaimsOf, NobodyNeedsToBeToldWhatADriverGives) {
-  scheduler::Config config;
-  config.requires_injection = true;
-  start(config);
-  world.create(resourceClaim("one", gpuDevices(1)));
-  world.create(withClaims(pod("a", ""), "resourceClaimName", {"one"}));
-  EXPECT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
-  world.run(1min);
-  EXPECT_FALSE(warned("GpuEnvMissing"));
 }
 
 }  // namespace

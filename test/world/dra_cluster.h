@@ -20,19 +20,6 @@ namespace gs::test {
 
 inline constexpr const char* kClaimsPath = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 
-inline sandbox::World::Options byDra(bool agents = true) {
-  sandbox::World::Options options;
-  options.agents = agents;
-  options.controllers = true;
-  for (auto& node : options.nodes) {
-    node.enforcement = model::Enforcement::Dra;
-    for (auto& device : node.devices) {
-      device.pci_bus_id = fmt::format("00000000:{:02x}:00.0", device.id + 1);
-    }
-  }
-  return options;
-}
-
 class Dra : public Cluster {
  protected:
   explicit Dra(sandbox::World::Options options = byDra()) : Cluster{std::move(options)} {}

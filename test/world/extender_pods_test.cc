@@ -2,6 +2,7 @@
 // and proofs as for our own.
 #include <map>
 
+#include "base/ascii.h"
 #include "kapi/decode.h"
 #include "kapi/kinds.h"
 #include "test/world/cluster.h"
@@ -170,6 +171,43 @@ TEST_F(ExtenderPodsWorld, WhatNeedsKubeSchedulersFiltersIsTakenHere) {
   EXPECT_EQ(refusal(filter("p"), 0), "") << "its selector and its volume are kube-scheduler's";
   EXPECT_EQ(bind("p", "node-a").kind, Kind::Done);
   EXPECT_EQ(allocated("p"), "node-a:0");
+}
+
+class KubesPodsByDra : public ExtenderPodsWorld {
+ protected:
+  KubesPodsByDra() : ExtenderPodsWorld{byDra()} {}
+};
+
+/// Nothing of what they name is read here, allocated, or taken back.
+TEST_F(KubesPodsByDra, KubeSchedulerSeesToTheirResourceClaims) {
+  const std::string path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/its";
+  world.create(gpuClass());
+  world.create(resourceClaim("its", gpuDevices(1)));
+  json::Value p = withClaims(pod("p", ""), "resourceClaimName", {"its"});
+  p.child("spec").set("schedulerName", "gpu-kube");
+  world.create(p);
+  world.run(100ms);
+  const Answer offered = filter("p");
+  EXPECT_EQ(refusal(offered, 0) + refusal(offered, 1), "");
+  const std::string uuid = world.machines().devicesOf("node-b").at(1).uuid;
+  const json::Object result{
+      {"request", "gpus"}, {"driver", "gpu.nvidia.com"}, {"pool", "node-b"}, {"device", inLowerCase(uuid)}};
+  const std::string uid{podObject("p")["metadata"]["uid"].str()};
+  const json::Object user{{"resource", "pods"}, {"name", "p"}, {"uid", uid}};
+  const json::Object devices{{"results", json::Array{json::Value{result}}}};
+  json::Value claim = world.get(path);
+  claim.set("status", json::Object{{"allocation", json::Object{{"devices", devices}}},
+                                   {"reservedFor", json::Array{json::Value{user}}}});
+  ASSERT_EQ(world.request("PUT", path + "/status", claim).code, 200);
+  world.run(1min);
+  const json::Value status = world.get(path)["status"];
+  EXPECT_EQ(status["allocation"]["devices"]["results"].at(0)["device"].str(), inLowerCase(uuid))
+      << "though the pod is not bound";
+  EXPECT_EQ(status["reservedFor"].at(0)["uid"].str(), uid);
+  EXPECT_EQ(bind("p", "node-b").kind, Kind::Done);
+  ASSERT_TRUE(eventually([&] { return world.kubelet().devicesAtStart(uid) == uuid; }));
+  EXPECT_EQ(allocated("p"), "");
+  EXPECT_EQ(leases(), 0U);
 }
 
 TEST_F(ExtenderPodsWorld, ManyThatMeetTheSameGpusGetEachOneOrAnError) {

@@ -60,6 +60,12 @@ inline const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/defa
   const json::Object request{{"name", "gpus"}, {"exactly", std::move(exactly)}};
   return json::Object{{"devices", json::Object{{"requests", json::Array{json::Value{request}}}}}};
 }
+/// That ask for all of a node.
+[[nodiscard]] inline json::Value allGpuDevices() {
+  const json::Object exactly{{"deviceClassName", "gpu.nvidia.com"}, {"allocationMode", "All"}};
+  const json::Object request{{"name", "gpus"}, {"exactly", exactly}};
+  return json::Object{{"devices", json::Object{{"requests", json::Array{json::Value{request}}}}}};
+}
 [[nodiscard]] inline json::Value resourceClaim(const std::string& name, json::Value spec) {
   return json::Object{{"apiVersion", "resource.k8s.io/v1"},
                       {"kind", "ResourceClaim"},

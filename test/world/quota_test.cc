@@ -12,7 +12,7 @@ constexpr const char* kMap = "/api/v1/namespaces/kube-system/configmaps/gpuquota
 /// node-a (4 GPUs) is a V100, node-b (8) a P40.
 class Quotas : public Cluster {
  protected:
-  Quotas() {
+  explicit Quotas(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
     world.run(100ms);  // its nodes come
     label("node-a", "V100");
     label("node-b", "P40");
@@ -166,6 +166,31 @@ TEST_F(Quotas, ManyPodsOfSeveralSizesNeverPassTheLimit) {
     ASSERT_GE(used, 3) << "what fits is given";
     finish("p" + std::to_string(round));
   }
+}
+
+class QuotasByDra : public Quotas {
+ protected:
+  QuotasByDra() : Quotas{byDra()} {}
+};
+
+/// Nobody knows how many GPUs these are before a node is chosen.
+TEST_F(QuotasByDra, AClaimOfAllDevicesOfANodeIsRefusedWhereOneBinds) {
+  quota(R"({"default":{"quota":{"V100":4}}})");
+  startOne();
+  world.create(gpuClass());
+  world.create(resourceClaim("all", allGpuDevices()));
+  world.create(resourceClaim("four", gpuDevices(4)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("a").empty(); }));
+  EXPECT_EQ(whyWaiting("a"),
+            "a ResourceClaim of the pod asks for all devices of a node (allocationMode All), and a quota of "
+            "GPUs binds namespace default: write ExactCount and a count");
+  world.create(withClaims(pod("b", ""), "resourceClaimName", {"four"}));
+  ASSERT_TRUE(placed("b")) << whyWaiting("b");
+  EXPECT_EQ(nodeOf("b"), "node-a");
+  ASSERT_EQ(world.request("DELETE", kMap, json::Object{}).code, 200);
+  ASSERT_TRUE(placed("a")) << whyWaiting("a");
+  EXPECT_EQ(nodeOf("a"), "node-b");
 }
 
 }  // namespace

@@ -217,6 +217,25 @@ TEST_F(UntoldWhereItIsEnforced, NobodyIsWarned) {
   EXPECT_FALSE(warned("GpuEnvMissing"));
 }
 
+class UntoldByDra : public Untold {
+ protected:
+  UntoldByDra() : Untold{byDra()} {}
+};
+
+/// Their driver gives containers what the claims are allocated. This one was fenced once, so that it has an
+/// annotation of ours.
+TEST_F(UntoldByDra, PodsOfResourceClaimsNeedNotBeTold) {
+  start(true);
+  world.create(gpuClass());
+  world.create(resourceClaim("its", gpuDevices(1)));
+  Value p = withClaims(pod("p", ""), "resourceClaimName", {"its"});
+  p.child("metadata").set("annotations", Object{{"gpu.scheduling/fence", "of-another-decision"}});
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); })) << whyWaiting("p");
+  world.run(1min);
+  EXPECT_FALSE(warned("GpuEnvMissing"));
+}
+
 Value someEntry(Rng& rng) {
   const char* names[] = {"A", "B", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES"};
   const char* values[] = {"0",   "1", "PCI_BUS_ID", "FASTEST_FIRST", "$(CUDA_VISIBLE_DEVICES)",
