@@ -61,8 +61,8 @@ class TestParts {
     const auto made = builder.revision(++revision_).make();
     c.engine.apply({kapi::kPod, made->key, {}, made, made->revision}, c.now.mono);
   }
-  /// The DeviceClass of all GPUs that drivers publish, and a ResourceClaim for one of these. Another object of
-  /// that name each time.
+  /// The DeviceClass of all GPUs that drivers publish, and a ResourceClaim for one of these. Another object
+  /// of that name each time.
   void deviceClass() {
     model::DeviceClass one;
     one.key = {"", "gpu"};
