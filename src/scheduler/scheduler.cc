@@ -338,7 +338,7 @@ void Scheduler::work() {
   pending_.pump([this](const model::Uid& uid) { return podWriteOpen(uid); });
   claim_warnings_.pump();
   contradictions_.pump();
-  slice_statuses_.pump(term_.taking() && informers_.knowSlices());
+  slice_statuses_.pump(term_.taking() && informers_.knowSlices(), binder_.cycles() > 0);
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
   queue_sizes_.unschedulable += pending_.blocked();

@@ -28,7 +28,7 @@ bool isOdd(const kapi::Outcome& outcome) {
 
 void SliceStatuses::begin() { dirty_.merge(c_.engine.nodeDevices().ofDrivers()); }
 
-void SliceStatuses::pump(bool may_write) {
+void SliceStatuses::pump(bool may_write, bool busy) {
   may_write_ = may_write;
   dirty_.merge(c_.engine.takeTouchedNodes());
   for (auto& name : calls_.takeDue(c_.now.mono)) { dirty_.insert(std::move(name)); }
@@ -39,7 +39,7 @@ void SliceStatuses::pump(bool may_write) {
     ++looks;
     it = look(*it) ? dirty_.erase(it) : std::next(it);
   }
-  if (calls_.underWay() > under_way) { not_before_ = c_.now.mono + kGap; }
+  if (calls_.underWay() > under_way) { not_before_ = c_.now.mono + (busy ? kBusyGap : kGap); }
 }
 
 /// True: nothing is left to do for it now.

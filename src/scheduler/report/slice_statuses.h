@@ -13,8 +13,9 @@
 // A node has one write under way at a time, with uid and resourceVersion, decided by what the watches have
 // brought. Whatever was answered, the next one about that node waits until they had time to bring it, longer
 // each time until all is as it should be. Of all nodes kAtOnce are under way, and that many begin within
-// kGap, since pods wait for the API server too; an event looks at kLooks nodes. Where the role does not allow
-// it, or the kind is not there, all wait for kNotAllowed, and it is said once.
+// kGap, or within kBusyGap while pods are being bound, for these need the API server more; an event looks at
+// kLooks nodes. Where the role does not allow it, or the kind is not there, all wait for kNotAllowed, and it
+// is said once.
 // A part of the scheduler's; one thread.
 #pragma once
 
@@ -32,6 +33,7 @@ class SliceStatuses : public controller::Part {
   static constexpr std::size_t kAtOnce = 4;
   static constexpr std::size_t kLooks = 64;
   static constexpr Duration kGap = std::chrono::milliseconds{100};
+  static constexpr Duration kBusyGap = std::chrono::seconds{2};
   static constexpr Duration kNotAllowed = std::chrono::minutes{10};
 
   explicit SliceStatuses(Context& context)
@@ -40,8 +42,8 @@ class SliceStatuses : public controller::Part {
   /// All nodes are looked at: a new leader knows of no change.
   void begin();
   /// Looks at the nodes that something changed for. `may_write`: what drivers publish is known, and the
-  /// process does not end.
-  void pump(bool may_write);
+  /// process does not end. `busy`: pods are being bound.
+  void pump(bool may_write, bool busy);
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;

@@ -72,7 +72,7 @@ class SliceStatusesTest : public ::testing::Test {
 
   /// What leaves now.
   std::vector<kapi::Call> pump(bool may_write = true) {
-    part.pump(may_write);
+    part.pump(may_write, busy);
     std::vector<kapi::Call> calls;
     for (auto& effect : std::exchange(context.out, {})) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) {
@@ -135,6 +135,7 @@ class SliceStatusesTest : public ::testing::Test {
   model::Revision revision = 10;
   Context context{Config{}, Rng{1}};
   SliceStatuses part{context};
+  bool busy = false;  // pods are being bound
   std::map<std::string, json::Value> stored;
   int logs = 0;
 };
@@ -272,6 +273,22 @@ TEST_F(SliceStatusesTest, FewLeaveAtOnceAndAllInTheEnd) {
   EXPECT_EQ(stored.size(), kNodes);
   for (const auto& [name, object] : stored) { EXPECT_EQ(enforcement(name), "dra") << name; }
   EXPECT_EQ(pump().size(), 0U);
+}
+
+TEST_F(SliceStatusesTest, WhilePodsAreBoundTheyLeaveSeldom) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    node(name);
+    publishes(name, 1);
+  }
+  busy = true;
+  for (int i = 0; i < 2; ++i) {
+    const auto calls = pump();
+    EXPECT_EQ(calls.size(), SliceStatuses::kAtOnce) << "they do leave";
+    for (const auto& call : calls) { carryOut(call); }
+    context.now.mono += SliceStatuses::kBusyGap - 1ms;
+    EXPECT_EQ(pump().size(), 0U) << "pods come first";
+    context.now.mono += 1ms;
+  }
 }
 
 /// What nothing has to be written for costs a look, some of them at each event.
