@@ -10,6 +10,8 @@
 
 #include "base/mix.h"
 #include "base/mutant.h"
+#include "dra/claims/config.h"
+#include "kapi/kinds.h"
 
 namespace gs::engine {
 namespace {
@@ -25,56 +27,6 @@ constexpr std::size_t kMostClaims = 32;
 
 /// No claim is allocated more (dra/claims).
 constexpr std::int64_t kMostOfClaim = 32;
-
-/// "gpus/big" of a result is "gpus" too.
-bool isOf(const std::string& result, const std::string& request) {
-  return result == request ||
-         (result.size() > request.size() && result.starts_with(request) && result[request.size()] == '/');
-}
-
-/// "gpus/big" and its request's ways: the class of the one that was chosen.
-const std::string* classOf(const model::ResourceClaim& claim, const std::string& result) {
-  for (const auto& request : claim.requests) {
-    for (const auto& way : request.ways) {
-      if (result == (way.name.empty() ? request.name : request.name + "/" + way.name)) {
-        return &way.device_class;
-      }
-    }
-  }
-  return nullptr;
-}
-
-/// Of each class that was taken its config once, for all requests that took it; then the claim's own.
-std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, const dra::Classes& classes,
-                                          const std::vector<model::AllocatedDevice>& devices) {
-  std::vector<std::string> results;                                          // each once, in their order
-  std::vector<std::pair<std::string, std::vector<std::string>>> of_classes;  // results by class
-  for (const auto& device : devices) {
-    if (std::find(results.begin(), results.end(), device.request) != results.end()) { continue; }
-    results.push_back(device.request);
-    const std::string* name = classOf(claim, device.request);
-    if (name == nullptr) { continue; }
-    const auto same = [&](const auto& one) { return one.first == *name; };
-    auto found = std::find_if(of_classes.begin(), of_classes.end(), same);
-    if (found == of_classes.end()) { found = of_classes.insert(found, {*name, {}}); }
-    found->second.push_back(device.request);
-  }
-  std::vector<model::DeviceConfig> out;
-  for (const auto& [name, requests] : of_classes) {
-    const auto found = classes.find(name);
-    if (found == classes.end()) { continue; }
-    for (const auto& config : found->second->config) { out.push_back({true, requests, config.config}); }
-  }
-  for (const auto& config : claim.config) {
-    const auto concerns = [&](const std::string& request) {
-      return std::any_of(results.begin(), results.end(), [&](const auto& r) { return isOf(r, request); });
-    };
-    const bool is_used =
-        config.requests.empty() || std::any_of(config.requests.begin(), config.requests.end(), concerns);
-    if (is_used) { out.push_back(config); }
-  }
-  return out;
-}
 
 std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& devices) {
   std::set<model::DeviceName> out;
@@ -340,10 +292,28 @@ DeviceClaims::Pods DeviceClaims::classChanged(const controller::Change& change) 
   } else if (known != classes_.end()) {
     classes_.erase(known);
   }
+  return readAnew();
+}
+
+DeviceClaims::Pods DeviceClaims::readAnew() {
   ++class_changes_;
   Pods out;
   for (const auto& [uid, claims] : named_by_) { out.insert(uid); }
   return out;
+}
+
+DeviceClaims::Pods DeviceClaims::mayList(kapi::Kind kind, bool may) {
+  const bool is_news = may ? unlisted_.erase(kind->plural) > 0 : unlisted_.insert(kind->plural).second;
+  return is_news ? readAnew() : Pods{};
+}
+
+/// Why one of that kind is not known, though it may be there; kind "": they are listed.
+sched::Blocked DeviceClaims::unlisted(kapi::Kind kind) const {
+  if (!unlisted_.contains(kind->plural)) { return {}; }
+  return {fmt::format("MayNotList:{}", kind->plural),
+          fmt::format("gpu-scheduler may not list {0}: give its ClusterRole a rule with apiGroups [{1}], "
+                      "resources [{0}] and verbs [list, watch]",
+                      kind->plural, kind->group)};
 }
 
 /// Why its claims cannot be read yet; kind "": they can.
@@ -356,6 +326,7 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
     }
     const model::ResourceClaim* claim = claims_.find({pod.key.ns, one.claim});
     if (claim == nullptr) {
+      if (auto why = unlisted(kapi::kResourceClaim); !why.kind.empty()) { return why; }
       return {"ResourceClaimMissing",
               fmt::format("resourceclaim \"{}\" of {} not found in namespace {}; create it", one.claim, shown,
                           pod.key.ns)};
@@ -564,6 +535,8 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
     auto read = dra::ClaimPlan::read(all, classes_);
     if (!read) {
       const bool may_come = read.error().code == Code::NotFound;
+      if (may_come) { out.no_selection = unlisted(kapi::kDeviceClass); }
+      if (!out.no_selection.kind.empty()) { return out; }
       out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", read.error().message};
       return out;
     }
@@ -589,7 +562,7 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
     const bool has_them =
         one.claim->isReservedFor(pod.uid) && namesIn(one.claim->results) == namesIn(results[i]);
     one.devices = has_them ? one.claim->results : results[i];
-    one.config = configOf(*one.claim, classes_, one.devices);
+    one.config = dra::configOf(*one.claim, classes_, one.devices);
   }
   return out;
 }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "engine/allocated_claims.h"
 #include "engine/cache.h"
 #include "engine/node_devices.h"
+#include "kapi/kind.h"
 #include "model/dra.h"
 #include "model/pod.h"
 #include "sched/doors/door.h"
@@ -45,6 +47,9 @@ class DeviceClaims {
   [[nodiscard]] const Pods& waitingFor(const model::ObjectKey& claim) const;
   /// The pods for which that may change something.
   Pods classChanged(const controller::Change& change);
+  /// A list of ResourceClaims or DeviceClasses was answered: whether we may list them. Gives the pods for
+  /// which that is news.
+  Pods mayList(kapi::Kind kind, bool may);
   /// Devices were chosen for claims that the pod shares. Gives those that are to be read again: they have to
   /// wait for what comes of it.
   Pods begun(const model::Pod& pod);
@@ -91,6 +96,9 @@ class DeviceClaims {
   [[nodiscard]] std::string whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
                                      const model::Uid& pod) const;
   [[nodiscard]] bool isBegunForOthers(const model::ResourceClaim& claim, const model::Uid& pod) const;
+  /// What was read of pods that wait is read again.
+  Pods readAnew();
+  [[nodiscard]] sched::Blocked unlisted(kapi::Kind kind) const;
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
   [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
   [[nodiscard]] sched::Objects read(const model::Pod& pod);
@@ -103,6 +111,7 @@ class DeviceClaims {
   const NodeDevices& devices_;
   dra::Classes classes_;
   std::uint64_t class_changes_ = 0;
+  std::set<std::string_view> unlisted_;  // "deviceclasses": we may not list them
   std::unordered_map<model::Uid, Read> read_;
   std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;         // claims that it shares
   std::unordered_map<model::ObjectKey, Pods> begun_for_;                        // and by claim

@@ -290,6 +290,30 @@ TEST_F(DeviceClaimsTest, AClassThatIsMissingMayCome) {
   EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
 }
 
+/// What we may not list may be there.
+TEST_F(DeviceClaimsTest, SaysWhichRightIsMissing) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  comes(pod);
+  engine.mayList(kapi::kResourceClaim, false);
+  EXPECT_EQ(
+      blocked(pod),
+      "MayNotList:resourceclaims: gpu-scheduler may not list resourceclaims: give its ClusterRole a rule "
+      "with apiGroups [resource.k8s.io], resources [resourceclaims] and verbs [list, watch]");
+  auto one = way(1);
+  one.device_class = "nics";
+  claimComes(claim("c", {{"r", {one}}}));
+  EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
+  EXPECT_TRUE(touched(pod));
+  engine.mayList(kapi::kDeviceClass, false);
+  EXPECT_TRUE(touched(pod));
+  EXPECT_EQ(asked(pod).no_selection.kind, "MayNotList:deviceclasses");
+  engine.mayList(kapi::kDeviceClass, false);
+  EXPECT_FALSE(touched(pod)) << "that is no news";
+  engine.mayList(kapi::kDeviceClass, true);
+  EXPECT_TRUE(touched(pod));
+  EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
+}
+
 TEST_F(DeviceClaimsTest, WhatIsNotServedIsSaidByThePodsNameOfIt) {
   const auto pod = PodBuilder("p").resourceClaim("c");
   claimComes(claim("c", {{"gpus", {way(1, "device.attributes.exists(a, true)")}}}));

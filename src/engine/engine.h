@@ -107,6 +107,8 @@ class Engine {
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
+  /// A list of ResourceClaims or DeviceClasses was answered: whether we may list them.
+  void mayList(kapi::Kind kind, bool may) { resource_claims_.mayList(kind, may); }
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
   [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }
   /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.

@@ -25,6 +25,7 @@ class ResourceClaimHandler {
     put(claim);
   }
   void applyClass(const controller::Change& change) { touch(s_.device_claims.classChanged(change)); }
+  void mayList(kapi::Kind kind, bool may) { touch(s_.device_claims.mayList(kind, may)); }
   void put(const model::Ptr<model::ResourceClaim>& claim) {
     const auto before = s_.claims.findPtr(claim->key);
     deriveAnew(s_, s_.claims.put(claim));

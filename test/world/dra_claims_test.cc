@@ -91,6 +91,23 @@ TEST_F(OwnClaims, SelectorsChooseTheDevice) {
   EXPECT_NE(whyWaiting("b").find("device.attributes.exists(a, true)"), std::string::npos) << whyWaiting("b");
 }
 
+TEST_F(Dra, AMissingRightToListClassesIsSaid) {
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_it = call.verb == kapi::Verb::List && call.kind == kapi::kDeviceClass;
+    return is_it ? CallFault{.how = CallFault::How::Refused, .http = 403, .is_status = true} : CallFault{};
+  });
+  startOne();
+  world.create(gpuClass());
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_EQ(whyWaiting("a"),
+            "gpu-scheduler may not list deviceclasses: give its ClusterRole a rule with apiGroups "
+            "[resource.k8s.io], resources [deviceclasses] and verbs [list, watch]");
+  world.setJudge({});
+  EXPECT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+}
+
 TEST_F(OwnClaims, AllOfANodeAreOnePods) {
   world.create(resourceClaim("all", allGpuDevices()));
   world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
