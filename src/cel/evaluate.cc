@@ -66,7 +66,7 @@ class Evaluation {
     if (kept_.cost > kMaxCost) { return tooCostly(); }
     Value value = made(program_.nodes[id]);
     kept_.cost += costOfValue(value);
-    return value;
+    return kept_.cost > kMaxCost ? tooCostly() : value;
   }
   [[nodiscard]] std::uint64_t cost() const { return kept_.cost; }
 

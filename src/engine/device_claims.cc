@@ -16,7 +16,7 @@
 namespace gs::engine {
 namespace {
 
-/// On one node: some ms, whatever the claims ask for.
+/// On one node: some ms, whatever the claims ask for and selectors cost (dra/claims).
 constexpr std::uint64_t kMostSteps = 20'000;
 /// What it takes to put one device of a node before it.
 constexpr std::uint64_t kStepsOfADevice = 256;
@@ -24,6 +24,12 @@ constexpr std::uint64_t kStepsOfADevice = 256;
 constexpr std::size_t kMostText = 16'384;
 constexpr std::size_t kMostConstraints = 64;
 constexpr std::size_t kMostClaims = 32;
+/// Requests, and the ways of those of firstAvailable: each takes at least one device, and no node has so many.
+constexpr std::size_t kMostWays = 512;
+/// What it takes to read a byte of selectors, as much as an instruction of a pattern, and a way.
+constexpr std::uint64_t kStepsOfAByte = 8;
+constexpr std::uint64_t kStepsOfAnInstruction = 256;
+constexpr std::uint64_t kStepsOfAWay = 64;
 
 /// No claim is allocated more (dra/claims).
 constexpr std::int64_t kMostOfClaim = 32;
@@ -34,9 +40,22 @@ std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& d
   return out;
 }
 
+/// They say the same to those who allocate.
+bool isTheSame(const model::DeviceClass& a, const model::DeviceClass& b) {
+  return a.selectors == b.selectors && a.config == b.config;
+}
+
 /// What is not served of it though the search would; "": nothing.
-std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints) {
+std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints,
+                     std::size_t& ways) {
   constraints += claim.constraints.size();
+  for (const auto& request : claim.requests) { ways += request.ways.size(); }
+  if (ways > kMostWays) {
+    return fmt::format(
+        "with it the pod's claims have {} requests and ways of these, and {} are served: ask for "
+        "less at once",
+        ways, kMostWays);
+  }
   for (const auto& request : claim.requests) {
     for (const auto& way : request.ways) {
       for (const auto& selector : way.selectors) { text += selector.size(); }
@@ -56,6 +75,7 @@ std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::
 struct DeviceClaims::Size {
   std::size_t text = 0;  // of selectors, those of classes too
   std::size_t constraints = 0;
+  std::size_t ways = 0;
 };
 
 /// What the claims of a pod ask for, and the classes that they name; "": none of that name.
@@ -138,13 +158,16 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   }
 
   /// By claim; empty: they do not fit.
+  /// `steps`: what it took is added.
   [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
-                                                                         const std::vector<int>& ids) const {
+                                                                         const std::vector<int>& ids,
+                                                                         std::uint64_t& steps) const {
     Picked fixed;
-    if (!addFixed(node, ids, {}, fixed)) { return {}; }
+    const bool has_fixed = addFixed(node, ids, {}, fixed);
+    steps += fixed.steps;
+    if (!has_fixed) { return {}; }
     std::vector<int> rest;
     std::set_difference(ids.begin(), ids.end(), fixed.ids.begin(), fixed.ids.end(), std::back_inserter(rest));
-    std::uint64_t steps = 0;
     auto chosen = plan_ ? search(node, idsOn(node), rest, steps).results : Results{};
     if (plan_ && chosen.empty()) { return {}; }
     Results out;
@@ -213,9 +236,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// And what can be chosen, out of `free`; none at all, with the reason, where that does not suffice.
   void addChosen(const model::NodeName& node, const std::vector<int>& free, Picked& out) const {
     const auto ids = idsOn(node);
-    std::uint64_t steps = 0;
-    auto picked = search(node, ids, free, steps);
-    out.steps += steps;
+    auto picked = search(node, ids, free, out.steps);
     if (picked.results.empty()) {
       out.ids.clear();
       out.lack = std::move(picked.brief);
@@ -228,8 +249,8 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
       for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
     }
   }
-  /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the
-  /// search.
+  /// `steps`: what it took is added, of sched/policy/meter.h: what is put together, selectors by their length
+  /// and by what evaluating them cost, and the search.
   [[nodiscard]] dra::Picked search(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
                                    std::uint64_t& steps) const {
     auto candidates = all_.devices_.candidates(node);
@@ -239,9 +260,9 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     }
     std::uint64_t left = kMostSteps;
     auto picked = plan_->pick(candidates.devices, left, candidates.trouble);
-    steps = candidates.devices.size() *
-                (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + all_.devices_.rules()) +
-            (kMostSteps - left);
+    steps += candidates.devices.size() * (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints +
+                                          size_.ways + all_.devices_.rules()) +
+             (kMostSteps - left) + picked.cost;
     return picked;
   }
 
@@ -287,6 +308,7 @@ const DeviceClaims::Pods& DeviceClaims::waitingFor(const model::ObjectKey& claim
 DeviceClaims::Pods DeviceClaims::classChanged(const controller::Change& change) {
   const auto now = change.object.as<model::DeviceClass>();
   const auto known = classes_.find(change.key.name);
+  if (now != nullptr && known != classes_.end() && isTheSame(*known->second, *now)) { return {}; }
   if (now != nullptr) {
     classes_.insert_or_assign(change.key.name, now);
   } else if (known != classes_.end()) {
@@ -467,7 +489,7 @@ sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
   std::set<std::string> classes;
   for (const auto& one : pod.claims) {
     const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
-    if (auto what = unserved(claim, size.text, size.constraints); !what.empty()) {
+    if (auto what = unserved(claim, size.text, size.constraints, size.ways); !what.empty()) {
       return not_served(fmt::format("claim {}: {}", one.name, what));
     }
     asks = asks || !claim.requests.empty();
@@ -514,6 +536,7 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
   sched::Objects out;
   Size size;
   out.no_selection = refused(pod, size);
+  steps_ += kStepsOfAWay * size.ways + size.text;
   if (!out.no_selection.kind.empty()) { return out; }
   Spec spec = specOf(pod);
   const std::size_t hash = spec.hash();
@@ -532,7 +555,9 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
   for (const auto& claim : open) { all.push_back(&claim); }
   std::optional<dra::ClaimPlan> plan;
   if (!all.empty()) {
-    auto read = dra::ClaimPlan::read(all, classes_);
+    std::size_t patterns = 0;
+    auto read = dra::ClaimPlan::read(all, classes_, &patterns);
+    steps_ += kStepsOfAByte * size.text + kStepsOfAnInstruction * patterns;
     if (!read) {
       const bool may_come = read.error().code == Code::NotFound;
       if (may_come) { out.no_selection = unlisted(kapi::kDeviceClass); }
@@ -554,7 +579,7 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
   std::vector<Given> out;
   const auto selection = asked(pod).selection;
   if (selection == nullptr) { return out; }
-  auto results = static_cast<const Selection&>(*selection).results(node, ids);
+  auto results = static_cast<const Selection&>(*selection).results(node, ids, steps_);
   for (std::size_t i = 0; i < results.size(); ++i) {
     Given& one = out.emplace_back();
     one.claim = claims_.findPtr({pod.key.ns, pod.claims[i].claim});

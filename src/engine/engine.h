@@ -39,6 +39,7 @@
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
+#include "sched/policy/meter.h"
 
 namespace gs::engine {
 
@@ -100,6 +101,10 @@ class Engine {
   [[nodiscard]] const NodeDevices& nodeDevices() const { return state_.node_devices; }
   /// What pods with spec.resourceClaims ask for.
   [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
+  /// What deciding took so far, and reading and giving what ResourceClaims ask for, in looks (Decider::looks).
+  [[nodiscard]] std::uint64_t looks() const {
+    return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook;
+  }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
   void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
     resource_claims_.gone(key, uid);
