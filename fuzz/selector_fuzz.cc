@@ -1,5 +1,5 @@
-// Any bytes as a selector of DRA: read or refused; what is read says the same twice for a device, costs no more
-// than others may, and is read again from its own text.
+// Any bytes as a selector of DRA: read or refused; what is read says the same twice for a device, costs no
+// more than others may, and is read again from its own text.
 #include <cstddef>
 #include <cstdint>
 #include <string>

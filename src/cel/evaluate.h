@@ -1,6 +1,7 @@
-// A program, for one device. Nothing is evaluated twice, so there are as many operations as the selector's text
-// is long. But a name may stand for a long text, and be used again and again, and a pattern costs as much for
-// each byte of a text as its program is large: so what operations take is added up, and kMaxCost ends it.
+// A program, for one device. Nothing is evaluated twice, so there are as many operations as the selector's
+// text is long. But a name may stand for a long text, and be used again and again, and a pattern costs as
+// much for each byte of a text as its program is large: so what operations take is added up, and kMaxCost
+// ends it.
 #pragma once
 
 #include <cstdint>

@@ -55,11 +55,11 @@ class Selector {
  public:
   /// Error Invalid.
   [[nodiscard]] static Result<Selector> parse(std::string_view text);
-  /// One of several whose patterns may have `patterns_left` together, by Pattern::size(). What this one has is
-  /// taken off; all, where it has too many or one that is none.
+  /// One of several whose patterns may have `patterns_left` together, by Pattern::size(). What this one has
+  /// is taken off; all, where it has too many or one that is none.
   [[nodiscard]] static Result<Selector> parse(std::string_view text, std::size_t& patterns_left);
-  /// Of a device that `driver` published. `cost`: what it takes is added; nullptr: nobody counts. One operation
-  /// may pass kMaxCost, and is an error.
+  /// Of a device that `driver` published. `cost`: what it takes is added; nullptr: nobody counts. One
+  /// operation may pass kMaxCost, and is an error.
   [[nodiscard]] Outcome matches(std::string_view driver, const model::SliceDevice& device,
                                 std::uint64_t* cost = nullptr) const;
   /// At the same place in copies.

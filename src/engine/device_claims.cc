@@ -24,7 +24,8 @@ constexpr std::uint64_t kStepsOfADevice = 256;
 constexpr std::size_t kMostText = 16'384;
 constexpr std::size_t kMostConstraints = 64;
 constexpr std::size_t kMostClaims = 32;
-/// Requests, and the ways of those of firstAvailable: each takes at least one device, and no node has so many.
+/// Requests, and the ways of those of firstAvailable: each takes at least one device, and no node has so
+/// many.
 constexpr std::size_t kMostWays = 512;
 /// What it takes to read a byte of selectors, as much as an instruction of a pattern, and a way.
 constexpr std::uint64_t kStepsOfAByte = 8;

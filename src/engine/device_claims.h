@@ -4,9 +4,9 @@
 // claims ask for the same, by the same names, have one selection while any of them waits: so they are of one
 // class, and are read once. It follows the claims and the DeviceClasses: another version of a class makes
 // another selection, unless it says the same.
-// What claims may cost is bounded, for their authors may be anybody: what a pod's claims may ask in all (ways,
-// selectors, their patterns, constraints), and what a look at one node may take. What is done for them beside
-// looks is counted by steps(), so that who does it for many pods knows when a turn is over.
+// What claims may cost is bounded, for their authors may be anybody: what a pod's claims may ask in all
+// (ways, selectors, their patterns, constraints), and what a look at one node may take. What is done for them
+// beside looks is counted by steps(), so that who does it for many pods knows when a turn is over.
 // Pods may share a claim that they name. The first one chooses its devices, and the others wait until it is
 // allocated: then these devices and no others serve them, on that node, where only pods of that claim have
 // them.
@@ -76,8 +76,8 @@ class DeviceClaims {
   [[nodiscard]] std::vector<Given> give(const model::Pod& pod, const model::NodeName& node,
                                         const std::vector<int>& ids);
 
-  /// What reading claims and giving devices took so far, in steps of sched/policy/meter.h. What looks at nodes
-  /// take, DeviceSelection::pick() says itself.
+  /// What reading claims and giving devices took so far, in steps of sched/policy/meter.h. What looks at
+  /// nodes take, DeviceSelection::pick() says itself.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   /// Selections that are remembered.
   [[nodiscard]] std::size_t known() const { return known_.size(); }

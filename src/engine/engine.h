@@ -101,7 +101,8 @@ class Engine {
   [[nodiscard]] const NodeDevices& nodeDevices() const { return state_.node_devices; }
   /// What pods with spec.resourceClaims ask for.
   [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
-  /// What deciding took so far, and reading and giving what ResourceClaims ask for, in looks (Decider::looks).
+  /// What deciding took so far, and reading and giving what ResourceClaims ask for, in looks
+  /// (Decider::looks).
   [[nodiscard]] std::uint64_t looks() const {
     return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook;
   }

@@ -9,8 +9,8 @@
 
 namespace gs::scheduler {
 
-/// One event may concern very many pods, all of a claim say, and the ResourceClaims of one may take as long to
-/// read as those of hundreds: the others have their turn at the next.
+/// One event may concern very many pods, all of a claim say, and the ResourceClaims of one may take as long
+/// to read as those of hundreds: the others have their turn at the next.
 void Scheduler::reconcileSome(int& left) {
   c_.reconciles.add(c_.engine.takeTouched());
   const std::uint64_t until = c_.engine.looks() + Unschedulable::kLooksPerTurn;
