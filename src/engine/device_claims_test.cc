@@ -141,7 +141,7 @@ TEST_F(DeviceClaimsTest, SaysWhatItsClaimsLack) {
   EXPECT_NE(asked(pod).selection, nullptr) << "it is one of them";
   claimComes(good);
   EXPECT_NE(asked(pod).selection, nullptr);
-  engine.resourceClaimGone(good.key, good.uid);
+  engine.resourceClaimGone(good.key, good.uid, now);
   EXPECT_EQ(blocked(pod).substr(0, 20), "ResourceClaimMissing");
 }
 
@@ -182,7 +182,7 @@ TEST_F(DeviceClaimsTest, WhatOthersWereAllocatedIsJoined) {
   claimComes(rival);
   EXPECT_EQ(picked(pod, {0}, {1, 2, 3}),
             "claim c is allocated a device that claim default/rival is allocated too");
-  engine.resourceClaimGone(rival.key, rival.uid);
+  engine.resourceClaimGone(rival.key, rival.uid, now);
   c.results.front().device.device = "gpu-3";
   claimComes(c);
   EXPECT_EQ(picked(pod, {}, {1, 3}), "1,3") << "what was read before is not what it is now";
@@ -573,7 +573,7 @@ TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
   EXPECT_FALSE(touched(pod)) << "its labels, say";
   classComes("true");
   EXPECT_TRUE(touched(pod));
-  engine.resourceClaimGone(c.key, c.uid);
+  engine.resourceClaimGone(c.key, c.uid, now);
   EXPECT_TRUE(touched(pod));
   auto bound = PodBuilder("p").revision(2);
   comes(bound.on("node-d"));
@@ -593,7 +593,7 @@ TEST_F(DeviceClaimsTest, WhatWasReadIsRemembered) {
   EXPECT_EQ(blocked(pod), first);
   auto anew = claim("c", {{"r", {way(1)}}});
   anew.uid = model::Uid{"another"};
-  engine.resourceClaimGone(anew.key, {});
+  engine.resourceClaimGone(anew.key, {}, now);
   claimComes(anew);
   EXPECT_NE(asked(pod).selection, nullptr);
   const auto selection = asked(pod).selection;

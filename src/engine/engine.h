@@ -8,7 +8,8 @@
 //   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
-//   an allocated ResourceClaim          Source::Claim for those whose it is (allocated_claims.h)
+//   an allocated ResourceClaim          Source::Claim for those whose it is (allocated_claims.h); for a bound
+//                                       pod until it ends, though the claim gives it nothing more
 //   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings):
 //                                       Source::BoundPod for devices by id (held_devices.h) and for shares,
 //                                       which are in flight until the kubelet took it; devices that are
@@ -107,8 +108,8 @@ class Engine {
     return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook;
   }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
-  void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
-    resource_claims_.gone(key, uid);
+  void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid, Mono now) {
+    resource_claims_.gone(key, uid, now);
   }
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }

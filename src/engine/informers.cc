@@ -132,7 +132,7 @@ void Informers::forgetUnlisted(const controller::Reflector& reflector, model::Re
         gone.emplace_back(key, claim->uid);
       }
     }
-    for (const auto& [key, uid] : gone) { engine_.resourceClaimGone(key, uid); }
+    for (const auto& [key, uid] : gone) { engine_.resourceClaimGone(key, uid, now.mono); }
   }
 }
 

@@ -227,7 +227,7 @@ void AllocationDesk::refused(Wish& wish, OfClaim& one, const OnItsWay& call, con
   if (outcome.http == 409) {
     one.must_read = true;
   } else if (outcome.notFound() && call.sent != Sent::Make) {
-    if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim); }
+    if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim, now); }
     one.must_fence = false;           // what is not there cannot be allocated
   } else if (waits || !one.wanted) {  // nothing may be given to others before it is empty
     calls_.failed(uid, now, outcome.retry_after);

@@ -75,7 +75,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
     model::ResourceClaim c = claim(5, 1);
     change(c);
     engine::Engine& e = engine;
-    e.resourceClaimGone(c.key, {});
+    e.resourceClaimGone(c.key, {}, now);
     c.uid = model::Uid{"c" + std::to_string(now.time_since_epoch().count())};
     now += 1s;
     know(c);
