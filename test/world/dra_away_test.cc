@@ -46,7 +46,8 @@ class DraAway : public Dra {
                                {"pool", node},
                                {"device", inLowerCase(device.uuid)}});
     }
-    const Object user{{"resource", "pods"}, {"name", name}, {"uid", podObject(name)["metadata"]["uid"].str()}};
+    const Object user{
+        {"resource", "pods"}, {"name", name}, {"uid", podObject(name)["metadata"]["uid"].str()}};
     claim.set("status", Object{{"allocation", Object{{"devices", Object{{"results", std::move(results)}}}}},
                                {"reservedFor", Array{Value{user}}}});
     ASSERT_EQ(world.request("PUT", path + "/status", claim).code, 200);
@@ -106,9 +107,8 @@ TEST_F(SlicesAway, AClaimThatIsSeenToGoBeforeItsPodKeepsTheGpus) {
   world.run(2s);
   theyHaveAll();
   int streamed = 0;
-  world.setStreamJudge([&streamed](sandbox::ReplicaId, kapi::Token) -> Duration {
-    return (++streamed % 2) == 0 ? 2s : 0s;
-  });
+  world.setStreamJudge(
+      [&streamed](sandbox::ReplicaId, kapi::Token) -> Duration { return (++streamed % 2) == 0 ? 2s : 0s; });
   world.create(pod("a", "", 1));
   deletePod("x", true);
   EXPECT_TRUE(waits("a", 280s));
