@@ -1,13 +1,13 @@
 // What pods had by ResourceClaims that give it to them no more.
 //
-// Problem: a claim may be emptied, or deleted, while containers have its devices: whoever may edit claims takes
-// its finalizer off, and of a pod that was deleted by force the claim's end may be seen before the pod's. No
-// object says then what the containers have, and they have it until they end.
+// Problem: a claim may be emptied, or deleted, while containers have its devices: whoever may edit claims
+// takes its finalizer off, and of a pod that was deleted by force the claim's end may be seen before the
+// pod's. No object says then what the containers have, and they have it until they end.
 // So it is kept for each pod that has not ended, and counts while the pod is bound (PodDevices). The last
 // allocation of a claim that was emptied while its pod was unbound may have come to nothing: it is forgotten
 // once the claim gives the pod something again.
-// Kept until ended(), or, of pods that nobody ever saw, for some minutes. Whether a pod ended is for others to
-// know. One thread.
+// Kept until ended(), or, of pods that nobody ever saw, for some minutes. Whether a pod ended is for others
+// to know. One thread.
 #pragma once
 
 #include <deque>

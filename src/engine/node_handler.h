@@ -6,8 +6,8 @@
 // One that is no report (model::GpuNodeStatus::isReport()) is as good as none.
 // A new status may mean other devices by the same ids: whoever holds some is derived anew.
 // A slice or a taint rule may concern many nodes: these are looked at some at a time, in tick().
-// A node's GPUs are its driver's from the first slices on, or while its GpuNodeStatus says `dra`; without whole
-// slices nothing of it is given (NodeDevices). It is its driver's no more once it publishes nothing and
+// A node's GPUs are its driver's from the first slices on, or while its GpuNodeStatus says `dra`; without
+// whole slices nothing of it is given (NodeDevices). It is its driver's no more once it publishes nothing and
 //   - the Node offers the same resource, by a device plugin, and no ResourceClaim holds devices there, or
 //   - the Node has been gone for some minutes, or
 //   - the watch said that somebody deleted the GpuNodeStatus of the Node that is there.

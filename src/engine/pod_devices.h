@@ -3,10 +3,10 @@
 // the same name (podDevices).
 //
 // A pod has what its leases are for; what ResourceClaims give it, which hold as leases do, until they are
-// emptied or gone, and for a bound pod until it ends (ClaimMemory); what its object says, by the doors that read it (sched::Holdings), under
-// the ids that these devices have now (held_devices.h); and what its agent sees it use, whatever is written.
-// Its end frees the latter two, and its leases hold until they go: devices() says what counts now, ofEnded()
-// what its containers may still have.
+// emptied or gone, and for a bound pod until it ends (ClaimMemory); what its object says, by the doors that
+// read it (sched::Holdings), under the ids that these devices have now (held_devices.h); and what its agent
+// sees it use, whatever is written. Its end frees the latter two, and its leases hold until they go:
+// devices() says what counts now, ofEnded() what its containers may still have.
 // `said`: what the doors read of the pod as it is given. Reading a pod takes long beside the rest here, so
 // whoever has read it hands that on.
 // Ids are ascending, where nothing else is said. Cache and memory must outlive it. One thread.

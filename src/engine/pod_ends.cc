@@ -41,7 +41,8 @@ void PodEnds::mayHaveRun(const model::Uid& uid, const model::NodeName& node, con
   touched_.pod(uid);
 }
 
-/// It ended before anybody looked, and may have run. If it is yet to be seen, it lives, and holds what it had.
+/// It ended before anybody looked, and may have run. If it is yet to be seen, it lives, and holds what it
+/// had.
 void PodEnds::tookFromUnknown(const model::Uid& uid, Mono now) {
   if (!all_listed_ || isKnown(uid) || cache_.pod(uid) != nullptr) { return; }
   std::map<model::NodeName, std::vector<int>> ids;

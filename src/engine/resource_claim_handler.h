@@ -1,6 +1,6 @@
 // ResourceClaims and DeviceClasses: what claims allocate is held, whoever allocated it (allocated_claims.h),
-// and pods that name them wait for what they ask for (device_claims.h). What a pod had by one that gives it no
-// more it has until it ends (claim_memory.h). One thread.
+// and pods that name them wait for what they ask for (device_claims.h). What a pod had by one that gives it
+// no more it has until it ends (claim_memory.h). One thread.
 #pragma once
 
 #include <algorithm>

@@ -61,8 +61,8 @@ kapi::SimNode node(const char* name, std::uint64_t seed) {
   return n;
 }
 
-/// Plays with pods of another scheduler, kubelets that start anew, a kubelet that knows no DRA, and pods that no
-/// driver serves. The others are as they were before there were these.
+/// Plays with pods of another scheduler, kubelets that start anew, a kubelet that knows no DRA, and pods that
+/// no driver serves. The others are as they were before there were these.
 bool hasOthers(std::uint64_t seed) { return seed % 2 == 1; }
 bool hasAgents(std::uint64_t seed) { return seed % 4 != 0 && seed % 8 != 3; }
 
@@ -490,7 +490,8 @@ class DraPlay {
     world_.machines().setPublishing(node, true);
     world_.touch();
   }
-  /// With a map, or a GpuClaim without a limit: where drivers prepare GPUs nobody would give its containers any.
+  /// With a map, or a GpuClaim without a limit: where drivers prepare GPUs nobody would give its containers
+  /// any.
   void unservedComes() {
     if (unserved_.size() > 4) { return; }
     const std::string name = fmt::format("unserved{}-0", ++made_);

@@ -1,8 +1,8 @@
 // The DRA driver of simulated nodes, and what kubelets do with it (kubelet 1.36 and newer, gate
 // DRAExtendedResource): limits that the pod's status maps to a ResourceClaim are served by what the claim is
 // allocated; those that it does not map, on a node without a device plugin, by nothing at all. What claims of
-// spec.resourceClaims are allocated is for all containers of the pod (kubelet 1.34 and newer). An older kubelet
-// starts the containers without it, and a newer one waits for the driver though it publishes nothing.
+// spec.resourceClaims are allocated is for all containers of the pod (kubelet 1.34 and newer). An older
+// kubelet starts the containers without it, and a newer one waits for the driver though it publishes nothing.
 //
 // It is strict: it prepares no device that is not there, and none that containers of another pod have
 // (inUse() counts how often it was asked to). As a kubelet, it asks for a claim that is reserved for the pod.

@@ -67,8 +67,8 @@ class Machines {
   void setDevices(const std::string& node, std::vector<model::Device> devices);
   /// The same under an agent that goes on, and keeps those that it finds no more.
   void plugDevices(const std::string& node, std::vector<model::Device> devices);
-  /// Without: its ResourceSlice goes, as when a kubelet starts anew or the DRA driver is away, until it is set
-  /// again.
+  /// Without: its ResourceSlice goes, as when a kubelet starts anew or the DRA driver is away, until it is
+  /// set again.
   void setPublishing(const std::string& node, bool publishes);
   /// How its driver speaks of a GPU that is lost.
   enum class Loss : std::uint8_t { Called, Unnamed };  // by its name; only that there is one
