@@ -23,6 +23,7 @@ const char* kindOf(Reason r) {
     case Reason::UntoleratedTaint: return "UntoleratedTaint";
     case Reason::ManagedByOther: return "ManagedByOther";
     case Reason::TwoMechanisms: return "TwoMechanisms";
+    case Reason::DraClaimsOnly: return "DraClaimsOnly";
     case Reason::KubeletTooOld: return "KubeletTooOld";
     case Reason::DraIsTheirs: return "DraIsTheirs";
     case Reason::DraNotShared: return "DraNotShared";
@@ -61,13 +62,16 @@ std::string textOfDra(const Misfit& m) {
                          m.detail);
     case Reason::KubeletTooOld:
       return fmt::format(
-          "node(s) had kubelet {}: one older than 1.36 starts pods without what a DRA driver prepared",
-          m.detail.empty() ? "of an unknown version" : m.detail);
+          "node(s) had kubelet {}: one older than 1.{} starts pods without what a DRA driver prepared",
+          m.detail.empty() ? "of an unknown version" : m.detail, m.need);
     case Reason::DraIsTheirs: return "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself";
     case Reason::DraNotShared: return "node(s) had GPUs of a DRA driver: these are not shared";
     case Reason::DraNeedsLimit:
       return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
                          m.need);
+    case Reason::DraClaimsOnly:
+      return fmt::format(
+          "node(s) had GPUs of a DRA driver for {}: only pods that name ResourceClaims get these", m.detail);
     case Reason::NoDraDevices: return "node(s) had no GPUs of a DRA driver";
     default: return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
   }
@@ -89,6 +93,7 @@ std::string textOf(const Misfit& m) {
     case Reason::DraIsTheirs:
     case Reason::DraNotShared:
     case Reason::DraNeedsLimit:
+    case Reason::DraClaimsOnly:
     case Reason::NoDraDevices:
     case Reason::NoDraDriver: return textOfDra(m);
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";

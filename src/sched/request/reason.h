@@ -20,6 +20,8 @@ enum class Reason : std::uint8_t {
   ManagedByOther,         // "node(s) were managed by gpu-manager"
   /// "node(s) offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go"
   TwoMechanisms,
+  /// "node(s) had GPUs of a DRA driver for amd.com/gpu: only pods that name ResourceClaims get these"
+  DraClaimsOnly,
   /// "node(s) had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared"
   KubeletTooOld,
   /// "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself"
