@@ -32,9 +32,6 @@ constexpr std::uint64_t kStepsOfAByte = 8;
 constexpr std::uint64_t kStepsOfAnInstruction = 256;
 constexpr std::uint64_t kStepsOfAWay = 64;
 
-/// No claim is allocated more (dra/claims).
-constexpr std::int64_t kMostOfClaim = 32;
-
 std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& devices) {
   std::set<model::DeviceName> out;
   for (const auto& one : devices) { out.insert(one.device); }
@@ -131,7 +128,7 @@ struct DeviceClaims::Spec {
           if (way.all) { return 0; }
           of_it = std::max(of_it, way.count);
         }
-        out += std::min(of_it, kMostOfClaim);
+        out += std::min(of_it, std::int64_t{model::kMaxResults});
       }
     }
     return out;

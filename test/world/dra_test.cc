@@ -100,9 +100,32 @@ TEST_F(Dra, SeveralContainersHaveTheirOwn) {
   for (const auto& r : claimOf("a")["status"]["allocation"]["devices"]["results"].items()) {
     by_request[std::string{r["request"].str()}] = std::string{r["device"].str()};
   }
-  ASSERT_EQ(by_request.size(), 3U);
-  EXPECT_EQ(by_request["limit-0"], by_request["limit-1"]) << "the init container has what a container gets";
-  EXPECT_NE(by_request["limit-1"], by_request["limit-2"]);
+  ASSERT_EQ(by_request.size(), 2U);
+  EXPECT_NE(by_request["limit-0"], by_request["limit-1"]);
+  std::map<std::string, std::string> by_container;
+  for (const auto& m : podObject("a")["status"]["extendedResourceClaimStatus"]["requestMappings"].items()) {
+    by_container[std::string{m["containerName"].str()}] = std::string{m["requestName"].str()};
+  }
+  ASSERT_EQ(by_container.size(), 3U);
+  EXPECT_EQ(by_container["first"], "limit-0") << "the init container has what a container gets";
+  EXPECT_EQ(by_container["second"], "limit-1");
+}
+
+// A claim may name 32 devices: one that is made for these names each of the six once.
+TEST_F(Dra, ManyInitContainersHaveWhatTheContainerGets) {
+  startOne();
+  Value object = pod("a", "", 6);
+  Array inits;
+  for (int i = 0; i < 5; ++i) {
+    Value init = object["spec"]["containers"].at(0);
+    init.set("name", fmt::format("init-{}", i));
+    inits.push_back(std::move(init));
+  }
+  object.child("spec").set("initContainers", std::move(inits));
+  world.create(object);
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+  EXPECT_EQ(told("a").size(), 6U);
 }
 
 TEST_F(Dra, ManyPodsFillTheCluster) {

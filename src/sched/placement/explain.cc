@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/annotations.h"
+#include "model/dra.h"
 #include "model/map.h"
 #include "sched/policy/topology.h"
 
@@ -28,6 +29,7 @@ const char* kindOf(Reason r) {
     case Reason::DraIsTheirs: return "DraIsTheirs";
     case Reason::DraNotShared: return "DraNotShared";
     case Reason::DraNeedsLimit: return "DraNeedsLimit";
+    case Reason::DraTooMany: return "DraTooMany";
     case Reason::NoDraDevices: return "NoDraDevices";
     case Reason::NoDraDriver: return "NoDraDriver";
     case Reason::TriedInVain: return "TriedInVain";
@@ -69,6 +71,12 @@ std::string textOfDra(const Misfit& m) {
     case Reason::DraNeedsLimit:
       return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
                          m.need);
+    case Reason::DraTooMany:
+      return fmt::format(
+          "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name {} and "
+          "may "
+          "name {}",
+          m.need, model::kMaxResults);
     case Reason::DraClaimsOnly:
       return fmt::format(
           "node(s) had GPUs of a DRA driver for {}: only pods that name ResourceClaims get these", m.detail);
@@ -93,6 +101,7 @@ std::string textOf(const Misfit& m) {
     case Reason::DraIsTheirs:
     case Reason::DraNotShared:
     case Reason::DraNeedsLimit:
+    case Reason::DraTooMany:
     case Reason::DraClaimsOnly:
     case Reason::NoDraDevices:
     case Reason::NoDraDriver: return textOfDra(m);

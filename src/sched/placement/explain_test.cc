@@ -106,6 +106,8 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
              "node(s) had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared"},
     TextCase{"KubeletTooOldForClaims", {Reason::KubeletTooOld, "", 34, 0},
              "node(s) had kubelet of an unknown version: one older than 1.34 starts pods without what a DRA driver prepared"},
+    TextCase{"DraTooMany", {Reason::DraTooMany, "", 40, 0},
+             "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name 40 and may name 32"},
     TextCase{"DraClaimsOnly", {Reason::DraClaimsOnly, "amd.com/gpu", 0, 0},
              "node(s) had GPUs of a DRA driver for amd.com/gpu: only pods that name ResourceClaims get these"},
     TextCase{"DraIsTheirs", {Reason::DraIsTheirs, "", 0, 0},

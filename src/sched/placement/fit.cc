@@ -103,6 +103,7 @@ std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
   if (r.resources.get(model::kNvidiaGpu) != r.devices->count) {
     return Misfit{Reason::DraNeedsLimit, model::kNvidiaGpu, r.devices->count, 0};
   }
+  if (r.too_many_results > 0) { return Misfit{Reason::DraTooMany, "", r.too_many_results, 0}; }
   return std::nullopt;
 }
 

@@ -44,6 +44,10 @@ PodRequest theirs(PodRequest r) {
   r.theirs = true;
   return r;
 }
+PodRequest tooMany(PodRequest r) {
+  r.too_many_results = 40;
+  return r;
+}
 PodRequest mapped(PodRequest r) {
   r.mapped = true;
   return r;
@@ -207,6 +211,11 @@ INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
     FitCase{"KubeletBeforeAll",  draNode("v0.99.0"), testPlain(1), tooOld("v0.99.0", 36)},
     FitCase{"KubeletUnknown",    draNode(""), testPlain(1), tooOld("", 36)},
     FitCase{"KubeletOddWords",   draNode("master"), testPlain(1), tooOld("master", 36)},
+    FitCase{"TooManyForAClaim",  draNode(), tooMany(testPlain(2)), Misfit{Reason::DraTooMany, "", 40, 0}},
+    FitCase{"TooManyForAClaimBesideAGpuClaim", draNode(), tooMany(asking(testClaim(2), model::kNvidiaGpu, 2)),
+            Misfit{Reason::DraTooMany, "", 40, 0}},
+    FitCase{"TooManyForAClaimByAPlugin", testNode("a").gpus(4).resource(model::kNvidiaGpu, 4),
+            tooMany(testPlain(2)), std::nullopt},
     FitCase{"SelectingFromAmd",  amdNode(), selecting(), std::nullopt},
     FitCase{"SelectingFromAmdOnOneThatIsTooOld", amdNode("v1.33.13"), selecting(), tooOld("v1.33.13", 34)},
     FitCase{"ClaimOnAmd",        amdNode("v1.33.13"), testClaim(2), bare(Reason::DraClaimsOnly, "amd.com/gpu")},

@@ -30,6 +30,9 @@ enum class Reason : std::uint8_t {
   DraNotShared,
   /// "node(s) had GPUs of a DRA driver: write a limit nvidia.com/gpu: 2 into the pod too"
   DraNeedsLimit,
+  /// "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name 40 and may name
+  /// 32"
+  DraTooMany,
   /// "node(s) had no GPUs of a DRA driver"
   NoDraDevices,
   /// "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"

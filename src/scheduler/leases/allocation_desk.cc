@@ -159,7 +159,8 @@ std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, c
 std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Pod& pod, OfClaim& one,
                                                                  const model::ResourceClaim* claim) {
   if (claim == nullptr && one.wanted && !one.must_read) {
-    return {Sent::Make, kapi::createClaim(pod, one.wanted->requests, one.wanted->reservation)};
+    return {Sent::Make,
+            kapi::createClaim(pod, dra::withoutSharers(one.wanted->requests), one.wanted->reservation)};
   }
   if (claim == nullptr || one.must_read) {
     one.must_read = false;
