@@ -64,6 +64,8 @@ AllocationDesk::OfClaim* AllocationDesk::Wish::of(const model::ObjectKey& key) {
   return it == claims.end() ? nullptr : &*it;
 }
 
+bool AllocationDesk::Wish::hadMany() const { return calls > kAtOnce * static_cast<int>(claims.size()); }
+
 void AllocationDesk::wish(const model::Uid& uid, const model::ObjectKey& pod, std::vector<OfClaim> claims,
                           bool others) {
   Wish& wish = wishes_[uid];
@@ -225,11 +227,15 @@ void AllocationDesk::refused(Wish& wish, OfClaim& one, const OnItsWay& call, con
                              Mono now) {
   const model::Uid uid = wish.pod.uid;
   const bool waits = outcome.http == 429 || outcome.http == 401;
-  if (outcome.http == 409) {
+  // By a name that is taken, and then free whenever it is read, or by somebody who calls a refusal a conflict.
+  const bool is_refusal = outcome.http != 409 || (call.sent == Sent::Make && wish.hadMany());
+  if (!is_refusal) {
     one.must_read = true;
+    if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
   } else if (outcome.notFound() && call.sent != Sent::Make) {
     if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim, now); }
-    one.must_fence = false;           // what is not there cannot be allocated
+    one.must_fence = false;  // what is not there cannot be allocated
+    if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
   } else if (waits || !one.wanted) {  // nothing may be given to others before it is empty
     calls_.failed(uid, now, outcome.retry_after);
   } else {
@@ -250,9 +256,7 @@ void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outc
     case CallResult::Applied:
       if (sent == Sent::Fence) { one->must_fence = false; }
       engine_.learn(outcome.object, now);
-      if (wish.calls > kAtOnce * static_cast<int>(wish.claims.size())) {
-        calls_.failed(uid, now, outcome.retry_after);
-      }
+      if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
       return;
     case CallResult::Unknown:
       one->must_fence = one->must_fence || sent == Sent::Allocate || sent == Sent::Join;
