@@ -367,6 +367,10 @@ std::string DeviceClaims::whyTaken(const model::ResourceClaim& claim, const mode
                                    const model::Uid& pod) const {
   if (claim.deleting) { return "is being deleted"; }
   if (named.is_its && claim.owner_pod != pod) { return "was made for another pod"; }
+  // By its name any pod may use it. The one that it was made for shares no devices.
+  if (named.is_its && claim.allocated && !claim.reserved_for.empty() && !claim.isReservedFor(pod)) {
+    return "was made for this pod, and another pod that names it uses it: it is waited for";
+  }
   const bool is_admin =
       std::any_of(claim.results.begin(), claim.results.end(), [](const auto& r) { return r.admin; });
   if (claim.allocated && is_admin) {
@@ -386,7 +390,8 @@ bool DeviceClaims::isBegunForOthers(const model::ResourceClaim& claim, const mod
 
 DeviceClaims::Fixed DeviceClaims::fixedFor(const model::ResourceClaim& claim, const model::PodClaim& named,
                                            const model::Uid& pod) {
-  const bool is_its_alone = named.is_its || claim.reserved_for == std::vector<model::Uid>{pod};
+  const bool is_its_alone =
+      (named.is_its && claim.reserved_for.empty()) || claim.reserved_for == std::vector<model::Uid>{pod};
   return claim.allocated && !is_its_alone ? Fixed{claim.results} : std::nullopt;
 }
 

@@ -282,6 +282,39 @@ TEST_F(DeviceClaimsTest, AClaimOfATemplateIsForItsPodAlone) {
   EXPECT_NE(engine.deviceClaims().asked(pod).selection, nullptr);
 }
 
+/// Another pod names it, and was allocated it first.
+TEST_F(DeviceClaimsTest, AClaimOfATemplateThatAnotherPodUsesIsWaitedFor) {
+  model::Pod pod = PodBuilder("p").value();
+  pod.claims = {{"gpus", "c", true}};
+  auto c = claim("c", {{"r", {way(1)}}});
+  c.owner_pod = pod.uid;
+  c.allocated = true;
+  c.results = {{"r", {"gpu.nvidia.com", "node-d", "gpu-2"}}};
+  c.reserved_for = {model::Uid{"other"}};
+  claimComes(c);
+  EXPECT_EQ(
+      engine.deviceClaims().asked(pod).no_selection.text,
+      "resourceclaim \"c\" of spec.resourceClaims[gpus] was made for this pod, and another pod that names "
+      "it uses it: it is waited for");
+  const auto ids = [&] {
+    const auto selection = engine.deviceClaims().asked(pod).selection;
+    return selection == nullptr ? std::vector{-1} : selection->pick(kNode, {0, 1, 2, 3}, {}).ids;
+  };
+  c.reserved_for = {model::Uid{"other"}, pod.uid};
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{2}) << "both use it: it cannot be allocated anew";
+  c.reserved_for = {pod.uid};
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3}) << "it can";
+  c.reserved_for.clear();
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3}) << "nobody uses it";
+  c.allocated = false;
+  c.results.clear();
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3});
+}
+
 TEST_F(DeviceClaimsTest, AClassThatIsMissingMayCome) {
   const auto pod = PodBuilder("p").resourceClaim("c");
   auto one = way(1);

@@ -160,6 +160,39 @@ TEST_F(OwnClaims, PodsThatNameOneShareItsDevices) {
   EXPECT_EQ(world.driver().inUse(), 0U);
 }
 
+/// By its name: it was made for the pod of the template, which waits and has it afterwards.
+TEST_F(OwnClaims, OneOfATemplateThatAnotherPodNamesIsNotFoughtFor) {
+  world.create(claimTemplate("one", gpuDevices(1)));
+  Value gated = withClaims(pod("owner", ""), "resourceClaimTemplateName", {"one"});
+  gated.child("spec").set("schedulingGates", Array{Object{{"name", "example.com/later"}}});
+  world.create(gated);
+  const auto its = [&] {
+    return std::string{
+        podObject("owner")["status"]["resourceClaimStatuses"].at(0)["resourceClaimName"].str()};
+  };
+  ASSERT_TRUE(eventually([&] { return !its().empty(); }));
+  world.create(withClaims(pod("guest", ""), "resourceClaimName", {its()}));
+  expectExact("guest", 1);
+  std::size_t lease_writes = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    lease_writes += call.kind == kapi::kLease && call.verb == kapi::Verb::Create ? 1 : 0;
+    return {};
+  });
+  const auto opened =
+      world.request("PATCH", "/api/v1/namespaces/default/pods/owner",
+                    Object{{"spec", Object{{"schedulingGates", Array{}}}}}, "application/merge-patch+json");
+  ASSERT_EQ(opened.code, 200) << json::print(opened.body);
+  ASSERT_TRUE(eventually([&] {
+    return whyWaiting("owner").find("another pod that names it uses it") != std::string::npos;
+  })) << whyWaiting("owner");
+  world.run(60s);
+  EXPECT_EQ(lease_writes, 0U);
+  EXPECT_TRUE(runs("guest"));
+  finish("guest");
+  ASSERT_TRUE(eventually([&] { return runs("owner"); })) << whyWaiting("owner");
+  expectExact("owner", 1);
+}
+
 /// So many at once: one allocates it, and the others join one after the other, without a conflict.
 TEST_F(OwnClaims, ManyComeToShareOneAtOnce) {
   constexpr std::size_t kMany = 24;
