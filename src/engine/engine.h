@@ -138,6 +138,8 @@ class Engine {
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return state_.touched.takeClaims(); }
   /// Nodes of whose GPUs something else may be said than their GpuNodeStatus says, since the last call.
   [[nodiscard]] std::set<model::NodeName> takeTouchedNodes() { return state_.touched.takeNodes(); }
+  /// Those that it will give.
+  [[nodiscard]] const std::set<model::NodeName>& touchedNodes() const { return state_.touched.nodes(); }
   void forgetTouched();
   /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
   /// went and that only the extender's callers knew.

@@ -76,6 +76,12 @@ NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) con
   return out;
 }
 
+bool NodeDevices::isPublished(const model::NodeName& node) const {
+  const auto pools = pools_.of(node);
+  return std::any_of(pools.begin(), pools.end(),
+                     [this](const auto& pool) { return dra::findDriver(drivers_, pool.driver) != nullptr; });
+}
+
 dra::NodeNames NodeDevices::taint(const controller::Change& rule) {
   const auto at = std::lower_bound(rules_.begin(), rules_.end(), rule.key,
                                    [](const auto& r, const model::ObjectKey& key) { return r->key < key; });

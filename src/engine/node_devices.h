@@ -86,6 +86,8 @@ class NodeDevices {
     std::string trouble;  // why pools are left out; "": none is
   };
   [[nodiscard]] Candidates candidates(const model::NodeName& node) const;
+  /// A driver of GPUs publishes some there. (A kubelet takes the slices of one that is away for long.)
+  [[nodiscard]] bool isPublished(const model::NodeName& node) const;
   /// DeviceTaintRules, of which each is compared with each device.
   [[nodiscard]] std::size_t rules() const { return rules_.size(); }
   /// nullptr: nobody knows of any.

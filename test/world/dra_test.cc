@@ -417,6 +417,30 @@ TEST_F(Dra, OneWhoseDriverStaysAwayIsNotNudgedForEver) {
   EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), 8);
 }
 
+/// The kubelet took its ResourceSlices meanwhile.
+TEST_F(Dra, OneWhoseDriverIsBackAfterLongIsNudgedAtOnce) {
+  startOne();
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
+  world.run(1min);
+  const std::string slice = "/apis/resource.k8s.io/v1/resourceslices/" + nodeOf("a") + "-gpu.nvidia.com";
+  const Value before = world.get(slice);
+  ASSERT_EQ(world.request("DELETE", slice).code, 200);
+  world.run(10min);
+  EXPECT_FALSE(runs("a"));
+  EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), 8);
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, false); }
+  world.create(Object{{"apiVersion", before["apiVersion"]},
+                      {"kind", before["kind"]},
+                      {"metadata", Object{{"name", before["metadata"]["name"]},
+                                          {"ownerReferences", before["metadata"]["ownerReferences"]}}},
+                      {"spec", before["spec"]}});
+  EXPECT_TRUE(eventually([&] { return runs("a"); }, 5s));
+  EXPECT_GT(world.counted("gpu_scheduler_nudges_total"), 8);
+  expectOneThing("a");
+}
+
 class SlicesOnly : public Dra {
  protected:
   SlicesOnly() : Dra{byDra(false)} {}
