@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
+
 namespace gs::engine {
 
 void ClaimMemory::took(const model::Uid& pod, const model::ResourceClaim& claim,
                        const std::vector<model::DeviceName>& devices, Mono now) {
-  if (devices.empty()) { return; }
+  if (devices.empty() || GS_MUTANT(ForgetsTakenClaims)) { return; }
   const model::Pod* known = cache_.pod(pod);
   Taken& taken = of_[pod][claim.key];
   if (!taken.was_bound) { taken = {}; }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutant.h"
 #include "controller/reflector.h"
 #include "engine/engine_state.h"
 
@@ -74,7 +73,7 @@ class ResourceClaimHandler {
     if (before == after) { return; }
     const auto holders = after == nullptr ? AllocatedClaims::Holders{} : AllocatedClaims::holdersOf(*after);
     for (const auto& uid : holders) { s_.taken.gives(uid, after->key); }
-    if (before == nullptr || GS_MUTANT(ForgetsTakenClaims)) { return; }
+    if (before == nullptr) { return; }
     for (const auto& uid : AllocatedClaims::holdersOf(*before)) {
       std::vector<model::DeviceName> taken = heldBy(*before);
       if (after != nullptr && after->uid == before->uid && holders.contains(uid)) {
