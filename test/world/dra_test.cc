@@ -164,6 +164,8 @@ TEST_F(Dra, AfterAForceDeleteTheDeviceWaits) {
 /// As another scheduler does it: a claim of its own that is allocated these devices.
 class BesideOthers : public Dra {
  protected:
+  explicit BesideOthers(sandbox::World::Options options = byDra()) : Dra{std::move(options)} {}
+
   void foreign(const std::string& name, const std::string& node, const std::vector<std::string>& devices) {
     world.create(Object{
         {"apiVersion", "resource.k8s.io/v1"},
@@ -289,6 +291,56 @@ TEST_F(BesideOthers, WhoeverWritesAMomentLaterHasItWhereThatHappensOften) {
   world.create(pod("b", "", 1));
   ASSERT_TRUE(eventually([&] { return !nodeOf("b").empty(); }));
   EXPECT_LT(world.now().mono - began, 500ms) << "it is over";
+}
+
+class BesideOthersOnThreeNodes : public BesideOthers {
+ protected:
+  BesideOthersOnThreeNodes() : BesideOthers{withAThird()} {}
+  static sandbox::World::Options withAThird() {
+    sandbox::World::Options options = byDra();
+    kapi::SimNode third = options.nodes.at(0);
+    third.name = model::NodeName{"node-c"};
+    for (auto& device : third.devices) { device.uuid.at(4) = device.uuid.at(4) == 'c' ? 'd' : 'c'; }
+    options.nodes.push_back(std::move(third));
+    return options;
+  }
+  Duration takes(const std::string& name, const std::string& node) {
+    Value object = pod(name, "", 1);
+    object.child("spec").set("nodeSelector", Object{{"kubernetes.io/hostname", node}});
+    const Mono began = world.now().mono;
+    world.create(object);
+    EXPECT_TRUE(eventually([&] { return !nodeOf(name).empty(); })) << whyWaiting(name);
+    return world.now().mono - began;
+  }
+  /// Somebody else is first there, once.
+  void race(const std::string& name, const std::string& node) {
+    int races = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      if (isOurAllocation(call) && races++ == 0) { takesToo("theirs-" + name, call); }
+      return {};
+    });
+    EXPECT_GE(takes(name, node), 3s);
+    world.setJudge({});
+    EXPECT_EQ(races, 2);
+  }
+};
+
+TEST_F(BesideOthersOnThreeNodes, ARaceOnOneNodeDelaysNobodyElsewhere) {
+  startOne();
+  world.run(2s);
+  race("a", "node-a");
+  EXPECT_LT(takes("b", "node-b"), 500ms);
+  EXPECT_GE(takes("c", "node-a"), 3s);
+}
+
+TEST_F(BesideOthersOnThreeNodes, WhoeverIsMetOnTwoNodesIsExpectedOnAll) {
+  startOne();
+  world.run(2s);
+  race("a", "node-a");
+  race("b", "node-b");
+  EXPECT_GE(takes("c", "node-c"), 3s);
+  world.run(40s);
+  EXPECT_LT(takes("d", "node-c"), 500ms) << "it is over";
 }
 
 /// Nobody else is waited for then: the pod may be decided anew.
