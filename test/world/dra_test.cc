@@ -434,6 +434,31 @@ TEST_F(Dra, AQuotaOfDevicesIsSaid) {
   expectOneThing("a");
 }
 
+/// Whichever write was its last: the claim is its pod's, and so goes by the controllers, though nobody leads.
+TEST_F(Dra, WhatADeadLeaderLeftGoesWithItsPod) {
+  startOne();
+  for (int i = 0; i < 5; ++i) {
+    int writes = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim ||
+                                              call.kind == kapi::kLease || call.kind == kapi::kPod);
+      return {CallFault::How::Normal, 0, {}, false, is_it && writes++ == i};
+    });
+    const std::string name = fmt::format("p{}", i);
+    world.create(pod(name, "", 1));
+    world.run(2s);
+    EXPECT_FALSE(world.alive(0)) << "write " << i;
+    deletePod(name, true);
+    EXPECT_TRUE(eventually([&] { return claims() == 0; }, 10s)) << "write " << i;
+    world.setJudge({});
+    world.restart(0);
+    ASSERT_TRUE(eventually([&] { return world.leader().has_value() && leases() == 0; }, 10min));
+  }
+  for (int i = 0; i < 12; ++i) { world.create(pod(fmt::format("q{}", i), "", 1)); }
+  EXPECT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }, 10min))
+      << "nothing holds a GPU any more";
+}
+
 TEST_F(Dra, WithoutItsDriverNothingStarts) {
   startOne();
   for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
