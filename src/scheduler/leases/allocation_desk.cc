@@ -227,7 +227,7 @@ void AllocationDesk::refused(Wish& wish, OfClaim& one, const OnItsWay& call, con
                              Mono now) {
   const model::Uid uid = wish.pod.uid;
   const bool waits = outcome.http == 429 || outcome.http == 401;
-  // By a name that is taken, and then free whenever it is read, or by somebody who calls a refusal a conflict.
+  // A conflict time and again: a name that is free whenever it is read, or a refusal that is called so.
   const bool is_refusal = outcome.http != 409 || (call.sent == Sent::Make && wish.hadMany());
   if (!is_refusal) {
     one.must_read = true;
