@@ -459,6 +459,24 @@ TEST_F(Dra, WhatADeadLeaderLeftGoesWithItsPod) {
       << "nothing holds a GPU any more";
 }
 
+TEST_F(Dra, AWebhookThatCallsItsNoAConflictIsSaidAndNotAskedAllTheTime) {
+  startOne();
+  int posts = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_post = call.verb == kapi::Verb::Create && call.kind == kapi::kResourceClaim;
+    posts += is_post ? 1 : 0;
+    return is_post ? CallFault{.how = CallFault::How::Refused, .http = 409, .is_status = true} : CallFault{};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a").find("was refused: 409") != std::string::npos; }))
+      << whyWaiting("a");
+  world.run(1min);
+  EXPECT_LE(posts, 60);
+  world.setJudge({});
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+}
+
 TEST_F(Dra, WithoutItsDriverNothingStarts) {
   startOne();
   for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
