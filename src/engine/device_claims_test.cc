@@ -27,7 +27,9 @@ model::DeviceSubRequest all() {
 class DeviceClaimsTest : public EngineTest {
  protected:
   DeviceClaimsTest() {
-    nodeComes("node-d");
+    auto node = testing::makeNode("node-d");
+    node.kubelet = "v1.37.2";
+    engine.apply({kapi::kNode, {"", "node-d"}, {}, shared(node), 1}, now);
     sliceComes("80");
     classComes();
   }

@@ -487,6 +487,7 @@ model::Pod decodePod(const View& v) {
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }
+  pod.claims = podClaims(spec, v["status"]);
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
   } else {
@@ -496,7 +497,6 @@ model::Pod decodePod(const View& v) {
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }
     pod.mapped = mappedLimits(v["status"]["extendedResourceClaimStatus"]);
-    pod.claims = podClaims(spec, v["status"]);
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }

@@ -306,7 +306,10 @@ class DraPlay {
   /// controller takes the one off, and then the allocation, unless somebody joins before.
   bool theyAllocateShared(const Device& device) {
     const bool is_free = made_shared_.contains("shared-1") && !allocated_.contains("shared-1");
-    if (!is_free) { return false; }
+    // A pod of theirs may have it still, whose claim is gone: ours would wait for its end.
+    const bool is_used = std::any_of(stripped_.begin(), stripped_.end(),
+                                     [&](const auto& one) { return one.second == device; });
+    if (!is_free || is_used) { return false; }
     say(fmt::format("shared-1 is allocated {} of {} by others", device.second, device.first));
     const bool for_a_pod = rng_.chance(50);
     Array users;

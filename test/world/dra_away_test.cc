@@ -21,6 +21,7 @@ class DraAway : public Dra {
     ASSERT_TRUE(eventually([&] {
       return world.get("/apis/resource.k8s.io/v1/resourceslices")["items"].items().size() == wanted;
     }));
+    world.run(1s);  // until the scheduler has seen it
   }
   std::string said(const std::string& node) {
     return std::string{
