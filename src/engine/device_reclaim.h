@@ -9,8 +9,8 @@
 // all its containers reported terminated, it also stays so until the second look since the end shows it
 // without that uid.
 // A node of a DRA driver without an agent says nothing of containers: after an end that is not clean its
-// devices stay Draining for kAgentGone. So do those of a pod that agents do not see (they know who has what by
-// the annotations that we write), be an agent there or not.
+// devices stay Draining for kAgentGone. So do those of a pod that agents do not see, one there or not: they
+// know who has what by the annotations that we write.
 // Looks: the agent's times are compared only with each other, and only for change. A watch may be late, so a
 // look counts only when it was written after the end: its revision is above one that the statuses had when
 // somebody asked after the end (wantsFloor()). Only a new look takes users away: one with the old time adds.

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "base/mutant.h"
-#include "model/annotations.h"
 
 namespace gs::engine {
 
@@ -15,7 +14,7 @@ void PodEnds::ended(const model::Pod& pod, const sched::Holdings& said, bool cle
 void PodEnds::drain(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now) {
   const std::vector<int> ids = devices_.ofEnded(pod, said);
   const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
-  const bool told = pod.annotation(model::kAllocatedKey) != nullptr;
+  const bool told = said.ids.has_value();
   if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted, told); }
 }
 
