@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "model/ids.h"
 #include "model/label_selector.h"
+#include "model/node_affinity.h"
+#include "model/pod_affinity.h"
 #include "model/resources.h"
 
 namespace gs::model {
@@ -128,12 +130,16 @@ struct Pod {
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
+  std::vector<HostPort> host_ports;          // of its node, that it takes; sorted, unique
 
   // What only a placement asks; empty once the pod is bound.
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
   MappedLimits mapped;
   std::vector<PodClaim> claims;  // those that it needs
   std::map<std::string, std::string> node_selector;
+  NodeAffinity node_affinity;
+  PodAffinity affinity;
+  std::vector<SpreadConstraint> spread;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   Labels labels;
