@@ -20,10 +20,14 @@ namespace gs::model {
 enum class PodPhase : std::uint8_t { Pending, Running, Succeeded, Failed, Unknown };
 
 struct Toleration {
+  /// What the value is to that of the taint. Below and Above (operators Lt and Gt): the taint's is a whole
+  /// number that is less, or more.
+  enum class Than : std::uint8_t { Equal, Below, Above };
   std::string key;  // "" with Exists tolerates everything
   std::string value;
-  std::string effect;  // "" matches every effect
-  bool exists = false;
+  std::string effect;   // "" matches every effect
+  bool exists = false;  // whatever the value
+  Than than = Than::Equal;
   friend auto operator<=>(const Toleration&, const Toleration&) = default;
 };
 

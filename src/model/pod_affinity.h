@@ -47,11 +47,13 @@ struct SpreadConstraint {
   friend auto operator<=>(const SpreadConstraint&, const SpreadConstraint&) = default;
 };
 
+inline constexpr const char* kEveryIp = "0.0.0.0";
+
 /// A port of its node that a container takes.
 struct HostPort {
   std::int32_t port = 0;
   std::string protocol;  // TCP, UDP, SCTP
-  std::string ip;        // "0.0.0.0": all of the node's
+  std::string ip;        // kEveryIp: all of the node's
   friend auto operator<=>(const HostPort&, const HostPort&) = default;
 };
 

@@ -16,6 +16,8 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
     return r;
   }
   r.node_selector = pod.node_selector;
+  r.node_affinity = pod.node_affinity;
+  r.host_ports = pod.host_ports;
   r.tolerations = pod.tolerations;
   std::sort(r.tolerations.begin(), r.tolerations.end());
   r.tolerations.erase(std::unique(r.tolerations.begin(), r.tolerations.end()), r.tolerations.end());

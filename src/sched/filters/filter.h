@@ -1,6 +1,8 @@
-// The table of node filters: one row for each, in the order in which a node is asked, which is the order of
-// kube-scheduler's plugins and then ours. A filter is a file and a row; fit, explain, offers, the wake-up of
-// waiting pods and autoscalers read the rows and know no filter by name.
+// The table of node filters: one row for each, in the order in which a node is asked. That is the order of
+// kube-scheduler's plugins, so that a node which both refuse says what kube-scheduler says; what it does not
+// know comes before what other pods use, since it never passes by itself. A filter is a file and a row
+// (docs/inside/filters.md); fit, explain, offers, the wake-up of waiting pods and autoscalers read the rows
+// and know no filter by name. GPUs as such are no row: see sched/placement/fit.h.
 //
 // A check is pure, and says the first thing that it finds. What changes its answer decides `kept`:
 //   Facts  only the node's own facts do (labels, taints, status ...): NodeState::facts_version. The decider
@@ -34,9 +36,9 @@ using Cures = std::uint16_t;
 
 struct Filter {
   enum class Kept : std::uint8_t { Facts, Use };
-  const char* name;  // as kube-scheduler calls the plugin; of ours a name of the same form
-  Kept kept;
-  std::optional<Misfit> (*check)(const NodeState&, const PodRequest&);
+  const char* name = nullptr;  // as kube-scheduler calls the plugin; of ours a name of the same form
+  Kept kept{};
+  std::optional<Misfit> (*check)(const NodeState&, const PodRequest&) = nullptr;
 };
 
 /// All that is said of a reason, in one place.
@@ -45,9 +47,27 @@ struct ReasonRow {
   const char* kind;                     // stable across numbers and names
   std::string (*words)(const Misfit&);  // "node(s) had ...", without a comma
   Cures cures;
+  bool is_held = false;  // by pods that have the GPUs in question: who they are is worth telling
 };
 
 [[nodiscard]] std::span<const Filter> filters();
+/// What the first row of the table says that refuses; nullopt: none does. A node that does not exist refuses
+/// as not ready.
+[[nodiscard]] std::optional<Misfit> refusalOf(const NodeState& node, const PodRequest& request);
+/// The same of the rows that are kept so.
+[[nodiscard]] std::optional<Misfit> refusalOf(const NodeState& node, const PodRequest& request,
+                                              Filter::Kept kept);
+
 [[nodiscard]] const ReasonRow& rowOf(Reason reason);
+[[nodiscard]] constexpr Cures operator|(Cure a, Cure b) {
+  return static_cast<Cures>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr Cures operator|(Cures a, Cure b) {
+  return static_cast<Cures>(a | static_cast<unsigned>(b));
+}
+/// May this let the pod onto a node that refused it for that reason?
+[[nodiscard]] inline bool isCuredBy(Reason reason, Cure cure) {
+  return (rowOf(reason).cures & static_cast<unsigned>(cure)) != 0;
+}
 
 }  // namespace gs::sched

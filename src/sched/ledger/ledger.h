@@ -102,9 +102,11 @@ class Ledger {
   void release(const model::NodeName& node, int id, const model::Uid& uid, Source source);
 
   // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what
-  // BoundPod says). `counted`: how many devices it has by their number, those that are named too.
+  // BoundPod says). `counted`: how many devices it has by their number, those that are named too. `ports`:
+  // of its node that it takes.
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
-              std::int64_t counted, const GpuCharge& charge = {});
+              std::int64_t counted, const GpuCharge& charge = {},
+              const std::vector<model::HostPort>& ports = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
   /// An ended pod may still use so many devices there that it had by their number; 0: none any more
   /// (Source::Draining).
@@ -132,7 +134,7 @@ class Ledger {
   [[nodiscard]] const ChangeLog<std::string>& gpuUseChanges() const { return gpu_use_changes_; }
 
   /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
-  /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
+  /// devices, resources, ports and pods suffice is CHECKed, and that this uid has no other reservation there.
   Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                       const std::vector<int>& ids, const GpuCharge& charge = {});
   /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the
@@ -183,6 +185,7 @@ class Ledger {
     model::Resources resources;
     std::int64_t counted = 0;
     GpuCharge charge;
+    std::vector<model::HostPort> ports;
     friend bool operator==(const Use&, const Use&) = default;
   };
   struct UseKey {

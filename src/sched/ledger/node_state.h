@@ -107,6 +107,7 @@ struct NodeState {
   std::vector<DeviceState> devices;  // sorted by facts.id
   model::Resources used;
   std::int64_t used_pods = 0;
+  std::map<model::HostPort, int> ports;                       // that pods there take, and how many take each
   std::vector<Counted> counted;                               // sorted by uid
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;                            // sorted by uid, source
@@ -144,6 +145,8 @@ struct NodeState {
 
   [[nodiscard]] const DeviceState* device(int id) const;
   [[nodiscard]] bool closedTo(model::TermId term) const;
+  /// A pod there takes that port: on that address, or one of them takes it on all.
+  [[nodiscard]] bool takesPort(const model::HostPort& port) const;
   /// Maps that say this name mean this node.
   [[nodiscard]] bool answersTo(const std::string& name) const;
   /// What decides about this request changed last.

@@ -99,6 +99,8 @@ struct PodRequest {
   std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
+  model::NodeAffinity node_affinity{};               // the pod's
+  std::vector<model::HostPort> host_ports{};         // sorted, unique
   std::map<std::string, std::string> match_labels;   // the claim's selector
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/check.h"
+#include "sched/filters/filter.h"
+#include "sched/policy/topology.h"
+
+namespace gs::sched {
+namespace {
+
+/// A text in a row, so that the row can say it.
+template <std::size_t kSize>
+struct RowText {
+  char text[kSize]{};
+  consteval RowText(const char (&from)[kSize]) {  // a literal stands for it
+    std::copy_n(from, kSize, text);
+  }
+};
+
+template <RowText kText>
+std::string says(const Misfit& /*m*/) {
+  return kText.text;
+}
+/// {}: the detail.
+template <RowText kText>
+std::string saysDetail(const Misfit& m) {
+  return fmt::format(fmt::runtime(kText.text), m.detail);
+}
+/// {}: what is needed, and what there is.
+template <RowText kText>
+std::string saysNumbers(const Misfit& m) {
+  return fmt::format(fmt::runtime(kText.text), m.need, m.have);
+}
+
+std::string kubeletTooOld(const Misfit& m) {
+  return fmt::format(
+      "node(s) had kubelet {}: one older than 1.36 starts pods without what a DRA driver prepared",
+      m.detail.empty() ? "of an unknown version" : m.detail);
+}
+
+std::string draNeedsLimit(const Misfit& m) {
+  return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
+                     m.need);
+}
+
+std::string tooFewGpus(const Misfit& m) {
+  return m.need > kMaxDevices && m.have == kMaxDevices
+             ? fmt::format("node(s) had too few GPUs: need {} and a pod gets at most {} of one node", m.need,
+                           m.have)
+             : fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+}
+
+std::string topologyImpossible(const Misfit& m) {
+  return m.detail.empty()
+             ? fmt::format("node(s) had too few GPUs in one island: need {} and the largest has {}", m.need,
+                           m.have)
+             : fmt::format(
+                   "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
+                   "best is {}",
+                   m.detail, m.need, m.have);
+}
+
+std::string gpusTwice(const Misfit& m) {
+  return m.detail.empty()
+             ? fmt::format("node(s) had too few GPUs whose UUID stands once: need {} and most is {}", m.need,
+                           m.have)
+             : fmt::format("node(s) had {} with a UUID that stands at another GPU too", m.detail);
+}
+
+std::string topologyUnmet(const Misfit& m) {
+  return m.detail.empty()
+             ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}", m.need,
+                           m.have)
+             : fmt::format(
+                   "node(s) had no free GPUs with enough bandwidth: need {} with {} GB/s per pair in one "
+                   "island and best is {}",
+                   m.detail, m.need, m.have);
+}
+
+std::string claimsUnmet(const Misfit& m) {
+  return fmt::format("node(s) had no devices for the pod's ResourceClaims: {}{}", m.detail,
+                     m.need > 0 ? fmt::format(" and most free is {}", m.have) : "");
+}
+
+// All but OtherNode are about the node that refused.
+constexpr Cures kFactsOrOther = Cure::NodeFacts | Cure::OtherNode;
+constexpr Cures kAmounts = kFactsOrOther | Cure::PodGone;
+constexpr Cures kGpus = kFactsOrOther | Cure::Devices;  // that are not there, or not of that kind
+constexpr Cures kTheseGpus = Cure::NodeFacts | Cure::Devices;
+constexpr Cures kFreeGpus = kGpus | Cure::PodGone;
+
+constexpr Cures only(Cure cure) { return static_cast<Cures>(cure); }
+
+constexpr std::array<ReasonRow, kReasons> kRows{{
+    {Reason::OtherName, "OtherName", saysDetail<"node(s) were not named {}">, only(Cure::NodeFacts)},
+    {Reason::Unschedulable, "Unschedulable", says<"node(s) were unschedulable">, kFactsOrOther},
+    {Reason::UntoleratedTaint, "UntoleratedTaint", saysDetail<"node(s) had untolerated taint {{{}}}">,
+     kFactsOrOther},
+    {Reason::SelectorMismatch, "SelectorMismatch", says<"node(s) didn't match Pod's node affinity/selector">,
+     kFactsOrOther},
+    {Reason::NotReady, "NotReady", says<"node(s) were not ready">, kFactsOrOther},
+    {Reason::ClaimSelectorMismatch, "ClaimSelectorMismatch",
+     saysDetail<"node(s) didn't match the claim's selector {}">, kFactsOrOther},
+    {Reason::ManagedByOther, "ManagedByOther", saysDetail<"node(s) were managed by {}">, kGpus},
+    {Reason::TwoMechanisms, "TwoMechanisms",
+     saysDetail<"node(s) offered {} by a device plugin and by a DRA driver: one of them must go">, kGpus},
+    {Reason::KubeletTooOld, "KubeletTooOld", kubeletTooOld, kGpus},
+    {Reason::DraIsTheirs, "DraIsTheirs",
+     says<"node(s) had GPUs of a DRA driver: kube-scheduler gives these itself">, kGpus},
+    {Reason::DraNotShared, "DraNotShared", says<"node(s) had GPUs of a DRA driver: these are not shared">,
+     kGpus},
+    {Reason::DraNeedsLimit, "DraNeedsLimit", draNeedsLimit, kGpus},
+    {Reason::NoDraDevices, "NoDraDevices", says<"node(s) had no GPUs of a DRA driver">, kGpus},
+    {Reason::NoDraDriver, "NoDraDriver",
+     says<"node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already">, kGpus},
+    {Reason::TriedInVain, "TriedInVain", says<"node(s) did not take this pod a moment ago">,
+     only(Cure::Time)},
+    {Reason::ExceedsQuota, "ExceedsQuota", says<"ExceedsGPUQuota">, Cure::Quota | Cure::PodGone},
+    {Reason::HostPortsTaken, "HostPortsTaken",
+     says<"node(s) didn't have free ports for the requested pod ports">, Cure::PodGone | Cure::OtherNode},
+    {Reason::TooManyPods, "TooManyPods", says<"Too many pods">, kAmounts},
+    {Reason::InsufficientResource, "InsufficientResource", saysDetail<"Insufficient {}">, kAmounts},
+    {Reason::ExistingAntiAffinity, "ExistingAntiAffinity",
+     says<"node(s) didn't satisfy existing pods anti-affinity rules">, kAmounts},
+    {Reason::NoGpuStatus, "NoGpuStatus", says<"node(s) had no GpuNodeStatus">, kGpus},
+    {Reason::AwaitsStatus, "AwaitsStatus", says<"node(s) had no GpuNodeStatus yet: its agent is waited for">,
+     kTheseGpus},
+    {Reason::NoGpu, "NoGpu", says<"node(s) had no GPU">, kGpus},
+    {Reason::TooFewGpus, "TooFewGpus", tooFewGpus, kGpus},
+    {Reason::NoSuchGpus, "NoSuchGpus", saysDetail<"node(s) had no {}">, kTheseGpus},
+    {Reason::TopologyImpossible, "TopologyImpossible", topologyImpossible, kGpus},
+    {Reason::GpusTwice, "GpusTwice", gpusTwice, kGpus},
+    {Reason::TooFewHealthy, "TooFewHealthy",
+     saysNumbers<"node(s) had too few healthy GPUs: need {} and most healthy is {}">, kGpus},
+    {Reason::GpusUnhealthy, "GpusUnhealthy", saysDetail<"node(s) had unhealthy {}">, kTheseGpus},
+    {Reason::TooFewFree, "TooFewFree",
+     saysNumbers<"node(s) had too few free GPUs: need {} and most free is {}">, kFreeGpus, true},
+    {Reason::GpusHeld, "GpusHeld", saysDetail<"node(s) had {}">, kTheseGpus | Cure::PodGone, true},
+    {Reason::TopologyUnmet, "TopologyUnmet", topologyUnmet, kFreeGpus, true},
+    {Reason::ClaimsUnmet, "ClaimsUnmet", claimsUnmet, kFreeGpus},
+    {Reason::AwaitsLook, "AwaitsLook",
+     says<"node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
+          "have">,
+     kTheseGpus},
+    {Reason::NotTakenYet, "NotTakenYet", says<"node(s) had pods that gpu-manager has not taken yet">,
+     Cure::Time | Cure::PodGone},
+}};
+
+constexpr bool isInOrder() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (static_cast<std::size_t>(kRows[i].reason) != i || kRows[i].words == nullptr) { return false; }
+  }
+  return true;
+}
+static_assert(isInOrder(), "one row for each reason, in the order of sched/request/reason.h");
+
+}  // namespace
+
+const ReasonRow& rowOf(Reason reason) {
+  const auto at = static_cast<std::size_t>(reason);
+  GS_CHECK(at < kRows.size(), "reason {}", at);
+  return kRows[at];
+}
+
+}  // namespace gs::sched
