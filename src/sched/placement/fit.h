@@ -1,5 +1,5 @@
-// Does a request fit a node, and if not, why? The rows of sched/filters/filter.h are asked first, then what is
-// said here of GPUs; the first that refuses gives the reason. Pure over the node's state.
+// Does a request fit a node, and if not, why? The rows of sched/filters/filter.h are asked first, then what
+// is said here of GPUs; the first that refuses gives the reason. Pure over the node's state.
 //
 // GPUs are counted in two ways: as devices, and as the resource nvidia.com/gpu. What counts for whom:
 //   - A pod with a limit of nvidia.com/gpu, on a node with a GpuNodeStatus, needs both: room in the
