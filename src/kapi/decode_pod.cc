@@ -9,6 +9,7 @@
 #include "base/mutant.h"
 #include "base/utf8.h"
 #include "kapi/decode.h"
+#include "kapi/decode_node_affinity.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/pod_requests.h"
@@ -29,6 +30,7 @@ constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExe
 constexpr std::size_t kMaxTerms = 64;        // of its anti-affinity
 constexpr std::size_t kMaxNames = 4096;      // of namespaces, and of values of labels, in all of them
 constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node is compared with
+constexpr std::size_t kMaxPorts = 4096;      // of one that runs; its kubelet takes no pod beside the rest
 constexpr std::size_t kMaxUnsupported = 16;  // that it is told
 constexpr std::size_t kMaxNameShown = 63;    // of a container's name, and of what it is told
 
@@ -46,20 +48,19 @@ model::PodPhase phaseOf(std::string_view text) {
   return model::PodPhase::Pending;
 }
 
-/// A toleration with an operator that we do not know tolerates nothing.
+/// A toleration with an operator that we do not know tolerates nothing. Lt and Gt count wherever they stand: an
+/// API server that does not serve them (KEP-5471) takes no such pod.
 std::vector<model::Toleration> tolerationsOf(const View& spec) {
+  using Than = model::Toleration::Than;
   std::vector<model::Toleration> out;
   for (const View t : spec["tolerations"].items()) {
     const std::string_view op = t["operator"].str();
-    if (!op.empty() && op != "Equal" && op != "Exists") { continue; }
-    out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists"});
+    const bool compares = op == "Lt" || op == "Gt";
+    if (!op.empty() && op != "Equal" && op != "Exists" && !compares) { continue; }
+    const Than than = op == "Lt" ? Than::Below : op == "Gt" ? Than::Above : Than::Equal;
+    out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists", than});
   }
   return out;
-}
-
-bool usesHostPort(const View& container) {
-  const auto& ports = container["ports"].items();
-  return std::any_of(ports.begin(), ports.end(), [](const View& p) { return p["hostPort"].intOr(0) != 0; });
 }
 
 void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
@@ -77,7 +78,7 @@ void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
 
 /// What kube-scheduler's default filters would look at and we do not (R31).
 void addUnsupported(const View& spec, std::set<std::string>& out) {
-  for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
     const View required = spec["affinity"][kind][kRequiredTerms];
     if (!required.members().empty() || !required.items().empty()) {
       out.insert(std::string{"spec.affinity."} + kind);
@@ -88,13 +89,6 @@ void addUnsupported(const View& spec, std::set<std::string>& out) {
       out.insert("spec.topologySpreadConstraints");
     }
   }
-  for (const View container : spec["containers"].items()) {
-    if (usesHostPort(container)) { out.insert("spec.containers[].ports[].hostPort"); }
-  }
-  for (const View container : spec["initContainers"].items()) {
-    if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
-  }
-  if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
   addUnsupportedVolumes(spec, out);
 }
 
@@ -109,6 +103,7 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.nodeSelector", pod.node_selector.size());
   look("spec.containers[].resources", pod.requests.extended.size());
   look("spec.resourceClaims", pod.claims.size());
+  look("spec.containers[].ports[].hostPort", pod.host_ports.size());
 }
 
 /// Keeps a bounded number of kinds of resources, since every node is asked for each. No node offers more.
@@ -487,11 +482,14 @@ model::Pod decodePod(const View& v) {
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }
+  pod.host_ports = hostPortsOf(spec);
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
+    if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
   } else {
     pod.labels = stringMap(meta["labels"]);
     pod.node_selector = stringMap(spec["nodeSelector"]);
+    pod.node_affinity = nodeAffinityOf(spec, unsupported);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }

@@ -77,28 +77,102 @@ TEST(PodRequests, OverheadIsAdded) {
 TEST(PodRequests, PodLevelResourcesReplaceTheSumOfThoseNames) {
   const auto r =
       requestsOf(R"({"containers":[{"resources":{"requests":{"cpu":"1","nvidia.com/gpu":"1","memory":"5"}}}],
-    "resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4","hugepages-2Mi":"2Mi"}},
+    "resources":{"requests":{"cpu":"3","hugepages-2Mi":"2Mi","nvidia.com/gpu":"7"},"limits":{"memory":"4"}},
     "overhead":{"cpu":"1"}})");
   EXPECT_EQ(r.cpu_milli, 4000);
-  EXPECT_EQ(r.memory, 5);
-  EXPECT_EQ(r.get("nvidia.com/gpu"), 1);
+  EXPECT_EQ(r.memory, 5) << "of limits the API server makes requests";
+  EXPECT_EQ(r.get("nvidia.com/gpu"), 1) << "no resource of a pod as a whole";
   EXPECT_EQ(r.get("hugepages-2Mi"), 2 << 20);
 }
 
+TEST(PodRequests, PodLevelResourcesMayBeLessThanTheSum) {
+  EXPECT_EQ(cpuOf(R"({"containers":[{"resources":{"requests":{"cpu":"2"}}}],
+    "initContainers":[{"resources":{"requests":{"cpu":"5"}}}],"resources":{"requests":{"cpu":"1"}}})"),
+            1000);
+  EXPECT_TRUE(requestsOf(R"({"containers":[{"resources":{"requests":{"hugepages-2Mi":"2Mi"}}}],
+    "resources":{"requests":{"hugepages-2Mi":"0"}}})")
+                  .extended.empty());
+}
+
+constexpr const char* kOneCpu =
+    R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})";
+/// One of it asks for 1 and one for 2.
+constexpr const char* kTwoContainers =
+    R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}},
+                                     {"name":"b","resources":{"requests":{"cpu":"2"}}}]})";
+constexpr const char* kInfeasible =
+    R"("conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}])";
+
+std::int64_t resizedCpuOf(const char* spec, const std::string& container_statuses, bool infeasible = false) {
+  return cpuOf(spec, "{\"containerStatuses\":[" + container_statuses + "]" +
+                         (infeasible ? "," + std::string{kInfeasible} : "") + "}");
+}
+
 TEST(PodRequests, DuringAResizeTheLargerCounts) {
-  const char* spec = R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})";
-  EXPECT_EQ(cpuOf(spec, R"({"containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"3"}}}]})"),
+  const std::string three = R"({"name":"a","resources":{"requests":{"cpu":"3"}}})";
+  EXPECT_EQ(resizedCpuOf(kOneCpu, three), 3000);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"a","resources":{},"allocatedResources":{"cpu":"2"}})"), 2000);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"a","allocatedResources":{"cpu":"2"}})"), 2000);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"a","resources":{"requests":{"cpu":"500m"}}})"), 1000);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"b","resources":{"requests":{"cpu":"3"}}})"), 1000);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"a","resources":{"requests":{"cpu":"500m"}}})", true), 500);
+  EXPECT_EQ(resizedCpuOf(kOneCpu, R"({"name":"a"})", true), 0) << "as kube-scheduler";
+  EXPECT_EQ(cpuOf(R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+                  "{\"containerStatuses\":[" + three + "]}"),
+            1000)
+      << "of one that is not bound only what it asks counts";
+}
+
+/// kube-scheduler compares sums from 1.37 on.
+TEST(PodRequests, TwoContainersThatAreResizedInOppositeDirectionsCountAsTheLargerSum) {
+  EXPECT_EQ(resizedCpuOf(kTwoContainers, R"({"name":"a","resources":{"requests":{"cpu":"2"}}},
+                                            {"name":"b","resources":{"requests":{"cpu":"1"}}})"),
+            3000);
+  EXPECT_EQ(resizedCpuOf(kTwoContainers, R"({"name":"a","resources":{"requests":{"cpu":"4"}}},
+                                            {"name":"b","resources":{"requests":{"cpu":"1"}}})"),
+            5000);
+  EXPECT_EQ(resizedCpuOf(kTwoContainers, R"({"name":"a","resources":{"requests":{"cpu":"4"}}})"), 6000)
+      << "of the other nothing is said: it has what it asks";
+}
+
+TEST(PodRequests, SidecarsAndInitContainersAreResizedToo) {
+  const char* spec = R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}],
+    "initContainers":[{"name":"i","resources":{"requests":{"cpu":"1"}}},
+                      {"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}]})";
+  EXPECT_EQ(cpuOf(spec), 2000);
+  EXPECT_EQ(cpuOf(spec, R"({"initContainerStatuses":[{"name":"s","resources":{"requests":{"cpu":"3"}}}]})"),
+            4000);
+  EXPECT_EQ(cpuOf(spec, R"({"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"7"}}}]})"),
+            7000);
+}
+
+TEST(PodRequests, APodIsResizedAsAWhole) {
+  const char* spec = R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}],
+    "resources":{"requests":{"cpu":"4"}}})";
+  EXPECT_EQ(cpuOf(spec, R"({"resources":{"requests":{"cpu":"6"}},"allocatedResources":{"cpu":"5"}})"), 6000);
+  EXPECT_EQ(cpuOf(spec, R"({"resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"3"}})"), 4000);
+  EXPECT_EQ(cpuOf(spec, R"({"allocatedResources":{"cpu":"5"}})"), 4000) << "not both are said";
+  EXPECT_EQ(cpuOf(spec, R"({"resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"3"},)" +
+                            std::string{kInfeasible} + "}"),
             3000);
   EXPECT_EQ(
-      cpuOf(spec, R"({"containerStatuses":[{"name":"a","resources":{},"allocatedResources":{"cpu":"2"}}]})"),
-      2000);
-  EXPECT_EQ(cpuOf(spec, R"({"containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"500m"}}}]})"),
-            1000);
-  EXPECT_EQ(cpuOf(spec, R"({"containerStatuses":[{"name":"b","resources":{"requests":{"cpu":"3"}}}]})"),
-            1000);
-  EXPECT_EQ(cpuOf(spec, R"({"containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"500m"}}}],
-    "conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]})"),
-            500);
+      cpuOf(kTwoContainers, R"({"resources":{"requests":{"cpu":"6"}},"allocatedResources":{"cpu":"5"}})"),
+      6000)
+      << "also of a pod that asks by its containers";
+}
+
+TEST(PodRequests, ManyContainersWithStatusesAreReadInOneGo) {
+  std::string containers;
+  std::string statuses;
+  for (int i = 0; i < 5'000; ++i) {
+    const std::string comma = i == 0 ? "" : ",";
+    const std::string name = "c" + std::to_string(i);
+    containers += comma + R"({"name":")" + name + R"(","resources":{"requests":{"cpu":"1m"}}})";
+    statuses += comma + R"({"name":")" + name + R"(","resources":{"requests":{"cpu":"2m"}}})";
+  }
+  EXPECT_EQ(cpuOf(R"({"nodeName":"n","containers":[)" + containers + "]}",
+                  R"({"containerStatuses":[)" + statuses + "]}"),
+            10'000);
 }
 
 TEST(PodRequests, WhatCannotBeReadIsNamedAndCountsAsZero) {

@@ -118,6 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"NoDraDriver", {Reason::NoDraDriver, "", 0, 0},
              "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"},
     TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
+    TextCase{"Ports", {Reason::HostPortsTaken, "", 0, 0},
+             "node(s) didn't have free ports for the requested pod ports"},
     TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
     TextCase{"Cpu", {Reason::InsufficientResource, "cpu", 0, 0}, "Insufficient cpu"},
     TextCase{"AntiAffinity", {Reason::ExistingAntiAffinity, "", 0, 0},
