@@ -48,8 +48,8 @@ model::PodPhase phaseOf(std::string_view text) {
   return model::PodPhase::Pending;
 }
 
-/// A toleration with an operator that we do not know tolerates nothing. Lt and Gt count wherever they stand: an
-/// API server that does not serve them (KEP-5471) takes no such pod.
+/// A toleration with an operator that we do not know tolerates nothing. Lt and Gt count wherever they stand:
+/// an API server that does not serve them (KEP-5471) takes no such pod.
 std::vector<model::Toleration> tolerationsOf(const View& spec) {
   using Than = model::Toleration::Than;
   std::vector<model::Toleration> out;
