@@ -121,6 +121,18 @@ bool isTooLarge(const View& affinity, std::set<std::string>& unsupported) {
          look("values", kMostNodeValues, size.values);
 }
 
+bool restartsAll(const View& container) {
+  const auto& rules = container["restartPolicyRules"].items();
+  return std::any_of(rules.begin(), rules.end(),
+                     [](const View& rule) { return rule["action"].str() == "RestartAllContainers"; });
+}
+
+bool hasMountOptions(const View& container) {
+  const auto& mounts = container["volumeMounts"].items();
+  return std::any_of(mounts.begin(), mounts.end(),
+                     [](const View& mount) { return !mount["bindMountOptions"].items().empty(); });
+}
+
 }  // namespace
 
 model::NodeTerm nodeTermOf(const View& term) {
@@ -163,6 +175,21 @@ std::vector<model::HostPort> hostPortsOf(const View& spec) {
     if (container["restartPolicy"].str() == "Always") { add(container); }
   }
   for (const View container : spec["containers"].items()) { add(container); }
+  sortAndUnite(out);
+  return out;
+}
+
+std::vector<std::string> nodeFeaturesOf(const View& spec) {
+  std::vector<std::string> out;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const View container : spec[list].items()) {
+      if (restartsAll(container)) { out.emplace_back("RestartAllContainersOnContainerExits"); }
+      if (hasMountOptions(container)) { out.emplace_back("VolumeBindMountOptions"); }
+    }
+  }
+  if (spec["hostNetwork"].boolOr(false) && !spec["hostUsers"].boolOr(true)) {
+    out.emplace_back("UserNamespacesHostNetworkSupport");
+  }
   sortAndUnite(out);
   return out;
 }

@@ -1,4 +1,5 @@
-// Which nodes a pod wants (spec.affinity.nodeAffinity), and which ports of its node it takes, from JSON.
+// Which nodes a pod wants (spec.affinity.nodeAffinity), and what it takes of its node besides amounts, from
+// JSON.
 #pragma once
 
 #include <set>
@@ -22,5 +23,9 @@ namespace gs::kapi {
 /// Those that kube-scheduler counts: of containers and sidecars. (Of a pod with hostNetwork the API server
 /// writes a hostPort for each containerPort.) Sorted, unique.
 [[nodiscard]] std::vector<model::HostPort> hostPortsOf(const json::View& spec);
+
+/// What its node must declare that it can do, as kube-scheduler infers it from 1.36 on (NodeDeclaredFeatures).
+/// API servers before that take no pod that would need any. Sorted, unique.
+[[nodiscard]] std::vector<std::string> nodeFeaturesOf(const json::View& spec);
 
 }  // namespace gs::kapi

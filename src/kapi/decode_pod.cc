@@ -490,6 +490,7 @@ model::Pod decodePod(const View& v) {
     pod.labels = stringMap(meta["labels"]);
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.node_affinity = nodeAffinityOf(spec, unsupported);
+    pod.node_features = nodeFeaturesOf(spec);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }

@@ -142,6 +142,7 @@ struct Pod {
   std::vector<PodClaim> claims;  // those that it needs
   std::map<std::string, std::string> node_selector;
   NodeAffinity node_affinity;
+  std::vector<std::string> node_features;  // that its node must declare (KEP-5328); sorted, unique
   PodAffinity affinity;
   std::vector<SpreadConstraint> spread;
   std::vector<Toleration> tolerations;

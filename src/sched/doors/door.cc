@@ -17,6 +17,7 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
   }
   r.node_selector = pod.node_selector;
   r.node_affinity = pod.node_affinity;
+  r.node_features = pod.node_features;
   r.host_ports = pod.host_ports;
   r.tolerations = pod.tolerations;
   std::sort(r.tolerations.begin(), r.tolerations.end());

@@ -20,4 +20,13 @@ std::optional<Misfit> refuseTriedInVain(const NodeState& n, const PodRequest& r)
   return Misfit{Reason::TriedInVain, "", 0, 0};
 }
 
+/// As kube-scheduler's NodeDeclaredFeatures (from 1.36 on).
+std::optional<Misfit> refuseMissingFeatures(const NodeState& n, const PodRequest& r) {
+  const auto& declared = n.node.features;
+  if (std::includes(declared.begin(), declared.end(), r.node_features.begin(), r.node_features.end())) {
+    return std::nullopt;
+  }
+  return Misfit{Reason::MissesFeatures, "", 0, 0};
+}
+
 }  // namespace gs::sched

@@ -125,6 +125,8 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
     {Reason::InsufficientResource, "InsufficientResource", saysDetail<"Insufficient {}">, kAmounts},
     {Reason::ExistingAntiAffinity, "ExistingAntiAffinity",
      says<"node(s) didn't satisfy existing pods anti-affinity rules">, kAmounts},
+    {Reason::MissesFeatures, "MissesFeatures", says<"node(s) didn't match Pod's required features">,
+     kFactsOrOther},
     {Reason::NoGpuStatus, "NoGpuStatus", says<"node(s) had no GpuNodeStatus">, kGpus},
     {Reason::AwaitsStatus, "AwaitsStatus", says<"node(s) had no GpuNodeStatus yet: its agent is waited for">,
      kTheseGpus},

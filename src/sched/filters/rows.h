@@ -23,6 +23,7 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseDra(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseTriedInVain(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseQuota(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseMissingFeatures(const NodeState& node, const PodRequest& request);
 
 // What pods use there.
 [[nodiscard]] std::optional<Misfit> refuseHostPorts(const NodeState& node, const PodRequest& request);

@@ -24,6 +24,7 @@ constexpr std::array kFilters{
     Filter{"NodePorts", Kept::Use, refuseHostPorts},
     Filter{"NodeResourcesFit", Kept::Use, refuseResources},
     Filter{"InterPodAffinity", Kept::Use, refuseExistingAntiAffinity},
+    Filter{"NodeDeclaredFeatures", Kept::Facts, refuseMissingFeatures},
 };
 
 template <Kept kKept>

@@ -28,7 +28,8 @@ Amount amountOf(const Holder& h) {
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
          a.allocatable_pods == b.allocatable_pods && a.share_capacity == b.share_capacity &&
-         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
+         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels &&
+         a.features == b.features;
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {

@@ -45,6 +45,7 @@ void dumpFacts(const NodeState& n, std::string& out) {
                  resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
+  for (const auto& feature : n.node.features) { fmt::format_to(to, "  feature {}\n", feature); }
   std::set<model::TermId> closed_to;
   for (const auto& terms : n.closed_to) {
     for (const auto& [term, pods] : *terms) { closed_to.insert(term); }

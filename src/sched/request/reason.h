@@ -39,6 +39,7 @@ enum class Reason : std::uint8_t {
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
   ExistingAntiAffinity,  // "node(s) didn't satisfy existing pods anti-affinity rules"
+  MissesFeatures,        // "node(s) didn't match Pod's required features"
   NoGpuStatus,           // "node(s) had no GpuNodeStatus"
   AwaitsStatus,          // "node(s) had no GpuNodeStatus yet: its agent is waited for"
   NoGpu,                 // "node(s) had no GPU"

@@ -69,6 +69,7 @@ std::size_t hashOf(const PodRequest& r) {
   for (const auto& p : r.host_ports) {
     h = mix(mix(mix(h, static_cast<std::size_t>(p.port)), p.protocol), p.ip);
   }
+  for (const auto& feature : r.node_features) { h = mix(h, feature); }
   if (r.quota) { h = mix(mix(h, r.quota->ns), static_cast<std::size_t>(r.quota->milli)); }
   h = mix(mix(mix(h, r.gang), r.on_node), r.only_certain ? 1 : 0);
   h = mix(h, (r.theirs ? 2U : 0U) + (r.mapped ? 1U : 0U));

@@ -101,6 +101,7 @@ struct PodRequest {
   std::map<std::string, std::string> node_selector;  // the pod's
   model::NodeAffinity node_affinity{};               // the pod's
   std::vector<model::HostPort> host_ports{};         // sorted, unique
+  std::vector<std::string> node_features{};          // that the node must declare; sorted, unique
   std::map<std::string, std::string> match_labels;   // the claim's selector
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted

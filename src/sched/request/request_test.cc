@@ -26,6 +26,7 @@ PodRequest full() {
   r.node_affinity = {
       true, {{{{"zone", NodeOp::In, {"east"}}}, {}}}, {{5, {{{"rack", NodeOp::Exists, {}}}, {}}}}};
   r.host_ports = {{80, "TCP", "0.0.0.0"}};
+  r.node_features = {"Sleeps"};
   r.match_labels = {{"gpu-type", "a100"}};
   r.tolerations = {{"team", "research", "NoSchedule", false}};
   r.kept_away_by = {7};
@@ -99,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         GS_CHANGE(NothingPreferred, r.node_affinity.preferred.clear()),
         GS_CHANGE(Port, r.host_ports[0].port = 81), GS_CHANGE(PortProtocol, r.host_ports[0].protocol = "UDP"),
         GS_CHANGE(PortIp, r.host_ports[0].ip = "10.0.0.1"), GS_CHANGE(PortCount, r.host_ports.clear()),
+        GS_CHANGE(Feature, r.node_features = {"Wakes"}), GS_CHANGE(NoFeature, r.node_features.clear()),
         GS_CHANGE(TolerationCount, r.tolerations.clear()), GS_CHANGE(KeptAway, r.kept_away_by = {8}),
         GS_CHANGE(KeptAwayCount, r.kept_away_by = {7, 8}),
         GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear())),
