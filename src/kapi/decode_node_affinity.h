@@ -24,8 +24,8 @@ namespace gs::kapi {
 /// writes a hostPort for each containerPort.) Sorted, unique.
 [[nodiscard]] std::vector<model::HostPort> hostPortsOf(const json::View& spec);
 
-/// What its node must declare that it can do, as kube-scheduler infers it from 1.36 on (NodeDeclaredFeatures).
-/// API servers before that take no pod that would need any. Sorted, unique.
+/// What its node must declare that it can do, as kube-scheduler infers it from 1.36 on
+/// (NodeDeclaredFeatures). API servers before that take no pod that would need any. Sorted, unique.
 [[nodiscard]] std::vector<std::string> nodeFeaturesOf(const json::View& spec);
 
 }  // namespace gs::kapi

@@ -139,5 +139,27 @@ TEST(DecodeHostPorts, AreBounded) {
   EXPECT_EQ(pod(R"("nodeName":"n",)", 5'000).host_ports.size(), 4096U);
 }
 
+TEST(DecodeNodeFeatures, FollowFromWhatThePodUses) {
+  const auto needs = [](const std::string& spec) { return decodedWith(spec).node_features; };
+  EXPECT_EQ(
+      needs(R"("hostNetwork":true,"hostUsers":true,"containers":[{"restartPolicyRules":[{"action":"Restart"}],
+                      "volumeMounts":[{"name":"v"}]}])"),
+      std::vector<std::string>{});
+  EXPECT_EQ(needs(R"("hostNetwork":true,"hostUsers":false)"),
+            std::vector<std::string>{"UserNamespacesHostNetworkSupport"});
+  EXPECT_EQ(needs(R"("hostUsers":false)"), std::vector<std::string>{});
+  const std::string rules =
+      R"("restartPolicyRules":[{"action":"Restart"},{"action":"RestartAllContainers"}])";
+  const std::vector<std::string> all{"RestartAllContainersOnContainerExits", "VolumeBindMountOptions"};
+  EXPECT_EQ(needs(R"("containers":[{)" + rules + "},{" + rules + R"(}],
+      "initContainers":[{"volumeMounts":[{"name":"v","bindMountOptions":["noexec"]}]}])"),
+            all);
+}
+
+TEST(DecodeNodeFeatures, AreDeclaredByTheNode) {
+  EXPECT_EQ(decodeNode(parsed(R"({"status":{"declaredFeatures":["B","A","B"]}})")).features,
+            (std::vector<std::string>{"A", "B"}));
+}
+
 }  // namespace
 }  // namespace gs::kapi

@@ -39,15 +39,16 @@ PodRequest portsOf(std::vector<model::HostPort> ports) {
 
 TEST(Filters, AreKubeSchedulersInItsOrder) {
   std::vector<std::string> plugins;
-  const std::set<std::string> theirs{"NodeUnschedulable", "TaintToleration",  "NodeAffinity",
-                                     "NodePorts",         "NodeResourcesFit", "InterPodAffinity"};
+  const std::set<std::string> theirs{"NodeUnschedulable",   "TaintToleration",  "NodeAffinity",
+                                     "NodePorts",           "NodeResourcesFit", "InterPodAffinity",
+                                     "NodeDeclaredFeatures"};
   for (const Filter& filter : filters()) {
     ASSERT_NE(filter.check, nullptr) << filter.name;
     if (theirs.contains(filter.name)) { plugins.emplace_back(filter.name); }
   }
-  EXPECT_EQ(plugins,
-            (std::vector<std::string>{"NodeAffinity", "NodeUnschedulable", "TaintToleration", "NodeAffinity",
-                                      "NodePorts", "NodeResourcesFit", "InterPodAffinity"}));
+  EXPECT_EQ(plugins, (std::vector<std::string>{"NodeAffinity", "NodeUnschedulable", "TaintToleration",
+                                               "NodeAffinity", "NodePorts", "NodeResourcesFit",
+                                               "InterPodAffinity", "NodeDeclaredFeatures"}));
 }
 
 TEST(Filters, ThoseOfFactsAndThoseOfUseAreAllOfThem) {
@@ -166,6 +167,26 @@ TEST(NodePorts, AreFreeAgainWhenTheLastPodThatTakesThemIsGone) {
   l.usePod(a, model::Uid{"q"}, Source::BoundPod, {}, 0, {}, {});
   EXPECT_FALSE(taken());
   EXPECT_TRUE(stateOf(l, "a").ports.empty());
+}
+
+TEST(NodeDeclaredFeatures, MustBeAllThatThePodNeeds) {
+  PodRequest r;
+  r.node_features = {"A", "B"};
+  TestNode node = testNode("a");
+  EXPECT_EQ(saysOf(node, r), saidOnly(Reason::MissesFeatures));
+  node.node.features = {"A", "C"};
+  EXPECT_EQ(saysOf(node, r), saidOnly(Reason::MissesFeatures));
+  node.node.features = {"A", "B", "C"};
+  EXPECT_EQ(saysOf(node, r), std::nullopt);
+  Ledger l;
+  testNode("a").addTo(l);
+  const std::uint64_t before = stateOf(l, "a").facts_version;
+  l.upsertNode(node.node);
+  EXPECT_GT(stateOf(l, "a").facts_version, before);
+  node.node.features = {"A"};
+  node.cpu(1);
+  r.resources.cpu_milli = 2;
+  EXPECT_EQ(saysOf(node, r), saidOnly(Reason::InsufficientResource, "cpu")) << "as kube-scheduler's last one";
 }
 
 TEST(NodeResources, AreAllNamedThatAreTooFew) {

@@ -118,6 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"NoDraDriver", {Reason::NoDraDriver, "", 0, 0},
              "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"},
     TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
+    TextCase{"Features", {Reason::MissesFeatures, "", 0, 0}, "node(s) didn't match Pod's required features"},
     TextCase{"Ports", {Reason::HostPortsTaken, "", 0, 0},
              "node(s) didn't have free ports for the requested pod ports"},
     TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
