@@ -36,6 +36,7 @@ LAYERS = {
     "sched/doors":     ("sched/policy sched/request model base",                  "fmt expected",  PURE),
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
     "sched/placement": ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/preemption": ("sched/placement sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "cel":       ("pattern kapi/quantity.h json model base",                      "fmt expected",  PURE),
     "controller": ("kapi json model base",                                        "fmt expected",  PURE),

@@ -69,8 +69,8 @@ TEST(DecodeDisruptionBudget, APodWithoutLabelsIsProtectedByNone) {
 TEST(DecodeDisruptionBudget, OneThatSelectsByVeryMuchProtectsAll) {
   std::string values;
   for (int i = 0; i < 5'000; ++i) { values += (i == 0 ? "\"v" : ",\"v") + std::to_string(i) + "\""; }
-  const auto budget = budgetOf(
-      R"({"selector":{"matchExpressions":[{"key":"app","operator":"In","values":[)" + values + "]}]}}");
+  const auto budget = budgetOf(R"({"selector":{"matchExpressions":[{"key":"app","operator":"In","values":[)" +
+                               values + "]}]}}");
   EXPECT_TRUE(budget.protects(podWith("p", {{"app", "none of them"}})));
 }
 

@@ -69,11 +69,11 @@ TEST(DecodePod, ReadsWhatPreemptionAsks) {
   const auto isPreempted = [&](const char* condition) {
     return podOf("{}", std::string{R"({"conditions":[)"} + condition + "]}").preempted;
   };
-  EXPECT_TRUE(
-      isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})"));
+  EXPECT_TRUE(isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})"));
   EXPECT_FALSE(
       isPreempted(R"({"type":"DisruptionTarget","status":"False","reason":"PreemptionByScheduler"})"));
-  EXPECT_FALSE(isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"})"));
+  EXPECT_FALSE(
+      isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"})"));
 }
 
 TEST(DecodePod, ReadsWhetherItMayDisplaceOthers) {

@@ -216,9 +216,7 @@ Call markPreempted(const model::Pod& victim, const std::string& scheduler, Wall 
   return call;
 }
 
-Call deletePod(const model::ObjectKey& key, const model::Uid& uid) {
-  return deleteObject(kPod, key, uid, 0);
-}
+Call deletePod(const model::ObjectKey& key, const model::Uid& uid) { return deleteObject(kPod, key, uid, 0); }
 
 Call createLease(const model::Lease& lease) {
   Call call = callTo(Verb::Create, kLease, {lease.key.ns, {}});

@@ -112,11 +112,8 @@ TEST(Write, MarkPreemptedIsTheConditionOfKubeScheduler) {
             R"("message":"gpu-scheduler: preempting to accommodate a higher priority pod",)"
             R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
   victim.preempted = true;
-  EXPECT_EQ(markPreempted(victim, "gpu-scheduler", kNow)
-                .body["status"]["conditions"]
-                .at(0)
-                .find("lastTransitionTime"),
-            nullptr);
+  const Call again = markPreempted(victim, "gpu-scheduler", kNow);
+  EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
 }
 
 TEST(Write, DeletePodMeansThatOneAndLeavesItItsGrace) {
