@@ -19,7 +19,8 @@
 
 namespace gs::sched {
 
-/// What kube-scheduler means by a pod's start. One that its kubelet has not taken starts now: after all others.
+/// What kube-scheduler means by a pod's start. One that its kubelet has not taken starts now: after all
+/// others.
 [[nodiscard]] inline Wall startOf(const model::Pod& pod) {
   return pod.started == Wall{} ? Wall::max() : pod.started;
 }

@@ -17,8 +17,8 @@
 //   - Nodes are looked at in the order of the least that they could cost (bound.h), until none that is left
 //     can be better, and kEnough at most that would do. kube-scheduler takes as many, from anywhere.
 //
-// Cost: a pass over some numbers of every node, and looks at a few nodes, one as a rule. A look at a node is a
-// copy of it and some log(pods) placements. Where no bound helps (budgets that protect everybody, sets that
+// Cost: a pass over some numbers of every node, and looks at a few nodes, one as a rule. A look at a node is
+// a copy of it and some log(pods) placements. Where no bound helps (budgets that protect everybody, sets that
 // topology refuses) it is a look at kEnough nodes that would do; and at all nodes that only a look can tell
 // apart from these, where none would do. So it is done in parts. Between two searches only nodes that changed
 // are read anew.

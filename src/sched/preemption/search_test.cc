@@ -211,8 +211,8 @@ TEST_F(PreemptionSearchTest, ANodeThatComesMeanwhileIsSeen) {
   EXPECT_EQ(text(search.best()), "b: b-low");
 }
 
-/// All nodes are full of pods that look alike: a look at one of them is enough, and the next pod costs that and
-/// what changed.
+/// All nodes are full of pods that look alike: a look at one of them is enough, and the next pod costs that
+/// and what changed.
 TEST_F(PreemptionSearchTest, OfManyFullNodesOneIsLookedAt) {
   constexpr int kNodes = 400;
   for (int n = 0; n < kNodes; ++n) {

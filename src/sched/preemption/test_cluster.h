@@ -177,8 +177,8 @@ class DrawnCluster {
     budgets.push_back(std::move(budget));
   }
 
-  /// What such a pod would get is its policy's choice. Where the one who asks wants certain devices, that choice
-  /// may be in its way only since others are gone: then who stays is no question of one by one.
+  /// What such a pod would get is its policy's choice. Where the one who asks wants certain devices, that
+  /// choice may be in its way only since others are gone: then who stays is no question of one by one.
   PodRequest drawNominatedRequest() {
     const auto& asked = question.request.devices;
     const bool is_choosy =
