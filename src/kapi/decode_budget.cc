@@ -15,7 +15,7 @@ using json::View;
 constexpr std::size_t kMostSelected = 4096;  // requirements of a selector, and their values
 constexpr std::size_t kMostDisrupted = 4096;
 
-std::optional<model::LabelRequirement::Op> operatorOf(std::string_view name) {
+std::optional<model::LabelRequirement::Op> budgetOperator(std::string_view name) {
   using Op = model::LabelRequirement::Op;
   if (name == "In") { return Op::In; }
   if (name == "NotIn") { return Op::NotIn; }
@@ -33,7 +33,7 @@ std::optional<model::LabelSelector> protectedPods(const View& v) {
     ++selected;
   }
   for (const View e : v["matchExpressions"].items()) {
-    const auto op = operatorOf(e["operator"].str());
+    const auto op = budgetOperator(e["operator"].str());
     if (!op) { return std::nullopt; }
     model::LabelRequirement r{text(e["key"]), *op, {}};
     for (const View value : e["values"].items()) { r.values.push_back(text(value)); }

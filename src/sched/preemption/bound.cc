@@ -8,7 +8,12 @@
 namespace gs::sched {
 namespace {
 
-enum Dimension : std::size_t { kDevices, kCounted, kCpu, kMemory, kPods };  // of Amounts
+// Positions in Amounts.
+constexpr std::size_t kDevices = 0;
+constexpr std::size_t kCounted = 1;
+constexpr std::size_t kCpu = 2;
+constexpr std::size_t kMemory = 3;
+constexpr std::size_t kPods = 4;
 
 /// Of what the node does not count, so that it never lacks.
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max() / 4;
