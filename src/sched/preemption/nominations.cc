@@ -56,7 +56,7 @@ std::vector<model::Uid> Nominations::below(const model::NodeName& node, std::int
 namespace {
 
 /// Where no status lists it, it is there all the same, as for the ledger.
-DeviceState& deviceAt(NodeState& n, int id) {
+DeviceState& listedOrNot(NodeState& n, int id) {
   auto at = std::lower_bound(n.devices.begin(), n.devices.end(), id,
                              [](const DeviceState& d, int wanted) { return d.facts.id < wanted; });
   if (at == n.devices.end() || at->facts.id != id) {
@@ -67,7 +67,7 @@ DeviceState& deviceAt(NodeState& n, int id) {
 }
 
 void holdFor(NodeState& n, const Nomination& pod, int id) {
-  DeviceState& device = deviceAt(n, id);
+  DeviceState& device = listedOrNot(n, id);
   Holder holder;
   holder.uid = pod.uid;
   holder.sources = static_cast<std::uint8_t>(Source::Reservation);
