@@ -37,6 +37,7 @@ LAYERS = {
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
     "sched/filters":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/placement": ("sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/preemption": ("sched/placement sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "cel":       ("pattern kapi/quantity.h json model base",                      "fmt expected",  PURE),
     "controller": ("kapi json model base",                                        "fmt expected",  PURE),
@@ -63,10 +64,11 @@ LAYERS = {
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/report":  ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/leases":  ("scheduler/term scheduler/core dra engine sched controller model kapi json base", "fmt expected",  PURE),
+    "scheduler/preempt": ("scheduler/core engine sched controller model kapi base",  "fmt expected",  PURE),
     "scheduler/pending": ("scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
+    "scheduler/placing": ("scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
                           "fmt expected",  PURE),
-    "scheduler": ("scheduler/placing scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
+    "scheduler": ("scheduler/placing scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
                   "kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/protocol": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),

@@ -15,6 +15,7 @@
 #include "kapi/call.h"
 #include "model/claim.h"
 #include "model/crd.h"
+#include "model/disruption.h"
 #include "model/dra.h"
 #include "model/lease.h"
 #include "model/node.h"
@@ -34,6 +35,7 @@ namespace gs::kapi {
 [[nodiscard]] model::DeviceTaintRule decodeDeviceTaintRule(const json::View& v);
 [[nodiscard]] model::DeviceClass decodeDeviceClass(const json::View& v);
 [[nodiscard]] model::ResourceClaim decodeResourceClaim(const json::View& v);
+[[nodiscard]] model::DisruptionBudget decodeDisruptionBudget(const json::View& v);
 
 /// As its kind decodes it; nothing where it is no object, or of a kind that is only written.
 [[nodiscard]] model::Object decodeObject(Kind kind, const json::View& v);

@@ -17,6 +17,7 @@
 #include "kapi/time.h"
 #include "model/annotations.h"
 #include "model/cache_volume.h"
+#include "model/disruption.h"
 #include "model/told.h"
 
 namespace gs::kapi {
@@ -438,7 +439,12 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
       pod.bound() && pod.phase == model::PodPhase::Pending &&
       (status["extendedResourceClaimStatus"].isObject() || !spec["resourceClaims"].items().empty()) &&
       !status["startTime"].isNull() && !hasTrueCondition(status, {"PodReadyToStartContainers"});
+  pod.started = parseTime(status["startTime"].str()).value_or(Wall{});
+  if (!pod.bound()) { pod.nominated = model::NodeName{status["nominatedNodeName"].str()}; }
   for (const View c : status["conditions"].items()) {
+    if (c["type"].str() == "DisruptionTarget") {
+      pod.preempted = c["status"].str() == "True" && c["reason"].str() == model::kPreemptionReason;
+    }
     if (c["type"].str() != "PodScheduled") { continue; }
     pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
     if (pod.scheduled.status == "True") {

@@ -57,6 +57,26 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_TRUE(pod.unsupported.empty());
 }
 
+TEST(DecodePod, ReadsWhatPreemptionAsks) {
+  const auto podOf = [](const std::string& spec, const std::string& status) {
+    return decodePod(parsed(R"({"metadata":{"name":"p"},"spec":)" + spec + R"(,"status":)" + status + "}"));
+  };
+  const std::string told = R"({"nominatedNodeName":"node-b"})";
+  EXPECT_EQ(podOf("{}", told).nominated, model::NodeName{"node-b"});
+  EXPECT_TRUE(podOf(R"({"nodeName":"node-a"})", told).nominated.empty()) << "it is there";
+  EXPECT_EQ(podOf("{}", R"({"startTime":"2025-06-15T15:06:40Z"})").started,
+            parseTime("2025-06-15T15:06:40Z"));
+  EXPECT_EQ(podOf("{}", "{}").started, Wall{});
+  const auto isPreempted = [&](const char* condition) {
+    return podOf("{}", std::string{R"({"conditions":[)"} + condition + "]}").preempted;
+  };
+  EXPECT_TRUE(isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})"));
+  EXPECT_FALSE(
+      isPreempted(R"({"type":"DisruptionTarget","status":"False","reason":"PreemptionByScheduler"})"));
+  EXPECT_FALSE(
+      isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"})"));
+}
+
 TEST(DecodePod, ReadsWhetherItMayDisplaceOthers) {
   const auto preempts = [](const char* spec) {
     return decodePod(parsed(fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{}}})", spec))).preempts;

@@ -18,5 +18,6 @@ extern const Kind kResourceSlice;
 extern const Kind kDeviceTaintRule;
 extern const Kind kDeviceClass;
 extern const Kind kResourceClaim;
+extern const Kind kDisruptionBudget;
 
 }  // namespace gs::kapi

@@ -102,8 +102,11 @@ struct Pod {
   bool is_agent = false;       // label app=gpu-scheduler-agent
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
-  bool preempts = true;  // others of lower priority, says its preemptionPolicy
-  Wall bound_at{};       // PodScheduled=True lastTransitionTime, else zero
+  bool preempts = true;    // others of lower priority, says its preemptionPolicy
+  Wall bound_at{};         // PodScheduled=True lastTransitionTime, else zero
+  Wall started{};          // status.startTime: its kubelet took it; zero: not yet
+  bool preempted = false;  // it has to go for a pod of higher priority, says a scheduler (DisruptionTarget)
+  NodeName nominated;      // of an unbound pod: where others went for it (status.nominatedNodeName)
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
