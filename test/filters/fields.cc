@@ -1,0 +1,58 @@
+#include "test/filters/fields.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace gs::filters {
+namespace {
+
+constexpr std::array<std::pair<Field, const char*>, 12> kNames{{
+    {Field::Taints, "taints"},
+    {Field::Comparisons, "comparisons"},
+    {Field::Affinity, "affinity"},
+    {Field::Ports, "ports"},
+    {Field::Resources, "resources"},
+    {Field::PodLevel, "podlevel"},
+    {Field::Resize, "resize"},
+    {Field::Near, "near"},
+    {Field::Spread, "spread"},
+    {Field::Volumes, "volumes"},
+    {Field::Provisioning, "provisioning"},
+    {Field::Attaching, "attaching"},
+}};
+constexpr Fields kOnlyNewest =
+    static_cast<Fields>(Field::Comparisons) | static_cast<Fields>(Field::PodLevel);
+
+}  // namespace
+
+Result<Fields> fieldsOf(std::string_view names, Release release) {
+  const Fields served = static_cast<Fields>(release == Release::Newest ? 0 : kOnlyNewest) ^ Fields{0xFFF};
+  if (names == "all") { return served; }
+  Fields out = 0;
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    Fields found = 0;
+    for (const auto& [field, called] : kNames) {
+      if (name == called) { found = static_cast<Fields>(field); }
+    }
+    if ((found & served) == 0) {
+      return fail(Code::Invalid, fmt::format("field {} is none that this release serves: write all, or some of {}",
+                                             name, namesOf(served)));
+    }
+    out |= found;
+  }
+  return out;
+}
+
+std::string namesOf(Fields fields) {
+  std::string out;
+  for (const auto& [field, called] : kNames) {
+    if (has(fields, field)) { out += (out.empty() ? "" : ",") + std::string{called}; }
+  }
+  return out;
+}
+
+}  // namespace gs::filters
