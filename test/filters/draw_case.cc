@@ -65,8 +65,7 @@ json::Object taintSpec(Rng& rng, bool compares) {
   if (rng.chance(15)) {
     spec.set("unschedulable", true);
     if (rng.chance(70)) {  // its controller comes a moment later
-      taints.push_back(
-          json::Object{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}});
+      taints.push_back(json::Object{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}});
     }
   }
   if (!taints.empty()) { spec.set("taints", std::move(taints)); }
@@ -80,7 +79,8 @@ json::Object allocatable(Rng& rng, bool tight) {
   constexpr std::array kCpus{"2", "3500m", "4", "8"};
   constexpr std::array kMemories{"2Gi", "3000Mi", "4Gi", "8Gi"};
   constexpr std::array kPods{"1", "3", "5", "8", "110"};
-  json::Object out{{"cpu", oneOf(rng, kCpus)}, {"memory", oneOf(rng, kMemories)}, {"pods", oneOf(rng, kPods)}};
+  json::Object out{
+      {"cpu", oneOf(rng, kCpus)}, {"memory", oneOf(rng, kMemories)}, {"pods", oneOf(rng, kPods)}};
   if (rng.chance(85)) { out.set("ephemeral-storage", rng.chance(50) ? "1Gi" : "2Gi"); }
   if (rng.chance(65)) { out.set("example.com/fpga", std::to_string(1 + rng.below(4))); }
   if (rng.chance(65)) { out.set("nvidia.com/gpu", std::to_string(rng.below(4))); }
@@ -144,6 +144,7 @@ json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Re
   }
   json::Object out{{"seed", seed},
                    {"number", number},
+                   {"release", release == Release::Newest ? "newest" : "oldest"},
                    {"fields", namesOf(scene.fields)},
                    {"nodes", std::move(nodes)},
                    {"namespaces", drawNamespaces(of_namespaces)},

@@ -104,8 +104,9 @@ json::Object affinityOf(Rng& rng, const json::Object& own, std::uint64_t terms, 
     out.set("requiredDuringSchedulingIgnoredDuringExecution", std::move(all));
   }
   if (rng.chance(preferred)) {
-    out.set("preferredDuringSchedulingIgnoredDuringExecution",
-            json::Array{json::Object{{"weight", 1 + rng.below(100)}, {"podAffinityTerm", podTerm(rng, own)}}});
+    out.set(
+        "preferredDuringSchedulingIgnoredDuringExecution",
+        json::Array{json::Object{{"weight", 1 + rng.below(100)}, {"podAffinityTerm", podTerm(rng, own)}}});
   }
   return out;
 }
@@ -124,10 +125,10 @@ json::Object nodeRequirement(Rng& rng) {
   if (op == "Exists" || op == "DoesNotExist") { return out; }
   json::Array values;
   for (std::uint64_t n = 1 + rng.below(2); n > 0; --n) {
-    values.emplace_back(key == kZone     ? oneOf(rng, kZones)
-                        : key == "rack"  ? oneOf(rng, kRacks)
-                        : key == "disk"  ? oneOf(rng, kDisks)
-                                         : oneOf(rng, kSizes));
+    values.emplace_back(key == kZone    ? oneOf(rng, kZones)
+                        : key == "rack" ? oneOf(rng, kRacks)
+                        : key == "disk" ? oneOf(rng, kDisks)
+                                        : oneOf(rng, kSizes));
   }
   out.set("values", std::move(values));
   return out;
@@ -150,7 +151,9 @@ json::Object toleration(Rng& rng, bool compares) {
   }
   if (rng.chance(60)) { out.set("effect", oneOf(rng, kEffects)); }
   const json::Value* effect = out.find("effect");
-  if (effect != nullptr && effect->str() == "NoExecute" && rng.chance(30)) { out.set("tolerationSeconds", 60); }
+  if (effect != nullptr && effect->str() == "NoExecute" && rng.chance(30)) {
+    out.set("tolerationSeconds", 60);
+  }
   return out;
 }
 
@@ -163,8 +166,9 @@ json::Value drawSelector(Rng& rng, const json::Object& own) {
   if (rng.chance(50)) {
     const std::string key = oneOf(rng, kPodKeys);
     const json::Value* has = own.find(key);
-    out.set("matchLabels",
-            json::Object{{key, has != nullptr && rng.chance(50) ? *has : json::Value{oneOf(rng, kPodValues)}}});
+    out.set(
+        "matchLabels",
+        json::Object{{key, has != nullptr && rng.chance(50) ? *has : json::Value{oneOf(rng, kPodValues)}}});
     if (rng.chance(70)) { return out; }
   }
   json::Array all;
@@ -177,7 +181,9 @@ json::Object drawNodeTerm(Rng& rng, std::uint64_t nodes) {
   json::Object out;
   if (rng.chance(4)) { return out; }  // it matches no node
   json::Array labels;
-  for (std::uint64_t n = rng.chance(60) ? 1 : rng.below(3); n > 0; --n) { labels.push_back(nodeRequirement(rng)); }
+  for (std::uint64_t n = rng.chance(60) ? 1 : rng.below(3); n > 0; --n) {
+    labels.push_back(nodeRequirement(rng));
+  }
   if (!labels.empty()) { out.set("matchExpressions", std::move(labels)); }
   if (rng.chance(25)) {
     json::Array fields;
@@ -254,9 +260,8 @@ json::Array drawTolerations(Rng& rng, Fields fields) {
       out.push_back(toleration(rng, has(fields, Field::Comparisons)));
     }
     if (rng.chance(10)) {
-      out.push_back(json::Object{{"key", "node.kubernetes.io/unschedulable"},
-                                 {"operator", "Exists"},
-                                 {"effect", "NoSchedule"}});
+      out.push_back(json::Object{
+          {"key", "node.kubernetes.io/unschedulable"}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
     }
   }
   for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {

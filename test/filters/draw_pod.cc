@@ -219,8 +219,8 @@ class PodDrawing {
     json::Array out;
     for (const json::Value& one : containers->items()) {
       if (rng_.chance(20)) { continue; }
-      json::Object said{{"name", one["name"]}, {"image", "image"}, {"imageID", ""}, {"ready", true},
-                        {"restartCount", 0}};
+      json::Object said{
+          {"name", one["name"]}, {"image", "image"}, {"imageID", ""}, {"ready", true}, {"restartCount", 0}};
       if (rng_.chance(70)) {
         said.set("resources", json::Object{{"requests", json::Object{{"cpu", oneOf(rng_, kCpu)},
                                                                      {"memory", oneOf(rng_, kMemory)}}}});

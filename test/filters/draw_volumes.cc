@@ -36,7 +36,8 @@ json::Object zoneIn(Rng& rng) {
 
 class VolumeDrawing {
  public:
-  VolumeDrawing(Rng& rng, const Scene& scene, json::Object& drawn) : rng_{rng}, scene_{scene}, drawn_{drawn} {}
+  VolumeDrawing(Rng& rng, const Scene& scene, json::Object& drawn)
+      : rng_{rng}, scene_{scene}, drawn_{drawn} {}
 
   void draw() {
     addClasses();
@@ -78,7 +79,8 @@ class VolumeDrawing {
       if (rng_.chance(92)) { drivers.push_back(std::move(one)); }
     }
     drawn_.set("csidrivers", std::move(drivers));
-    drawn_.set("csistoragecapacities", has(scene_.fields, Field::Provisioning) ? capacities() : json::Array{});
+    drawn_.set("csistoragecapacities",
+               has(scene_.fields, Field::Provisioning) ? capacities() : json::Array{});
   }
 
   /// No two are alike: that is refused.
@@ -122,7 +124,8 @@ class VolumeDrawing {
       json::Array drivers;
       for (const char* name : {kDriver, kCountedDriver}) {
         if (rng_.chance(12)) { continue; }
-        json::Object one{{"name", name}, {"nodeID", fmt::format("node-{}", n)}, {"topologyKeys", json::Array{kZone}}};
+        json::Object one{
+            {"name", name}, {"nodeID", fmt::format("node-{}", n)}, {"topologyKeys", json::Array{kZone}}};
         const std::uint64_t count = rng_.below(4);
         if (has(scene_.fields, Field::Attaching) && rng_.chance(80)) {
           one.set("allocatable", json::Object{{"count", count}});
@@ -178,11 +181,12 @@ class VolumeDrawing {
     if (!bound && rng_.chance(12)) { return out; }  // not yet
     // kube-scheduler ends in an error where a pod that is bound has no right to its claim.
     if (bound || rng_.chance(93)) {
-      claim.child("metadata").set("ownerReferences", json::Array{json::Object{{"apiVersion", "v1"},
-                                                                               {"kind", "Pod"},
-                                                                               {"name", owner},
-                                                                               {"uid", pod["metadata"]["uid"]},
-                                                                               {"controller", true}}});
+      claim.child("metadata")
+          .set("ownerReferences", json::Array{json::Object{{"apiVersion", "v1"},
+                                                           {"kind", "Pod"},
+                                                           {"name", owner},
+                                                           {"uid", pod["metadata"]["uid"]},
+                                                           {"controller", true}}});
     }
     if (bound || rng_.chance(30)) { bind(claim); }
     claims_.push_back(std::move(claim));
@@ -195,9 +199,10 @@ class VolumeDrawing {
 
   json::Value unbound(const std::string& ns, const std::string& name) {
     json::Object meta = metaOf(ns, name);
-    json::Object spec{{"accessModes", json::Array{rng_.chance(15) ? "ReadWriteOncePod" : oneOf(rng_, kModes)}},
-                      {"resources", json::Object{{"requests", json::Object{{"storage", size()}}}}},
-                      {"volumeMode", rng_.chance(90) ? "Filesystem" : "Block"}};
+    json::Object spec{
+        {"accessModes", json::Array{rng_.chance(15) ? "ReadWriteOncePod" : oneOf(rng_, kModes)}},
+        {"resources", json::Object{{"requests", json::Object{{"storage", size()}}}}},
+        {"volumeMode", rng_.chance(90) ? "Filesystem" : "Block"}};
     if (rng_.chance(97)) {
       spec.set("storageClassName", rng_.chance(92)   ? oneOf(rng_, kWaiting)
                                    : rng_.chance(40) ? "now"
@@ -206,8 +211,8 @@ class VolumeDrawing {
     }
     if (rng_.chance(8)) { spec.set("selector", drawSelector()); }
     if (rng_.chance(7)) {
-      meta.set("annotations",
-               json::Object{{"volume.kubernetes.io/selected-node", fmt::format("node-{}", rng_.below(scene_.nodes))}});
+      meta.set("annotations", json::Object{{"volume.kubernetes.io/selected-node",
+                                            fmt::format("node-{}", rng_.below(scene_.nodes))}});
     }
     if (rng_.chance(3)) {
       meta.set("deletionTimestamp", "2026-01-02T00:00:00Z");
@@ -220,7 +225,9 @@ class VolumeDrawing {
     return out;
   }
 
-  json::Object drawSelector() { return json::Object{{"matchLabels", json::Object{{"kind", rng_.chance(60) ? "a" : "b"}}}}; }
+  json::Object drawSelector() {
+    return json::Object{{"matchLabels", json::Object{{"kind", rng_.chance(60) ? "a" : "b"}}}};
+  }
 
   /// To a volume of its own, which now and then is gone.
   void bind(json::Value& claim) {
@@ -258,7 +265,8 @@ class VolumeDrawing {
 
   // --- volumes
 
-  json::Object drawVolume(const std::string& name, const std::string& storage_class, const std::string& amount) {
+  json::Object drawVolume(const std::string& name, const std::string& storage_class,
+                          const std::string& amount) {
     json::Object meta = metaOf("", name);
     json::Object labels;
     if (rng_.chance(50)) { labels.set("kind", rng_.chance(60) ? "a" : "b"); }
@@ -282,7 +290,9 @@ class VolumeDrawing {
       spec.set("csi", json::Object{{"driver", storage_class == "counted" ? kCountedDriver : kDriver},
                                    {"volumeHandle", handle}});
     }
-    if (local || rng_.chance(45)) { spec.set("nodeAffinity", json::Object{{"required", reachableFrom(local)}}); }
+    if (local || rng_.chance(45)) {
+      spec.set("nodeAffinity", json::Object{{"required", reachableFrom(local)}});
+    }
     json::Object out = object("v1", "PersistentVolume", std::move(meta));
     out.set("spec", std::move(spec));
     return out;
@@ -326,9 +336,10 @@ class VolumeDrawing {
       if (!volume["spec"]["csi"].isObject()) { continue; }
       json::Object one =
           object("storage.k8s.io/v1", "VolumeAttachment", metaOf("", fmt::format("attachment-{}", n)));
-      one.set("spec", json::Object{{"attacher", volume["spec"]["csi"]["driver"]},
-                                   {"nodeName", fmt::format("node-{}", rng_.below(scene_.nodes))},
-                                   {"source", json::Object{{"persistentVolumeName", volume["metadata"]["name"]}}}});
+      one.set("spec",
+              json::Object{{"attacher", volume["spec"]["csi"]["driver"]},
+                           {"nodeName", fmt::format("node-{}", rng_.below(scene_.nodes))},
+                           {"source", json::Object{{"persistentVolumeName", volume["metadata"]["name"]}}}});
       one.set("status", json::Object{{"attached", rng_.chance(70)}});
       all.push_back(std::move(one));
     }

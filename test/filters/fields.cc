@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace gs::filters {
 namespace {
 
@@ -22,25 +24,23 @@ constexpr std::array<std::pair<Field, const char*>, 12> kNames{{
     {Field::Provisioning, "provisioning"},
     {Field::Attaching, "attaching"},
 }};
-constexpr Fields kOnlyNewest =
-    static_cast<Fields>(Field::Comparisons) | static_cast<Fields>(Field::PodLevel);
+constexpr Fields kOnlyNewest = static_cast<Fields>(Field::Comparisons) | static_cast<Fields>(Field::PodLevel);
 
 }  // namespace
 
 Result<Fields> fieldsOf(std::string_view names, Release release) {
-  const Fields served = static_cast<Fields>(release == Release::Newest ? 0 : kOnlyNewest) ^ Fields{0xFFF};
+  const Fields served = static_cast<Fields>(release == Release::Newest ? 0 : kOnlyNewest) ^ Fields { 0xFFF };
   if (names == "all") { return served; }
   Fields out = 0;
-  while (!names.empty()) {
-    const std::string_view name = names.substr(0, names.find(','));
-    names.remove_prefix(std::min(names.size(), name.size() + 1));
+  for (const std::string& name : commaList(names)) {
     Fields found = 0;
     for (const auto& [field, called] : kNames) {
       if (name == called) { found = static_cast<Fields>(field); }
     }
     if ((found & served) == 0) {
-      return fail(Code::Invalid, fmt::format("field {} is none that this release serves: write all, or some of {}",
-                                             name, namesOf(served)));
+      return fail(Code::Invalid,
+                  fmt::format("field {} is none that this release serves: write all, or some of {}", name,
+                              namesOf(served)));
     }
     out |= found;
   }

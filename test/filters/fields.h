@@ -1,4 +1,5 @@
-// What a drawn case is about. A case has some of the fields that it may have, so that each decides often enough.
+// What a drawn case is about. A case has some of the fields that it may have, so that each decides often
+// enough.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@
 namespace gs::filters {
 
 enum class Field : std::uint16_t {
-  Taints = 1,         // taints, tolerations, unschedulable nodes
-  Comparisons = 2,    // tolerations with the operators Lt and Gt
-  Affinity = 4,       // nodeSelector, nodeAffinity
-  Ports = 8,          // host ports
-  Resources = 16,     // amounts, init containers, sidecars, overhead, extended resources
-  PodLevel = 32,      // spec.resources
-  Resize = 64,        // what the kubelet says that containers of bound pods have
-  Near = 128,         // pod affinity, both ways
-  Spread = 256,       // topologySpreadConstraints
-  Volumes = 512,      // PersistentVolumeClaims that are bound or whose class waits
+  Taints = 1,           // taints, tolerations, unschedulable nodes
+  Comparisons = 2,      // tolerations with the operators Lt and Gt
+  Affinity = 4,         // nodeSelector, nodeAffinity
+  Ports = 8,            // host ports
+  Resources = 16,       // amounts, init containers, sidecars, overhead, extended resources
+  PodLevel = 32,        // spec.resources
+  Resize = 64,          // what the kubelet says that containers of bound pods have
+  Near = 128,           // pod affinity, both ways
+  Spread = 256,         // topologySpreadConstraints
+  Volumes = 512,        // PersistentVolumeClaims that are bound or whose class waits
   Provisioning = 1024,  // where volumes can be made: allowedTopologies, CSIStorageCapacity
-  Attaching = 2048,   // how many volumes a node takes
+  Attaching = 2048,     // how many volumes a node takes
 };
 using Fields = std::uint16_t;  // bits
 

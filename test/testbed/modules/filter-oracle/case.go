@@ -27,9 +27,10 @@ type question struct {
 	Attachments []*storagev1.VolumeAttachment   `json:"volumeattachments"`
 	Pod         *v1.Pod                         `json:"pod"`
 	// By what it was drawn.
-	Seed   uint64 `json:"seed"`
-	Number uint64 `json:"number"`
-	Fields string `json:"fields"`
+	Seed    uint64 `json:"seed"`
+	Number  uint64 `json:"number"`
+	Release string `json:"release"`
+	Fields  string `json:"fields"`
 }
 
 // A member that is not known is an error: it would be answered as if it were not there.
