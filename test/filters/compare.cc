@@ -20,7 +20,7 @@ namespace {
 /// Which of theirs has to refuse in cases with such fields; in one of so many cases at least, or what is
 /// drawn has to be changed.
 constexpr std::uint64_t kOneIn = 250;
-constexpr std::array<std::pair<Field, const char*>, 11> kExpected{{
+constexpr std::array<std::pair<Field, const char*>, 12> kExpected{{
     {Field::Taints, "TaintToleration"},
     {Field::Taints, "NodeUnschedulable"},
     {Field::Affinity, "NodeAffinity"},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<Field, const char*>, 11> kExpected{{
     {Field::Volumes, "VolumeZone"},
     {Field::Volumes, "VolumeRestrictions"},
     {Field::Attaching, "NodeVolumeLimits"},
+    {Field::Disks, "VolumeRestrictions"},
 }};
 
 /// Cases that differ in one way.

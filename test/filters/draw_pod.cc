@@ -49,6 +49,37 @@ json::Object drawSmallResources(Rng& rng) {
   return out;
 }
 
+/// Volumes that two pods of a node may share only where both read, or not at all.
+json::Array drawDisks(Rng& rng) {
+  json::Array out;
+  for (std::uint64_t n = rng.below(3); n > 0; --n) {
+    const std::string which = rng.chance(50) ? "a" : "b";
+    json::Object source;
+    const char* kind = "gcePersistentDisk";
+    switch (rng.below(4)) {
+      case 0: source.set("pdName", which); break;
+      case 1:
+        kind = "awsElasticBlockStore";
+        source.set("volumeID", which);
+        break;
+      case 2:
+        kind = "iscsi";
+        source.set("targetPortal", "10.0.0.9:3260");
+        source.set("iqn", "iqn.2026-01.com.example:" + which);
+        source.set("lun", rng.below(2));
+        break;
+      default:
+        kind = "rbd";
+        source.set("monitors", json::Array{"10.0.0.7:6789", "10.0.0." + std::to_string(rng.below(2))});
+        source.set("image", which);
+        source.set("pool", rng.chance(70) ? "rbd" : "other");
+    }
+    if (rng.chance(35)) { source.set("readOnly", true); }
+    out.push_back(json::Object{{"name", fmt::format("disk-{}", n)}, {kind, std::move(source)}});
+  }
+  return out;
+}
+
 using TakenPorts = std::set<std::tuple<std::int64_t, std::string, std::string>>;
 
 json::Array drawPorts(Rng& rng, bool host_network, TakenPorts& taken) {
@@ -168,6 +199,10 @@ class PodDrawing {
     if (has(scene_.fields, Field::Near)) { affinity = drawPodAffinity(rng_, labels, bound_); }
     if (!bound_) { addWishes(spec, affinity, labels); }
     if (!affinity.empty()) { spec.set("affinity", std::move(affinity)); }
+    if (has(scene_.fields, Field::Disks)) {
+      json::Array disks = drawDisks(rng_);
+      if (!disks.empty()) { spec.set("volumes", std::move(disks)); }
+    }
     if (!bound_) { spec.set("tolerations", drawTolerations(rng_, scene_.fields)); }
     return spec;
   }

@@ -154,7 +154,8 @@ class VolumeDrawing {
             {"name", name}, {"persistentVolumeClaim", json::Object{{"claimName", claimFor(ns, bound)}}}});
       }
     }
-    pod.child("spec").set("volumes", std::move(all));
+    json::Array& volumes = pod.child("spec").child("volumes").array();
+    volumes.insert(volumes.end(), all.begin(), all.end());
   }
 
   std::string claimFor(const std::string& ns, bool bound) {

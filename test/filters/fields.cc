@@ -10,7 +10,7 @@
 namespace gs::filters {
 namespace {
 
-constexpr std::array<std::pair<Field, const char*>, 12> kNames{{
+constexpr std::array<std::pair<Field, const char*>, 13> kNames{{
     {Field::Taints, "taints"},
     {Field::Comparisons, "comparisons"},
     {Field::Affinity, "affinity"},
@@ -23,13 +23,16 @@ constexpr std::array<std::pair<Field, const char*>, 12> kNames{{
     {Field::Volumes, "volumes"},
     {Field::Provisioning, "provisioning"},
     {Field::Attaching, "attaching"},
+    {Field::Disks, "disks"},
 }};
-constexpr Fields kOnlyNewest = static_cast<Fields>(Field::Comparisons) | static_cast<Fields>(Field::PodLevel);
+constexpr unsigned kOnlyNewest =
+    static_cast<unsigned>(Field::Comparisons) | static_cast<unsigned>(Field::PodLevel);
 
 }  // namespace
 
 Result<Fields> fieldsOf(std::string_view names, Release release) {
-  const Fields served = static_cast<Fields>(release == Release::Newest ? 0 : kOnlyNewest) ^ Fields { 0xFFF };
+  constexpr unsigned kEvery = (1U << kNames.size()) - 1;
+  const auto served = static_cast<Fields>(release == Release::Newest ? kEvery : kEvery & ~kOnlyNewest);
   if (names == "all") { return served; }
   Fields out = 0;
   for (const std::string& name : commaList(names)) {

@@ -23,6 +23,7 @@ enum class Field : std::uint16_t {
   Volumes = 512,        // PersistentVolumeClaims that are bound or whose class waits
   Provisioning = 1024,  // where volumes can be made: allowedTopologies, CSIStorageCapacity
   Attaching = 2048,     // how many volumes a node takes
+  Disks = 4096,         // inline volumes that two pods of a node may not share
 };
 using Fields = std::uint16_t;  // bits
 
