@@ -10,8 +10,8 @@
 
 namespace gs::filters {
 
-/// {"seed", "number", "release", "fields", "pod", and lists of objects by the plurals of their kinds: "nodes",
-/// "pods", "namespaces", "persistentvolumes" ...}. The pods have nodes; "pod" is asked about, and has none.
+/// {"seed", "number", "release", "fields", "pod", and lists of objects by the plurals of their kinds: "pods",
+/// "nodes", "namespaces", "persistentvolumes" ...}. The pods have nodes; "pod" is asked about, and has none.
 [[nodiscard]] json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Release release);
 
 }  // namespace gs::filters
