@@ -35,6 +35,7 @@ LAYERS = {
     "sched/policy":    ("sched/request model base",                               "fmt expected",  PURE),
     "sched/doors":     ("sched/policy sched/request model base",                  "fmt expected",  PURE),
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
+    "sched/volumes":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/placement": ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "cel":       ("pattern kapi/quantity.h json model base",                      "fmt expected",  PURE),

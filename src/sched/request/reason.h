@@ -36,6 +36,16 @@ enum class Reason : std::uint8_t {
   ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
+  // Of its volumes, in kube-scheduler's words (sched/filters/volumes.h).
+  DiskInUse,             // "node(s) had no available disk"
+  VolumeOfOnePod,        // "... PersistentVolumeClaim with ReadWriteOncePod access mode ..."
+  NoSuchDriver,          // "ebs.csi.aws.com CSI driver is not installed on the node"
+  TooManyVolumes,        // "node(s) exceed max volume count"
+  VolumeElsewhere,       // "node(s) didn't match PersistentVolume's node affinity"
+  NoVolumeToBind,        // "node(s) didn't find available persistent volumes to bind"
+  TooLittleStorage,      // "node(s) did not have enough free storage"
+  VolumeMissing,         // "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+  VolumeInOtherZone,     // "node(s) had no available volume zone"
   ExistingAntiAffinity,  // "node(s) didn't satisfy existing pods anti-affinity rules"
   NoGpuStatus,           // "node(s) had no GpuNodeStatus"
   AwaitsStatus,          // "node(s) had no GpuNodeStatus yet: its agent is waited for"
