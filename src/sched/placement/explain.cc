@@ -8,10 +8,15 @@
 
 #include "model/annotations.h"
 #include "model/map.h"
+#include "sched/filters/volumes.h"
 #include "sched/policy/topology.h"
 
 namespace gs::sched {
 namespace {
+
+const ReasonRow& rowOfVolumes(Reason reason) {
+  return volumeReasons()[static_cast<std::size_t>(reason) - static_cast<std::size_t>(Reason::DiskInUse)];
+}
 
 const char* kindOf(Reason r) {
   switch (r) {
@@ -33,6 +38,16 @@ const char* kindOf(Reason r) {
     case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
     case Reason::InsufficientResource: return "InsufficientResource";
+    case Reason::DiskInUse:
+    case Reason::VolumeOfOnePod:
+    case Reason::NoSuchDriver:
+    case Reason::TooManyVolumes:
+    case Reason::VolumeElsewhere:
+    case Reason::NoVolumeToBind:
+    case Reason::TooLittleStorage:
+    case Reason::VolumeMissing:
+    case Reason::VolumeInOtherZone:
+      return rowOfVolumes(r).kind;
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::AwaitsStatus: return "AwaitsStatus";
@@ -95,6 +110,16 @@ std::string textOf(const Misfit& m) {
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
+    case Reason::DiskInUse:
+    case Reason::VolumeOfOnePod:
+    case Reason::NoSuchDriver:
+    case Reason::TooManyVolumes:
+    case Reason::VolumeElsewhere:
+    case Reason::NoVolumeToBind:
+    case Reason::TooLittleStorage:
+    case Reason::VolumeMissing:
+    case Reason::VolumeInOtherZone:
+      return rowOfVolumes(m.reason).words(m);
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
     case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
