@@ -46,8 +46,7 @@ const char* kindOf(Reason r) {
     case Reason::NoVolumeToBind:
     case Reason::TooLittleStorage:
     case Reason::VolumeMissing:
-    case Reason::VolumeInOtherZone:
-      return rowOfVolumes(r).kind;
+    case Reason::VolumeInOtherZone: return rowOfVolumes(r).kind;
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::AwaitsStatus: return "AwaitsStatus";
@@ -118,8 +117,7 @@ std::string textOf(const Misfit& m) {
     case Reason::NoVolumeToBind:
     case Reason::TooLittleStorage:
     case Reason::VolumeMissing:
-    case Reason::VolumeInOtherZone:
-      return rowOfVolumes(m.reason).words(m);
+    case Reason::VolumeInOtherZone: return rowOfVolumes(m.reason).words(m);
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
     case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
