@@ -42,9 +42,8 @@ TEST(DecodePersistentVolume, ReadsWhatDecides) {
   EXPECT_EQ(v.handle, "h");
   EXPECT_EQ(v.migrated, model::Migrated{});
   EXPECT_TRUE(v.affinity.is_required);
-  EXPECT_EQ(v.affinity.terms,
-            (std::vector<NodeTerm>{{{{"zone", NodeRequirement::Op::In, {"a", "b"}}},
-                                    {{"metadata.name", NodeRequirement::Op::In, {"n"}}}}}));
+  EXPECT_EQ(v.affinity.terms, (std::vector<NodeTerm>{{{{"zone", NodeRequirement::Op::In, {"a", "b"}}},
+                                                      {{"metadata.name", NodeRequirement::Op::In, {"n"}}}}}));
   EXPECT_EQ(v.zones, (std::vector<model::ZoneLabel>{{"topology.kubernetes.io/zone", {"a", "b"}}}))
       << "a label with an empty zone says nothing";
 }
@@ -65,21 +64,21 @@ TEST(DecodePersistentVolume, FormerAnnotationOfTheClassCountsFirst) {
 }
 
 TEST(DecodePersistentVolume, TranslatesDisksOfFormerTypes) {
-  const auto ebs = decodePersistentVolume(
-      parsed(R"({"metadata":{"labels":{"topology.kubernetes.io/zone":"z1"}},
+  const auto ebs =
+      decodePersistentVolume(parsed(R"({"metadata":{"labels":{"topology.kubernetes.io/zone":"z1"}},
                  "spec":{"awsElasticBlockStore":{"volumeID":"aws://z1/vol-1"}}})"));
   EXPECT_EQ(ebs.migrated.plugin, "kubernetes.io/aws-ebs");
   EXPECT_EQ(ebs.migrated.handle, "vol-1");
   EXPECT_TRUE(ebs.migrated.affinity.is_required);
-  EXPECT_EQ(ebs.migrated.affinity.terms,
-            (std::vector<NodeTerm>{
-                {{{"topology.ebs.csi.aws.com/zone", NodeRequirement::Op::In, {"z1"}}}, {}}}));
+  EXPECT_EQ(
+      ebs.migrated.affinity.terms,
+      (std::vector<NodeTerm>{{{{"topology.ebs.csi.aws.com/zone", NodeRequirement::Op::In, {"z1"}}}, {}}}));
   EXPECT_FALSE(ebs.affinity.is_required) << "as it stands it says nothing";
-  const auto odd = decodePersistentVolume(
-      parsed(R"({"spec":{"awsElasticBlockStore":{"volumeID":"aws://z1/disk"}}})"));
+  const auto odd =
+      decodePersistentVolume(parsed(R"({"spec":{"awsElasticBlockStore":{"volumeID":"aws://z1/disk"}}})"));
   EXPECT_EQ(odd.migrated.trouble, "awsElasticBlockStore");
-  const auto azure = decodePersistentVolume(
-      parsed(R"({"spec":{"azureDisk":{"diskURI":"uri","kind":"Dedicated"}}})"));
+  const auto azure =
+      decodePersistentVolume(parsed(R"({"spec":{"azureDisk":{"diskURI":"uri","kind":"Dedicated"}}})"));
   EXPECT_EQ(azure.migrated.trouble, "azureDisk");
   EXPECT_EQ(decodePersistentVolume(parsed(R"({"spec":{"nfs":{"path":"/"}}})")).migrated.plugin, "");
 }
@@ -138,12 +137,12 @@ TEST(DecodeCsi, ReadsNodesDriversCapacitiesAttachments) {
   EXPECT_EQ(node.find("d")->most, 3);
   EXPECT_EQ(node.find("e")->most, std::nullopt);
   EXPECT_EQ(node.find("f"), nullptr);
-  const auto driver = decodeCsiDriver(
-      parsed(R"({"spec":{"storageCapacity":true,"preventPodSchedulingIfMissing":true}})"));
+  const auto driver =
+      decodeCsiDriver(parsed(R"({"spec":{"storageCapacity":true,"preventPodSchedulingIfMissing":true}})"));
   EXPECT_TRUE(driver.tells_capacity);
   EXPECT_TRUE(driver.must_be_installed);
-  const auto room = decodeCsiStorageCapacity(
-      parsed(R"({"storageClassName":"fast","nodeTopology":{},"capacity":"2Gi","maximumVolumeSize":"1500m"})"));
+  const auto room = decodeCsiStorageCapacity(parsed(
+      R"({"storageClassName":"fast","nodeTopology":{},"capacity":"2Gi","maximumVolumeSize":"1500m"})"));
   EXPECT_EQ(room.most, 2) << "the largest volume counts before the sum, rounded up";
   EXPECT_TRUE(room.nodes && room.nodes->requirements.empty());
   EXPECT_EQ(decodeCsiStorageCapacity(parsed(R"({"capacity":"5"})")).most, 5);
@@ -170,8 +169,8 @@ TEST(StrictSelector, OfWhatCannotBeReadMatchesNothing) {
 
 TEST(StrictSelector, AndNodeTermsAreBounded) {
   const std::string values = repeated(R"("v@")", 5000);
-  const auto selector =
-      strictSelector(parsed(R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":[)" + values + "]}]}"));
+  const auto selector = strictSelector(
+      parsed(R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":[)" + values + "]}]}"));
   ASSERT_TRUE(selector);
   EXPECT_FALSE(selector->matches({{"a", "w"}}));
   EXPECT_TRUE(nodeTerms(parsed(R"([{"matchExpressions":[{"key":"a","operator":"NotIn","values":[)" + values +
@@ -191,7 +190,8 @@ TEST(NodeTerms, LeavesOutWhatCannotMatch) {
 }
 
 TEST(DecodePod, ReadsWhatItMounts) {
-  const auto pod = decodePod(parsed(R"({"metadata":{"namespace":"ns","name":"p"},"spec":{"nodeName":"n","volumes":[
+  const auto pod =
+      decodePod(parsed(R"({"metadata":{"namespace":"ns","name":"p"},"spec":{"nodeName":"n","volumes":[
     {"name":"a","persistentVolumeClaim":{"claimName":"data"}},{"name":"b","ephemeral":{"volumeClaimTemplate":{}}},
     {"name":"c","emptyDir":{}},{"name":"d","gcePersistentDisk":{"pdName":"disk","readOnly":true}},
     {"name":"e","rbd":{"pool":"rbd","image":"i","monitors":["m2","m1","m2"]}},
@@ -206,8 +206,8 @@ TEST(DecodePod, ReadsWhatItMounts) {
 
 TEST(DecodePod, WithMoreVolumesThanAnyHasIsRefused) {
   const auto with = [](int n) {
-    return decodePod(parsed(R"({"spec":{"volumes":[)" +
-                            repeated(R"({"name":"v","cinder":{"volumeID":"@"}})", n) + "]}}"));
+    return decodePod(
+        parsed(R"({"spec":{"volumes":[)" + repeated(R"({"name":"v","cinder":{"volumeID":"@"}})", n) + "]}}"));
   };
   EXPECT_EQ(with(256).unsupported, std::vector<std::string>{});
   EXPECT_EQ(with(257).disks.size(), 256U);

@@ -48,8 +48,8 @@ TEST(InTreeVolumes, AffinityIsByTheDriversKey) {
   const InTreePlugin& gce = *inTreePlugin("kubernetes.io/gce-pd");
   const NodeRequirement by_driver{"topology.gke.io/zone", Op::In, {"a"}};
   EXPECT_EQ(migratedAffinity(gce, oneTerm({{kZoneLabel, Op::In, {"a"}}}), {}), oneTerm({by_driver}));
-  EXPECT_EQ(migratedAffinity(gce, oneTerm({{kBetaZoneLabel, Op::In, {"a"}}, {kBetaRegionLabel, Op::In, {"r"}}}),
-                             {}),
+  EXPECT_EQ(migratedAffinity(
+                gce, oneTerm({{kBetaZoneLabel, Op::In, {"a"}}, {kBetaRegionLabel, Op::In, {"r"}}}), {}),
             oneTerm({by_driver, {kRegionLabel, Op::In, {"r"}}}));
   EXPECT_EQ(migratedAffinity(gce, {}, {{kZoneLabel, "a"}}), oneTerm({by_driver}));
   EXPECT_EQ(migratedAffinity(gce, oneTerm({{"x", Op::Exists, {}}}), {{kBetaZoneLabel, "a"}}),

@@ -103,13 +103,31 @@ using DiskKind = model::InlineDisk::Kind;
 INSTANTIATE_TEST_SUITE_P(
     Table, DisksOfANode,
     ::testing::Values(
-        DiskCase{"Gce", {DiskKind::GcePersistentDisk, "d", false, {}}, {DiskKind::GcePersistentDisk, "d", true, {}}, false},
-        DiskCase{"GceRead", {DiskKind::GcePersistentDisk, "d", true, {}}, {DiskKind::GcePersistentDisk, "d", true, {}}, true},
-        DiskCase{"GceOther", {DiskKind::GcePersistentDisk, "d", false, {}}, {DiskKind::GcePersistentDisk, "e", false, {}}, true},
-        DiskCase{"EbsRead", {DiskKind::AwsElasticBlockStore, "d", true, {}}, {DiskKind::AwsElasticBlockStore, "d", true, {}}, false},
+        DiskCase{"Gce",
+                 {DiskKind::GcePersistentDisk, "d", false, {}},
+                 {DiskKind::GcePersistentDisk, "d", true, {}},
+                 false},
+        DiskCase{"GceRead",
+                 {DiskKind::GcePersistentDisk, "d", true, {}},
+                 {DiskKind::GcePersistentDisk, "d", true, {}},
+                 true},
+        DiskCase{"GceOther",
+                 {DiskKind::GcePersistentDisk, "d", false, {}},
+                 {DiskKind::GcePersistentDisk, "e", false, {}},
+                 true},
+        DiskCase{"EbsRead",
+                 {DiskKind::AwsElasticBlockStore, "d", true, {}},
+                 {DiskKind::AwsElasticBlockStore, "d", true, {}},
+                 false},
         DiskCase{"Iscsi", {DiskKind::Iscsi, "q", false, {}}, {DiskKind::Iscsi, "q", false, {}}, false},
-        DiskCase{"RbdOneMonitor", {DiskKind::Rbd, "p/i", false, {"m1", "m2"}}, {DiskKind::Rbd, "p/i", true, {"m2"}}, false},
-        DiskCase{"RbdOtherMonitors", {DiskKind::Rbd, "p/i", false, {"m1"}}, {DiskKind::Rbd, "p/i", false, {"m2"}}, true},
+        DiskCase{"RbdOneMonitor",
+                 {DiskKind::Rbd, "p/i", false, {"m1", "m2"}},
+                 {DiskKind::Rbd, "p/i", true, {"m2"}},
+                 false},
+        DiskCase{"RbdOtherMonitors",
+                 {DiskKind::Rbd, "p/i", false, {"m1"}},
+                 {DiskKind::Rbd, "p/i", false, {"m2"}},
+                 true},
         DiskCase{"RbdRead", {DiskKind::Rbd, "p/i", true, {"m1"}}, {DiskKind::Rbd, "p/i", true, {"m1"}}, true},
         DiskCase{"Cinder", {DiskKind::Cinder, "d", false, {}}, {DiskKind::Cinder, "d", false, {}}, true}),
     [](const auto& info) { return std::string{info.param.name}; });
@@ -131,8 +149,8 @@ TEST(VolumesRestrictions, OneOfOnePodIsThatPodsAlone) {
 
 // ---- NodeVolumeLimits
 
-struct Limits : Nodes {
-  Limits() {
+struct LimitedNode : Nodes {
+  LimitedNode() {
     has(makeClass("local", "d"));
     model::CsiNode node;
     node.key = {"", "a"};
@@ -150,7 +168,7 @@ struct Limits : Nodes {
 };
 
 TEST(VolumesLimits, CountEachVolumeOnce) {
-  Limits n;
+  LimitedNode n;
   n.bound("one", "h1");
   n.bound("two", "h2");
   n.bound("same", "h1");
@@ -165,7 +183,7 @@ TEST(VolumesLimits, CountEachVolumeOnce) {
 }
 
 TEST(VolumesLimits, CountClaimsWithoutAVolumeByTheirClass) {
-  Limits n;
+  LimitedNode n;
   n.has(makeVolumeClaim("late"));
   n.has(makeVolumeClaim("later"));
   EXPECT_EQ(n.refused(mounting("p", {"late"}), "a"), std::nullopt);
@@ -176,7 +194,7 @@ TEST(VolumesLimits, CountClaimsWithoutAVolumeByTheirClass) {
 }
 
 TEST(VolumesLimits, CountWhatIsAttachedStill) {
-  Limits n;
+  LimitedNode n;
   n.bound("one", "h1");
   n.bound("two", "h2");
   model::VolumeAttachment attachment;
@@ -195,7 +213,7 @@ TEST(VolumesLimits, CountWhatIsAttachedStill) {
 }
 
 TEST(VolumesLimits, FormerTypesCountForTheirDriver) {
-  Limits n;
+  LimitedNode n;
   model::CsiNode node;
   node.key = {"", "b"};
   node.drivers = {{"pd.csi.storage.gke.io", 1}};
@@ -207,7 +225,7 @@ TEST(VolumesLimits, FormerTypesCountForTheirDriver) {
 }
 
 TEST(VolumesLimits, ADriverMayHaveToBeThere) {
-  Limits n;
+  LimitedNode n;
   n.bound("one", "h1");
   model::CsiDriver driver;
   driver.key = {"", "d"};
@@ -283,7 +301,11 @@ TEST(VolumesBinding, TakesOnlyWhatHasItsForm) {
   };
   for (const Row& row : {
            Row{"as it is", [](auto&) {}, true},
-           Row{"too small", [](auto& v) { v.capacity = {9, 999'999'999}; }, false},
+           Row{"too small",
+               [](auto& v) {
+                 v.capacity = {9, 999'999'999};
+               },
+               false},
            Row{"of another class", [](auto& v) { v.storage_class = "x"; }, false},
            Row{"a block device", [](auto& v) { v.is_block = true; }, false},
            Row{"of another mode", [](auto& v) { v.modes = 4; }, false},
@@ -291,10 +313,21 @@ TEST(VolumesBinding, TakesOnlyWhatHasItsForm) {
            Row{"going", [](auto& v) { v.deleting = true; }, false},
            Row{"released", [](auto& v) { v.is_available = false; }, false},
            Row{"of attributes", [](auto& v) { v.attributes_class = "gold"; }, false},
-           Row{"another's", [](auto& v) { v.claim = model::ClaimRef{{"default", "other"}, {}}; }, false},
-           Row{"of a former claim", [](auto& v) { v.claim = model::ClaimRef{{"default", "data"}, Uid{"x"}}; },
+           Row{"another's",
+               [](auto& v) {
+                 v.claim = model::ClaimRef{{"default", "other"}, {}};
+               },
                false},
-           Row{"meant for it", [](auto& v) { v.claim = model::ClaimRef{{"default", "data"}, {}}; }, true},
+           Row{"of a former claim",
+               [](auto& v) {
+                 v.claim = model::ClaimRef{{"default", "data"}, Uid{"x"}};
+               },
+               false},
+           Row{"meant for it",
+               [](auto& v) {
+                 v.claim = model::ClaimRef{{"default", "data"}, {}};
+               },
+               true},
            Row{"elsewhere", [](auto& v) { v.affinity = onlyWith("zone", {"2"}); }, false},
            Row{"here", [](auto& v) { v.affinity = onlyWith("host", {"a"}); }, true},
        }) {
@@ -410,8 +443,7 @@ TEST(VolumesZone, LabelsOfAVolumeAreANodesToo) {
   n.has(boundTo(makeVolumeClaim("data"), "pv"));
   for (const Row& row : {Row{{}, true}, Row{{{model::kBetaZoneLabel, "z1"}}, true},
                          Row{{{model::kBetaZoneLabel, "z3"}}, false}, Row{{{model::kZoneLabel, "z2"}}, true},
-                         Row{{{model::kZoneLabel, "z3"}}, false},
-                         Row{{{model::kRegionLabel, "r"}}, false}}) {
+                         Row{{{model::kZoneLabel, "z3"}}, false}, Row{{{model::kRegionLabel, "r"}}, false}}) {
     model::Node node = n.node("a");
     node.labels = row.node;
     n.comes(node);
@@ -457,7 +489,7 @@ TEST(VolumesAssume, AClaimIsMadeForOneNode) {
 }
 
 TEST(VolumesAssume, CountsUntilThePodRuns) {
-  Limits n;
+  LimitedNode n;
   n.bound("one", "h1");
   n.bound("two", "h2");
   const auto first = mounting("first", {"one"});
