@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "sched/volumes/test_volumes.h"
 #include "sched/volumes/volume_selections.h"
+#include "sched/volumes/volumes_hand_test.h"
 
 namespace gs::sched {
 namespace {

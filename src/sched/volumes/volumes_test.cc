@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "sched/volumes/test_volumes.h"
 #include "sched/volumes/volume_selections.h"
+#include "sched/volumes/volumes_hand_test.h"
 
 namespace gs::sched {
 namespace {
