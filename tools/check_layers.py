@@ -35,6 +35,7 @@ LAYERS = {
     "sched/policy":    ("sched/request model base",                               "fmt expected",  PURE),
     "sched/doors":     ("sched/policy sched/request model base",                  "fmt expected",  PURE),
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
+    "sched/volumes":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/filters":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/placement": ("sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/preemption": ("sched/placement sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),

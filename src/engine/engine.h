@@ -36,6 +36,7 @@
 #include "engine/pod_handler.h"
 #include "engine/quota_table.h"
 #include "engine/resource_claim_handler.h"
+#include "engine/volume_handler.h"
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
@@ -104,6 +105,15 @@ class Engine {
   void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
     resource_claims_.gone(key, uid);
   }
+  /// Persistent volumes and claims of them, and what is chosen of these for pods.
+  [[nodiscard]] const sched::Volumes& volumes() const { return state_.volumes; }
+  [[nodiscard]] VolumeHandler& volumeChoices() { return volumes_; }
+  /// For sched::readPod(): what the volumes of a pod ask for.
+  [[nodiscard]] sched::VolumeSelections::Said askedOfVolumes(const model::Pod& pod) {
+    return state_.volume_selections.of(pod);
+  }
+  /// Of the server: Kubernetes 1.`minor`.
+  void setVolumeRules(sched::VolumeRules rules) { state_.volumes.setRules(rules); }
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
@@ -160,6 +170,7 @@ class Engine {
   NodeHandler nodes_{state_};
   ClaimHandler claims_{state_};
   ResourceClaimHandler resource_claims_{state_};
+  VolumeHandler volumes_{state_};
   QuotaTable quota_;
   sched::Decider decider_;
   sched::Queue queue_;

@@ -26,6 +26,8 @@
 #include "sched/doors/door.h"
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/ledger.h"
+#include "sched/volumes/volume_selections.h"
+#include "sched/volumes/volumes.h"
 
 namespace gs::engine {
 
@@ -48,6 +50,8 @@ struct EngineState {
   DeviceBlocks blocks{ledger};
   sched::AntiAffinity anti_affinity{ledger};
   Uuids uuids{ledger};
+  sched::Volumes volumes{ledger};
+  sched::VolumeSelections volume_selections{volumes};
 
   DeviceReclaim reclaim{ledger};
   PodEnds ends{cache, devices, reclaim, touched};

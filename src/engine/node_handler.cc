@@ -23,6 +23,7 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
     s_.ledger.removeNode(name);
   }
   s_.anti_affinity.nodeChanged(name);
+  s_.volumes.nodeChanged(name);
   s_.awaited.nodeChanged(name, now);
   s_.reclaim.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.

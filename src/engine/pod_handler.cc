@@ -42,6 +42,7 @@ void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, c
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
   s_.device_claims.podChanged(any, !over && !uses);
+  for (const auto& other : s_.volumes.podChanged(any, !over && !uses, uses)) { s_.touched.pod(other); }
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && s_.reclaim.reclaimed(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated

@@ -13,6 +13,7 @@
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/pod_requests.h"
+#include "kapi/pod_volumes.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
@@ -482,6 +483,7 @@ model::Pod decodePod(const View& v) {
   pod.preempts = spec["preemptionPolicy"].str() != "Never";
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
+  readPodVolumes(spec, pod, unsupported);
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);
     pod.init_share_limits = initShareLimits(spec);

@@ -19,5 +19,12 @@ extern const Kind kDeviceTaintRule;
 extern const Kind kDeviceClass;
 extern const Kind kResourceClaim;
 extern const Kind kDisruptionBudget;
+extern const Kind kPersistentVolume;
+extern const Kind kPersistentVolumeClaim;
+extern const Kind kStorageClass;
+extern const Kind kCsiNode;
+extern const Kind kCsiDriver;
+extern const Kind kCsiStorageCapacity;
+extern const Kind kVolumeAttachment;
 
 }  // namespace gs::kapi

@@ -13,6 +13,7 @@
 #include "model/label_selector.h"
 #include "model/node_affinity.h"
 #include "model/pod_affinity.h"
+#include "model/pod_volumes.h"
 #include "model/resources.h"
 
 namespace gs::model {
@@ -138,6 +139,8 @@ struct Pod {
   ScheduledCondition scheduled;
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
   std::vector<HostPort> host_ports;          // of its node, that it takes; sorted, unique
+  std::vector<VolumeClaim> volume_claims;    // in its order; one that it mounts twice is there twice
+  std::vector<InlineDisk> disks;             // in its order
 
   // What only a placement asks; empty once the pod is bound.
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0

@@ -81,12 +81,14 @@ DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors, Fil
         fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
                     fmt::join(pod.unsupported, " and "))};
   }
-  if (asked.door == nullptr) { return baseRequest(pod, filters); }
+  if (all && !named.no_volumes.kind.empty()) { return named.no_volumes; }
+  PodRequest base = baseRequest(pod, filters);
+  if (all) { base.volumes = named.volumes; }
+  if (asked.door == nullptr) { return base; }
   if (!asked.door->own || asked.door->request == nullptr) {
     return Blocked{"NoSuchDoor",
                    fmt::format("{} is not served by this scheduler yet", textOf(*asked.door->asked(pod)))};
   }
-  PodRequest base = baseRequest(pod, filters);
   base.door = asked.door;
   return asked.door->request(pod, named, std::move(base));
 }

@@ -240,6 +240,8 @@ void Ledger::publishedAnew(const model::NodeName& name) {
   if (n != nullptr && !n->dra_resource.empty()) { factsChanged(i); }
 }
 
+void Ledger::volumesChanged(NodeIndex i) { factsChanged(i); }
+
 void Ledger::removeStatus(const model::NodeName& name) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);

@@ -85,6 +85,8 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
   /// What a DRA driver says of the node's devices besides (DeviceSelection) may be another from now on.
   void publishedAnew(const model::NodeName& name);
+  /// What can be mounted there may be something else from now on (sched/volumes/).
+  void volumesChanged(NodeIndex i);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
   /// NodeState::awaits_look.

@@ -29,6 +29,11 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   const bool we_filter = !c_.asksUs(pod);
   sched::Objects named = we_filter ? c_.engine.deviceClaims().asked(pod) : sched::Objects{};
   named.claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)});
+  if (we_filter) {
+    auto volumes = c_.engine.askedOfVolumes(pod);
+    named.volumes = std::move(volumes.selection);
+    named.no_volumes = std::move(volumes.blocked);
+  }
   auto door = sched::readPod(pod, named, c_.engine.doors(),
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
