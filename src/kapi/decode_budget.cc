@@ -5,6 +5,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
+#include "kapi/selectors.h"
 
 namespace gs::kapi {
 namespace {
@@ -15,39 +16,13 @@ using json::View;
 constexpr std::size_t kMostSelected = 4096;  // requirements of a selector, and their values
 constexpr std::size_t kMostDisrupted = 4096;
 
-std::optional<model::LabelRequirement::Op> budgetOperator(std::string_view name) {
-  using Op = model::LabelRequirement::Op;
-  if (name == "In") { return Op::In; }
-  if (name == "NotIn") { return Op::NotIn; }
-  if (name == "Exists") { return Op::Exists; }
-  if (name == "DoesNotExist") { return Op::DoesNotExist; }
-  return std::nullopt;
-}
-
 /// nullopt: it protects nobody, because it says nothing, or what nobody can read.
 std::optional<model::LabelSelector> protectedPods(const View& v) {
-  model::LabelSelector out;
-  std::size_t selected = 0;
-  for (const auto [key, value] : v["matchLabels"].members()) {
-    out.requirements.push_back({std::string{key}, model::LabelRequirement::Op::In, {text(value)}});
-    ++selected;
-  }
-  for (const View e : v["matchExpressions"].items()) {
-    const auto op = budgetOperator(e["operator"].str());
-    if (!op) { return std::nullopt; }
-    model::LabelRequirement r{text(e["key"]), *op, {}};
-    for (const View value : e["values"].items()) { r.values.push_back(text(value)); }
-    std::sort(r.values.begin(), r.values.end());
-    r.values.erase(std::unique(r.values.begin(), r.values.end()), r.values.end());
-    selected += 1 + r.values.size();
-    out.requirements.push_back(std::move(r));
-  }
-  if (selected > kMostSelected) { return model::LabelSelector{}; }
-  if (out.requirements.empty()) { return std::nullopt; }
-  std::sort(out.requirements.begin(), out.requirements.end());
-  out.requirements.erase(std::unique(out.requirements.begin(), out.requirements.end()),
-                         out.requirements.end());
-  return out;
+  ReadSelector read = readSelector(v);
+  if (!read.is_whole) { return std::nullopt; }
+  if (read.parts > kMostSelected) { return model::LabelSelector{}; }
+  if (read.selector.requirements.empty()) { return std::nullopt; }
+  return std::move(read.selector);
 }
 
 constexpr KindInfo kDisruptionBudgetInfo{

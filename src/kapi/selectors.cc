@@ -1,8 +1,11 @@
 #include "kapi/selectors.h"
 
 #include <algorithm>
-#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "kapi/decode_node_affinity.h"
 #include "kapi/fields.h"
 
 namespace gs::kapi {
@@ -10,7 +13,6 @@ namespace {
 
 using json::View;
 using LabelOp = model::LabelRequirement::Op;
-using NodeOp = model::NodeRequirement::Op;
 
 constexpr std::size_t kMaxParts = 4096;  // terms, expressions and values of one selector
 
@@ -20,73 +22,22 @@ void sortedOnce(std::vector<T>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
-std::vector<std::string> textsOf(const View& v) {
-  std::vector<std::string> out;
-  for (const View one : v.items()) { out.push_back(text(one)); }
-  sortedOnce(out);
-  return out;
+std::optional<LabelOp> labelOpOf(std::string_view text) {
+  if (text == "In") { return LabelOp::In; }
+  if (text == "NotIn") { return LabelOp::NotIn; }
+  if (text == "Exists") { return LabelOp::Exists; }
+  if (text == "DoesNotExist") { return LabelOp::DoesNotExist; }
+  return std::nullopt;
 }
-
-model::LabelSelector nothing() { return {{{"", LabelOp::In, {}}}}; }
 
 std::optional<model::LabelRequirement> labelRequirement(const View& v) {
-  const std::string_view op = v["operator"].str();
-  model::LabelRequirement out{text(v["key"]), LabelOp::Exists, textsOf(v["values"])};
-  const bool has_values = !out.values.empty();
-  if (op == "In" || op == "NotIn") {
-    out.op = op == "In" ? LabelOp::In : LabelOp::NotIn;
-    return has_values ? std::optional{std::move(out)} : std::nullopt;
-  }
-  if ((op != "Exists" && op != "DoesNotExist") || has_values) { return std::nullopt; }
-  out.op = op == "Exists" ? LabelOp::Exists : LabelOp::DoesNotExist;
-  return out;
-}
-
-bool isWhole(const std::string& value) {
-  std::string_view digits = value;
-  if (digits.starts_with('+')) { digits.remove_prefix(1); }
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc{} && end == digits.data() + digits.size() && !digits.empty();
-}
-
-std::optional<model::NodeRequirement> nodeRequirement(const View& v) {
-  const std::string_view op = v["operator"].str();
-  model::NodeRequirement out{text(v["key"]), NodeOp::Exists, textsOf(v["values"])};
-  const bool has_values = !out.values.empty();
-  bool is_fine = false;
-  if (op == "In" || op == "NotIn") {
-    out.op = op == "In" ? NodeOp::In : NodeOp::NotIn;
-    is_fine = has_values;
-  } else if (op == "Exists" || op == "DoesNotExist") {
-    out.op = op == "Exists" ? NodeOp::Exists : NodeOp::DoesNotExist;
-    is_fine = !has_values;
-  } else if (op == "Gt" || op == "Lt") {
-    out.op = op == "Gt" ? NodeOp::Gt : NodeOp::Lt;
-    is_fine = v["values"].items().size() == 1 && isWhole(out.values.front());
-  }
-  return is_fine ? std::optional{std::move(out)} : std::nullopt;
-}
-
-bool isFieldRequirement(const model::NodeRequirement& r) {
-  return (r.op == NodeOp::In || r.op == NodeOp::NotIn) && r.values.size() == 1;
-}
-
-std::optional<model::NodeTerm> nodeTerm(const View& v) {
-  model::NodeTerm out;
-  for (const View e : v["matchExpressions"].items()) {
-    auto r = nodeRequirement(e);
-    if (!r) { return std::nullopt; }
-    out.labels.push_back(*std::move(r));
-  }
-  for (const View e : v["matchFields"].items()) {
-    auto r = nodeRequirement(e);
-    if (!r || !isFieldRequirement(*r)) { return std::nullopt; }
-    out.fields.push_back(*std::move(r));
-  }
-  sortedOnce(out.labels);
-  sortedOnce(out.fields);
-  return out.labels.empty() && out.fields.empty() ? std::nullopt : std::optional{std::move(out)};
+  const auto op = labelOpOf(v["operator"].str());
+  if (!op) { return std::nullopt; }
+  model::LabelRequirement out{text(v["key"]), *op, {}};
+  for (const View one : v["values"].items()) { out.values.push_back(text(one)); }
+  sortedOnce(out.values);
+  const bool wants_values = *op == LabelOp::In || *op == LabelOp::NotIn;
+  return wants_values != out.values.empty() ? std::optional{std::move(out)} : std::nullopt;
 }
 
 std::size_t partsOf(const model::NodeTerm& term) {
@@ -97,33 +48,40 @@ std::size_t partsOf(const model::NodeTerm& term) {
 
 }  // namespace
 
-std::optional<model::LabelSelector> strictSelector(const View& v) {
-  if (!v.isObject()) { return std::nullopt; }
-  model::LabelSelector out;
-  std::size_t parts = 0;
+ReadSelector readSelector(const View& v) {
+  ReadSelector out;
+  auto& requirements = out.selector.requirements;
   for (const auto [key, value] : v["matchLabels"].members()) {
-    out.requirements.push_back({std::string{key}, LabelOp::In, {text(value)}});
+    requirements.push_back({std::string{key}, LabelOp::In, {text(value)}});
   }
+  out.parts = requirements.size();
   for (const View e : v["matchExpressions"].items()) {
     auto r = labelRequirement(e);
-    if (!r) { return nothing(); }
-    parts += r->values.size();
-    out.requirements.push_back(*std::move(r));
+    out.is_whole &= r.has_value();
+    if (!r) { continue; }
+    out.parts += 1 + r->values.size();
+    requirements.push_back(*std::move(r));
   }
-  if (parts + out.requirements.size() > kMaxParts) { return nothing(); }
-  sortedOnce(out.requirements);
+  sortedOnce(requirements);
   return out;
+}
+
+std::optional<model::LabelSelector> strictSelector(const View& v) {
+  if (!v.isObject()) { return std::nullopt; }
+  ReadSelector read = readSelector(v);
+  if (read.is_whole && read.parts <= kMaxParts) { return std::move(read.selector); }
+  return model::LabelSelector{{{"", LabelOp::In, {}}}};
 }
 
 std::vector<model::NodeTerm> nodeTerms(const View& v) {
   std::vector<model::NodeTerm> out;
   std::size_t parts = 0;
   for (const View one : v.items()) {
-    auto term = nodeTerm(one);
-    if (!term) { continue; }
-    parts += partsOf(*term);
+    auto term = nodeTermOf(one);
+    if (term == model::NodeTerm{}) { continue; }
+    parts += partsOf(term);
     if (parts > kMaxParts) { return {}; }
-    out.push_back(*std::move(term));
+    out.push_back(std::move(term));
   }
   return out;
 }

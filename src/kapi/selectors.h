@@ -1,7 +1,7 @@
-// Selectors of labels and of nodes (meta/v1 LabelSelector, core/v1 NodeSelector) -> their values. What cannot
-// be read matches nothing, as kube-scheduler has it: never more than was meant.
+// Selectors of labels and of nodes (meta/v1 LabelSelector, core/v1 NodeSelector) -> their values.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -11,10 +11,19 @@
 
 namespace gs::kapi {
 
-/// nullopt: there is none. One that cannot be read matches no labels.
+/// A label selector. What it is where not all of it can be read is for the reader to say.
+struct ReadSelector {
+  model::LabelSelector selector;
+  bool is_whole = true;   // no: requirements that kube-scheduler cannot read either are left out
+  std::size_t parts = 0;  // requirements and values that it has
+};
+[[nodiscard]] ReadSelector readSelector(const json::View& v);
+
+/// nullopt: there is none. One that cannot be read, or is very large, matches no labels, as kube-scheduler has
+/// it for volumes: never more than was meant.
 [[nodiscard]] std::optional<model::LabelSelector> strictSelector(const json::View& v);
 /// nodeSelectorTerms, without those that cannot match: of neither expressions nor fields, or of some that
-/// cannot be read.
+/// cannot be read. Of very many, none.
 [[nodiscard]] std::vector<model::NodeTerm> nodeTerms(const json::View& v);
 
 }  // namespace gs::kapi

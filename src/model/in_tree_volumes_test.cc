@@ -5,7 +5,7 @@
 namespace gs::model {
 namespace {
 
-using Op = NodeRequirement::Op;
+using NodeOp = NodeRequirement::Op;
 
 VolumeAffinity oneTerm(std::vector<NodeRequirement> labels) { return {true, {{std::move(labels), {}}}}; }
 
@@ -46,20 +46,21 @@ TEST(InTreeVolumes, LabelZones) {
 
 TEST(InTreeVolumes, AffinityIsByTheDriversKey) {
   const InTreePlugin& gce = *inTreePlugin("kubernetes.io/gce-pd");
-  const NodeRequirement by_driver{"topology.gke.io/zone", Op::In, {"a"}};
-  EXPECT_EQ(migratedAffinity(gce, oneTerm({{kZoneLabel, Op::In, {"a"}}}), {}), oneTerm({by_driver}));
-  EXPECT_EQ(migratedAffinity(
-                gce, oneTerm({{kBetaZoneLabel, Op::In, {"a"}}, {kBetaRegionLabel, Op::In, {"r"}}}), {}),
-            oneTerm({by_driver, {kRegionLabel, Op::In, {"r"}}}));
+  const NodeRequirement by_driver{"topology.gke.io/zone", NodeOp::In, {"a"}};
+  EXPECT_EQ(migratedAffinity(gce, oneTerm({{kZoneLabel, NodeOp::In, {"a"}}}), {}), oneTerm({by_driver}));
+  EXPECT_EQ(
+      migratedAffinity(
+          gce, oneTerm({{kBetaZoneLabel, NodeOp::In, {"a"}}, {kBetaRegionLabel, NodeOp::In, {"r"}}}), {}),
+      oneTerm({by_driver, {kRegionLabel, NodeOp::In, {"r"}}}));
   EXPECT_EQ(migratedAffinity(gce, {}, {{kZoneLabel, "a"}}), oneTerm({by_driver}));
-  EXPECT_EQ(migratedAffinity(gce, oneTerm({{"x", Op::Exists, {}}}), {{kBetaZoneLabel, "a"}}),
-            oneTerm({by_driver, {"x", Op::Exists, {}}}));
-  EXPECT_EQ(migratedAffinity(gce, oneTerm({{kZoneLabel, Op::In, {"a"}}}), {{kZoneLabel, "b"}}),
+  EXPECT_EQ(migratedAffinity(gce, oneTerm({{"x", NodeOp::Exists, {}}}), {{kBetaZoneLabel, "a"}}),
+            oneTerm({by_driver, {"x", NodeOp::Exists, {}}}));
+  EXPECT_EQ(migratedAffinity(gce, oneTerm({{kZoneLabel, NodeOp::In, {"a"}}}), {{kZoneLabel, "b"}}),
             oneTerm({by_driver}))
       << "what the affinity says counts before the labels";
   const InTreePlugin& azure = *inTreePlugin("kubernetes.io/azure-disk");
-  EXPECT_EQ(migratedAffinity(azure, oneTerm({{kZoneLabel, Op::In, {"a"}}}), {}),
-            oneTerm({{kZoneLabel, Op::In, {"a"}}}));
+  EXPECT_EQ(migratedAffinity(azure, oneTerm({{kZoneLabel, NodeOp::In, {"a"}}}), {}),
+            oneTerm({{kZoneLabel, NodeOp::In, {"a"}}}));
 }
 
 }  // namespace

@@ -39,16 +39,16 @@ PodRequest portsOf(std::vector<model::HostPort> ports) {
 
 TEST(Filters, AreKubeSchedulersInItsOrder) {
   std::vector<std::string> plugins;
-  const std::set<std::string> theirs{"NodeUnschedulable",   "TaintToleration",  "NodeAffinity",
-                                     "NodePorts",           "NodeResourcesFit", "InterPodAffinity",
-                                     "NodeDeclaredFeatures"};
+  const std::vector<std::string> theirs{"NodeAffinity",       "NodeUnschedulable", "TaintToleration",
+                                        "NodeAffinity",       "NodePorts",         "NodeResourcesFit",
+                                        "VolumeRestrictions", "NodeVolumeLimits",  "VolumeBinding",
+                                        "VolumeZone",         "InterPodAffinity",  "NodeDeclaredFeatures"};
+  const std::set<std::string> names{theirs.begin(), theirs.end()};
   for (const Filter& filter : filters()) {
     ASSERT_NE(filter.check, nullptr) << filter.name;
-    if (theirs.contains(filter.name)) { plugins.emplace_back(filter.name); }
+    if (names.contains(filter.name)) { plugins.emplace_back(filter.name); }
   }
-  EXPECT_EQ(plugins, (std::vector<std::string>{"NodeAffinity", "NodeUnschedulable", "TaintToleration",
-                                               "NodeAffinity", "NodePorts", "NodeResourcesFit",
-                                               "InterPodAffinity", "NodeDeclaredFeatures"}));
+  EXPECT_EQ(plugins, theirs);
 }
 
 TEST(Filters, ThoseOfFactsAndThoseOfUseAreAllOfThem) {
@@ -79,7 +79,7 @@ struct AffinityCase {
   PodRequest request;
   std::optional<Misfit> expect;
 };
-class NodeAffinityRow : public testing::TestWithParam<AffinityCase> {};
+class NodeAffinityRow : public ::testing::TestWithParam<AffinityCase> {};
 TEST_P(NodeAffinityRow, Says) { EXPECT_EQ(saysOf(GetParam().node, GetParam().request), GetParam().expect); }
 
 TestNode eastern() { return testNode("a").label("zone", "east"); }
@@ -97,7 +97,7 @@ const std::optional<Misfit> kMismatch = Misfit{Reason::SelectorMismatch, "", 0, 
 
 INSTANTIATE_TEST_SUITE_P(
     Table, NodeAffinityRow,
-    testing::Values(
+    ::testing::Values(
         AffinityCase{"Matches", eastern(), wanting({inZone("west"), inZone("east")}), std::nullopt},
         AffinityCase{"Mismatches", eastern(), wanting({inZone("west")}), kMismatch},
         AffinityCase{"SelectorAndTerms", eastern(), alsoSelecting(wanting({inZone("east")}), "east"),
@@ -121,7 +121,7 @@ struct PortCase {
   model::HostPort wanted;
   bool conflict;
 };
-class NodePortsRow : public testing::TestWithParam<PortCase> {};
+class NodePortsRow : public ::testing::TestWithParam<PortCase> {};
 TEST_P(NodePortsRow, Says) {
   Ledger l;
   testNode("a").addTo(l);
@@ -131,7 +131,7 @@ TEST_P(NodePortsRow, Says) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, NodePortsRow,
-    testing::Values(
+    ::testing::Values(
         PortCase{"Same", {80, "TCP", "0.0.0.0"}, {80, "TCP", "0.0.0.0"}, true},
         PortCase{"OtherPort", {80, "TCP", "0.0.0.0"}, {81, "TCP", "0.0.0.0"}, false},
         PortCase{"OtherProtocol", {80, "TCP", "0.0.0.0"}, {80, "UDP", "0.0.0.0"}, false},

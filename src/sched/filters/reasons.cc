@@ -85,12 +85,21 @@ std::string claimsUnmet(const Misfit& m) {
                      m.need > 0 ? fmt::format(" and most free is {}", m.have) : "");
 }
 
+std::string volumeOfOnePod(const Misfit& m) {
+  return m.detail.empty() ? "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access "
+                            "mode already in-use by another pod"
+                          : "node has pod using PersistentVolumeClaim with the same name and "
+                            "ReadWriteOncePod access mode";
+}
+
 // All but OtherNode are about the node that refused.
 constexpr Cures kFactsOrOther = Cure::NodeFacts | Cure::OtherNode;
 constexpr Cures kAmounts = kFactsOrOther | Cure::PodGone;
 constexpr Cures kGpus = kFactsOrOther | Cure::Devices;  // that are not there, or not of that kind
 constexpr Cures kTheseGpus = Cure::NodeFacts | Cure::Devices;
 constexpr Cures kFreeGpus = kGpus | Cure::PodGone;
+
+constexpr Cures kVolumes = kFactsOrOther | Cure::Volumes;
 
 constexpr Cures only(Cure cure) { return static_cast<Cures>(cure); }
 
@@ -123,6 +132,21 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
      says<"node(s) didn't have free ports for the requested pod ports">, Cure::PodGone | Cure::OtherNode},
     {Reason::TooManyPods, "TooManyPods", says<"Too many pods">, kAmounts},
     {Reason::InsufficientResource, "InsufficientResource", saysDetail<"Insufficient {}">, kAmounts},
+    {Reason::DiskInUse, "DiskInUse", says<"node(s) had no available disk">, Cure::PodGone | Cure::OtherNode},
+    {Reason::VolumeOfOnePod, "VolumeOfOnePod", volumeOfOnePod, only(Cure::PodGone)},
+    {Reason::NoSuchDriver, "NoSuchDriver", saysDetail<"{} CSI driver is not installed on the node">,
+     Cure::Volumes | Cure::OtherNode},
+    {Reason::TooManyVolumes, "TooManyVolumes", says<"node(s) exceed max volume count">,
+     Cure::PodGone | Cure::Volumes | Cure::OtherNode},
+    {Reason::VolumeElsewhere, "VolumeElsewhere",
+     says<"node(s) didn't match PersistentVolume's node affinity">, kVolumes},
+    {Reason::NoVolumeToBind, "NoVolumeToBind",
+     says<"node(s) didn't find available persistent volumes to bind">, kVolumes},
+    {Reason::TooLittleStorage, "TooLittleStorage", says<"node(s) did not have enough free storage">,
+     kVolumes},
+    {Reason::VolumeMissing, "VolumeMissing",
+     says<"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)">, only(Cure::Volumes)},
+    {Reason::VolumeInOtherZone, "VolumeInOtherZone", says<"node(s) had no available volume zone">, kVolumes},
     {Reason::ExistingAntiAffinity, "ExistingAntiAffinity",
      says<"node(s) didn't satisfy existing pods anti-affinity rules">, kAmounts},
     {Reason::MissesFeatures, "MissesFeatures", says<"node(s) didn't match Pod's required features">,

@@ -24,10 +24,16 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseTriedInVain(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseQuota(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseMissingFeatures(const NodeState& node, const PodRequest& request);
+// And of volumes: what changes these is told to the ledger as if it were one (Ledger::volumesChanged()).
+[[nodiscard]] std::optional<Misfit> refuseVolumeBinding(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseVolumeZone(const NodeState& node, const PodRequest& request);
 
 // What pods use there.
 [[nodiscard]] std::optional<Misfit> refuseHostPorts(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseResources(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseVolumeRestrictions(const NodeState& node,
+                                                             const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseVolumeLimits(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseExistingAntiAffinity(const NodeState& node,
                                                                const PodRequest& request);
 

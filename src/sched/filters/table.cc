@@ -23,6 +23,10 @@ constexpr std::array kFilters{
     Filter{"GpuQuota", Kept::Facts, refuseQuota},
     Filter{"NodePorts", Kept::Use, refuseHostPorts},
     Filter{"NodeResourcesFit", Kept::Use, refuseResources},
+    Filter{"VolumeRestrictions", Kept::Use, refuseVolumeRestrictions},
+    Filter{"NodeVolumeLimits", Kept::Use, refuseVolumeLimits},
+    Filter{"VolumeBinding", Kept::Facts, refuseVolumeBinding},
+    Filter{"VolumeZone", Kept::Facts, refuseVolumeZone},
     Filter{"InterPodAffinity", Kept::Use, refuseExistingAntiAffinity},
     Filter{"NodeDeclaredFeatures", Kept::Facts, refuseMissingFeatures},
 };

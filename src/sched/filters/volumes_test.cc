@@ -1,9 +1,11 @@
-#include "sched/filters/volumes.h"
-
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
+
+#include "sched/filters/filter.h"
+#include "sched/filters/rows.h"
 
 namespace gs::sched {
 namespace {
@@ -22,23 +24,22 @@ class Refusing final : public VolumeSelection {
 };
 
 TEST(VolumeFilters, EachAsksForItsOwn) {
+  constexpr std::array kRows{refuseVolumeRestrictions, refuseVolumeLimits, refuseVolumeBinding,
+                             refuseVolumeZone};
   const NodeState node;
   PodRequest request;
-  for (const Filter& row : kVolumeFilters) { EXPECT_EQ(row.check(node, request), std::nullopt) << row.name; }
-  for (std::size_t i = 0; i < kVolumeFilters.size(); ++i) {
+  for (const auto& refuse : kRows) { EXPECT_EQ(refuse(node, request), std::nullopt); }
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
     request.volumes = std::make_shared<const Refusing>(static_cast<VolumeSelection::Filter>(i));
-    for (std::size_t k = 0; k < kVolumeFilters.size(); ++k) {
-      EXPECT_EQ(kVolumeFilters[k].check(node, request).has_value(), i == k) << kVolumeFilters[k].name;
+    for (std::size_t k = 0; k < kRows.size(); ++k) {
+      EXPECT_EQ(kRows.at(k)(node, request).has_value(), i == k) << k;
     }
   }
 }
 
 TEST(VolumeFilters, SayWhatKubeSchedulerSays) {
-  const auto& rows = volumeReasons();
-  const auto words = [&](Reason reason, const char* detail = "") {
-    const auto i = static_cast<std::size_t>(reason) - static_cast<std::size_t>(Reason::DiskInUse);
-    EXPECT_EQ(rows.at(i).reason, reason) << "in the order of reasons";
-    return rows.at(i).words({reason, detail, 0, 0});
+  const auto words = [](Reason reason, const char* detail = "") {
+    return rowOf(reason).words({reason, detail, 0, 0});
   };
   EXPECT_EQ(words(Reason::DiskInUse), "node(s) had no available disk");
   EXPECT_EQ(

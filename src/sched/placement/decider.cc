@@ -27,9 +27,9 @@ struct Order {
   RecentChanges::Moment moment = 0;    // that it is from
   RecentChanges::Moment bonuses = 0;   // the same, of the log of bonuses
   std::uint64_t epoch = 0;             // of the ranks
-  /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
+  /// The quota allows more now, or less: nodes of these models are to be looked at again.
   std::set<std::string> models;
-  bool all_models = false;
+  bool all_anew = false;  // all are, whatever their model
   RejectionBoard board;
   bool refused = false;  // the board was asked
   bool unbuilt = false;  // keys were prepared; the ranking is of before that
@@ -62,6 +62,7 @@ struct Class {
   /// as long as the quota allows no other models than `allowed`.
   RecentChanges::Moment nowhere = 0;
   std::vector<std::string> allowed;
+  std::uint64_t volumes_moment = 0;  // VolumeSelection::moment() that all of this is from
   /// Of a class that one node may take: the NodeState::versionFor() at which that one refused; 0: never.
   std::uint64_t refused_at = 0;
   std::size_t looks = 0;  // that an order would have saved, about
@@ -144,19 +145,21 @@ struct Decider::Impl {
     return std::min(most_orders, std::max<std::size_t>(8, room));
   }
 
-  /// Those are to be looked at again whose model the quota allows now and did not, or the other way round.
-  void followTerms(Class& c) {
+  /// Those are to be looked at again whose model the quota allows now and did not, or the other way round; or
+  /// all.
+  void lookAgain(Class& c) {
     Order& order = *c.order;
-    const std::string& label = c.request.quota->terms.model_label;
+    const auto is_meant = [&](const model::Labels& labels) {
+      const auto model = labels.find(c.request.quota->terms.model_label);
+      return model != labels.end() && order.models.contains(model->second);
+    };
     for (NodeIndex i = 0; i < ledger.size(); ++i) {
-      const auto& labels = ledger.at(i).node.labels;
-      const auto model = labels.find(label);
-      if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
+      if (!order.all_anew && !is_meant(ledger.at(i).node.labels)) { continue; }
       order.seen[i] = 0;
       order.board.forget(i);
     }
     order.models.clear();
-    order.all_models = false;
+    order.all_anew = false;
     order.moment = 0;
   }
 
@@ -225,10 +228,10 @@ struct Decider::Impl {
       order.facts_ok.resize(room);
       order.epoch = names.epoch();
     }
-    const bool bound_otherwise = order.all_models || !order.models.empty();
-    if (bound_otherwise) { followTerms(c); }
+    const bool is_otherwise = order.all_anew || !order.models.empty();
+    if (is_otherwise) { lookAgain(c); }
     const std::size_t changed = changes.of(c.request).countSince(order.moment);
-    const bool anew = moved || bound_otherwise || order.unbuilt || isMany(changed);
+    const bool anew = moved || is_otherwise || order.unbuilt || isMany(changed);
     if (!placeChanged(c, anew, end)) { return false; }
     followBonuses(c);
     return true;
@@ -236,7 +239,7 @@ struct Decider::Impl {
 
   /// It is in `ordered`.
   void forgetOrder(Class& c) {
-    const bool is_known = !c.order->unbuilt && !c.order->all_models && c.order->models.empty();
+    const bool is_known = !c.order->unbuilt && !c.order->all_anew && c.order->models.empty();
     if (is_known && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
     c.order.reset();
     ordered.erase(c.place);
@@ -360,6 +363,19 @@ struct Decider::Impl {
     return standing;
   }
 
+  // ---- Classes with volumes
+
+  /// What was found of nodes is not true any more where volumes changed that are not of single nodes.
+  void followVolumes(Class& c) {
+    if (c.request.volumes == nullptr) { return; }
+    const std::uint64_t moment = c.request.volumes->moment();
+    if (std::exchange(c.volumes_moment, moment) == moment) { return; }
+    if (c.order) { c.order->all_anew = true; }
+    c.nowhere = 0;
+    c.few.reset();
+    c.refused_at = 0;
+  }
+
   // ---- Classes of one node
 
   static bool isForOne(const Class& c) { return !c.request.on_node.empty(); }
@@ -379,8 +395,15 @@ struct Decider::Impl {
 
   // ---- Questions
 
-  Standing look(EquivalenceClass id, std::uint64_t most) {
+  /// To answer for it.
+  Class& asked(EquivalenceClass id) {
     Class& c = at(id);
+    followVolumes(c);
+    return c;
+  }
+
+  Standing look(EquivalenceClass id, std::uint64_t most) {
+    Class& c = asked(id);
     if (isOverQuota(c.request)) { return Standing::Nowhere; }
     if (isForOne(c)) { return namedIfItFits(c) ? Standing::Fits : Standing::Nowhere; }
     changes.catchUp();
@@ -391,7 +414,7 @@ struct Decider::Impl {
   }
 
   std::optional<Rejection> rejection(EquivalenceClass id, std::uint64_t most, RejectionBoard& so_far) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isForOne(c)) {
       looks += RejectionBoard::kLooksPerReason;
       return explainNamed(ledger, c.request);
@@ -416,13 +439,13 @@ struct Decider::Impl {
   }
 
   bool prepare(EquivalenceClass id, std::uint64_t most) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isForOne(c) || isOverQuota(c.request)) { return true; }
     return bestOf(id, c, endOf(most)).done;
   }
 
   std::optional<Placed> decide(EquivalenceClass id) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
     const auto best = bestOf(id, c, kAnyNumber).best;
     if (!best) { return std::nullopt; }
@@ -452,7 +475,7 @@ struct Decider::Impl {
     if (c.order) {
       std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
                                     now.models.end(), std::inserter(c.order->models, c.order->models.end()));
-      c.order->all_models |= !alike;
+      c.order->all_anew |= !alike;
     }
     const bool tried =
         std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
@@ -509,6 +532,7 @@ EquivalenceClass Decider::classOf(const PodRequest& request) {
   Class c;
   c.request = request;
   if (!request.kept_away_by.empty()) { impl_->changes.watchClosings(); }
+  if (request.volumes != nullptr) { c.volumes_moment = request.volumes->moment(); }
   if (request.quota) {
     c.allowed = request.quota->terms.models;
     impl_->quotas.add(id, *request.quota);

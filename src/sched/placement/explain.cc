@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "model/annotations.h"
 #include "model/map.h"
@@ -182,12 +183,20 @@ void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entr
   entry.group = groups_.try_emplace(std::move(key), next).first->second;
 }
 
+/// Volumes changed that are not of single nodes: what is known of any may not be true any more.
+void RejectionBoard::followVolumes(const PodRequest& request) {
+  const std::uint64_t moment = request.volumes == nullptr ? 0 : request.volumes->moment();
+  if (std::exchange(volumes_moment_, moment) == moment) { return; }
+  for (Entry& entry : entries_) { entry.seen = 0; }
+}
+
 bool RejectionBoard::catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks) {
   constexpr std::size_t kMostGroups = 1024;  // details that no node has any more add up: all is read anew
   if (!halfway_ && groups_.size() > kMostGroups) {  // equivalent: one more or less
     groups_.clear();
     entries_.clear();
   }
+  followVolumes(request);
   entries_.resize(ledger.size());
   const std::uint64_t steps = meter_.steps;
   const std::uint64_t nodes = looked_at_;

@@ -170,7 +170,7 @@ class PreemptionPlay {
   int evictions_ = 0;
 };
 
-constexpr std::uint64_t kPlays = 300;
+constexpr std::uint64_t kPlays = 2'000;
 
 TEST(PreemptionLoop, EndsAndNobodyGoesForNothing) {
   int evictions = 0;

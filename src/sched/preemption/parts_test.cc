@@ -126,7 +126,7 @@ TEST(PreemptionCost, WhoStaysRather) {
   EXPECT_TRUE(staysRather(somePod("a", 1, 10), somePod("b", 1, 10)));
 }
 
-model::PodPtr boundTo(model::Pod pod, const std::string& node) {
+model::PodPtr podThatIsOn(model::Pod pod, const std::string& node) {
   pod.node = model::NodeName{node};
   return std::make_shared<const model::Pod>(std::move(pod));
 }
@@ -134,15 +134,15 @@ model::PodPtr boundTo(model::Pod pod, const std::string& node) {
 TEST(Residents, AreBoundAndNotFinished) {
   Residents residents;
   const model::NodeName a{"a"};
-  residents.put(boundTo(somePod("p"), ""));
+  residents.put(podThatIsOn(somePod("p"), ""));
   EXPECT_EQ(residents.size(), 0U);
-  residents.put(boundTo(somePod("p"), "a"));
+  residents.put(podThatIsOn(somePod("p"), "a"));
   EXPECT_EQ(residents.on(a).size(), 1U);
-  residents.put(boundTo(somePod("p", 7), "a"));
+  residents.put(podThatIsOn(somePod("p", 7), "a"));
   EXPECT_EQ(residents.on(a).at(model::Uid{"p"})->priority, 7);
   model::Pod finished = somePod("p");
   finished.phase = model::PodPhase::Succeeded;
-  residents.put(boundTo(finished, "a"));
+  residents.put(podThatIsOn(finished, "a"));
   EXPECT_TRUE(residents.on(a).empty());
   const auto changes = residents.changes().end();
   residents.remove(model::Uid{"p"});
@@ -208,7 +208,7 @@ TEST(Nominations, OneThatFindsNoSetCountsByItsNumber) {
 class BoundTest : public ::testing::Test {
  protected:
   void runs(const std::string& name, std::int32_t priority, const std::vector<int>& ids, int started = 1) {
-    const auto pod = boundTo(somePod(name, priority, started), "a");
+    const auto pod = podThatIsOn(somePod(name, priority, started), "a");
     residents.put(pod);
     l.usePod(pod->node, pod->uid, Source::BoundPod, pod->requests, 0);
     for (const int id : ids) { l.hold(pod->node, id, pod->uid, Source::Lease, {}); }

@@ -38,7 +38,7 @@ enum class Reason : std::uint8_t {
   HostPortsTaken,        // "node(s) didn't have free ports for the requested pod ports"
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
-  // Of its volumes, in kube-scheduler's words (sched/filters/volumes.h).
+  // Of its volumes, in kube-scheduler's words (sched/filters/volumes.cc).
   DiskInUse,             // "node(s) had no available disk"
   VolumeOfOnePod,        // "... PersistentVolumeClaim with ReadWriteOncePod access mode ..."
   NoSuchDriver,          // "ebs.csi.aws.com CSI driver is not installed on the node"

@@ -38,7 +38,7 @@ struct Change {
   const char* name;
   std::function<void(PodRequest&)> make;
 };
-class RequestHash : public testing::TestWithParam<Change> {};
+class RequestHash : public ::testing::TestWithParam<Change> {};
 TEST_P(RequestHash, IsAnotherWhereThatFieldIs) {
   PodRequest other = full();
   GetParam().make(other);
@@ -51,7 +51,7 @@ TEST_P(RequestHash, IsAnotherWhereThatFieldIs) {
   }
 INSTANTIATE_TEST_SUITE_P(
     Table, RequestHash,
-    testing::Values(
+    ::testing::Values(
         GS_CHANGE(NoDoor, r.door = nullptr), GS_CHANGE(PlainDoor, r.door = &kPlainDoor),
         GS_CHANGE(NoDevices, r.devices.reset()), GS_CHANGE(Count, r.devices->count = 3),
         GS_CHANGE(Policy, r.devices->policy = model::Policy::Spread),

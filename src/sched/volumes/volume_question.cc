@@ -136,8 +136,12 @@ std::optional<Attach> Volumes::attachOf(const model::PersistentVolumeClaim& clai
 
 /// No pod of any node has it attached, nor can another claim mean it.
 bool Volumes::isPrivate(const model::PersistentVolumeClaim& claim, const Attach& attach) const {
-  const auto volumes = handles_.find({attach.driver, attach.handle});
-  return !uses_.isUsed(claim.key) && (volumes == handles_.end() || volumes->second.size() <= 1);
+  const auto is_one_at_most = [](const auto& index, const auto& key) {
+    const auto found = index.find(key);
+    return found == index.end() || found->second.size() <= 1;
+  };
+  return !uses_.isUsed(claim.key) && is_one_at_most(handles_, Handle{attach.driver, attach.handle}) &&
+         is_one_at_most(bound_to_, claim.volume);
 }
 
 Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {

@@ -147,6 +147,20 @@ void Volumes::countHandle(const model::PersistentVolume& volume, bool on, Keys& 
   if (names.empty()) { handles_.erase(handle); }
 }
 
+/// The same where a second claim names a volume.
+void Volumes::countClaim(const std::string& volume, const model::ObjectKey& claim, bool on, Keys& claims) {
+  if (volume.empty()) { return; }
+  Keys& all = bound_to_[volume];
+  if (on && all.size() == 1) { claims.insert(*all.begin()); }
+  if (on) {
+    all.insert(claim);
+  } else {
+    all.erase(claim);
+    if (all.size() == 1) { claims.insert(*all.begin()); }
+    if (all.empty()) { bound_to_.erase(volume); }
+  }
+}
+
 Volumes::Pods Volumes::putVolume(const std::string& name, const model::Ptr<model::PersistentVolume>& volume) {
   const auto known = this->volume(name);
   if (isTheSame(known, volume)) {
@@ -178,12 +192,13 @@ Volumes::Pods Volumes::putClaim(const model::ObjectKey& key,
                                 const model::Ptr<model::PersistentVolumeClaim>& claim) {
   const auto known = replaceIn(claims_, key, claim);
   if (isTheSame(known, claim)) { return {}; }
-  if (known != nullptr && !known->volume.empty()) { eraseFrom(bound_to_, known->volume, key); }
-  if (claim != nullptr && !claim->volume.empty()) { bound_to_[claim->volume].insert(key); }
+  Keys claims{key};
+  if (known != nullptr) { countClaim(known->volume, key, false, claims); }
+  if (claim != nullptr) { countClaim(claim->volume, key, true, claims); }
   if (isLate(known)) { eraseFrom(late_, known->storage_class, key); }
   if (isLate(claim)) { late_[claim->storage_class].insert(key); }
   tellUsers(key);
-  return waitingFor({key});
+  return waitingFor(claims);
 }
 
 Volumes::Pods Volumes::putClass(const std::string& name, const model::Ptr<model::StorageClass>& of) {

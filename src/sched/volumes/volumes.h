@@ -158,6 +158,7 @@ class Volumes {
   void file(const model::Ptr<model::PersistentVolume>& volume, Keys& claims);
   void unfile(const model::PersistentVolume& volume, Keys& claims);
   void countHandle(const model::PersistentVolume& volume, bool on, Keys& claims);
+  void countClaim(const std::string& volume, const model::ObjectKey& claim, bool on, Keys& claims);
   /// False: they are too many, and the class's moment says it.
   bool tellNodes(const Pin& pin, const std::string& storage_class);
   void tellNode(const model::NodeName& name);
