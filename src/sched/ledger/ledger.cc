@@ -160,6 +160,7 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
     vacant_.pop_back();
   }
   const NodeIndex i = it->second;
+  nodes_[i]->index = i;
   nodes_[i]->node.name = name;
   factsChanged(i);
   return i;
@@ -307,29 +308,6 @@ void Ledger::setTwice(const model::NodeName& name, const std::set<int>& ids) {
   factsChanged(i);
 }
 
-void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
-  NodeState& n = *nodes_[i];
-  if (n.closed_to == terms) { return; }
-  const auto closes = [](const auto& closed) {
-    return std::any_of(closed.begin(), closed.end(), [](const auto& of) { return !of->empty(); });
-  };
-  const bool matters = closes(n.closed_to) || closes(terms);
-  n.closed_to = std::move(terms);
-  if (matters) { closingsChanged(i); }
-}
-
-void Ledger::closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms) {
-  auto& closed = nodes_[i]->closed_to;
-  if (closed.capacity() == 0) { closed.reserve(8); }  // one pod may close it for many keys
-  closed.push_back(std::move(terms));
-}
-
-void Ledger::closingsChanged(NodeIndex i) {
-  std::erase_if(nodes_[i]->closed_to, [](const auto& terms) { return terms->empty(); });
-  nodes_[i]->closed_version = ++version_;
-  closings_.append(i, mostChanges());
-}
-
 // ---- Holdings
 
 /// What its holders name of the counted devices is added, or (`sign` -1) taken off: before and after they
@@ -473,6 +451,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }
+  const bool is_new = mine == uses.end();
   const bool counts = source == Source::BoundPod || bound == uses.end();
   const auto other = counts && source == Source::BoundPod && mine == uses.end()
                          ? uses.find(UseKeyRef{uid, Source::Reservation})
@@ -487,6 +466,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   uses.insert_or_assign(UseKey{uid, source}, std::move(next));
   if (recounts) { recount(i, uid); }
   if (matters) { changed(i); }
+  if (is_new) { tellReserved(node, uid, source, true); }
 }
 
 void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source source) {
@@ -508,6 +488,7 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
   uses.erase(mine);
   if (counted) { recount(i, uid); }
   if (matters) { changed(i); }
+  tellReserved(node, uid, source, false);
   forgetIfNothing(i);
 }
 

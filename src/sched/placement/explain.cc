@@ -33,6 +33,10 @@ const char* kindOf(Reason r) {
     case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
     case Reason::InsufficientResource: return "InsufficientResource";
+    case Reason::SpreadNoLabel: return "SpreadNoLabel";
+    case Reason::SpreadUnmet: return "SpreadUnmet";
+    case Reason::PodAffinity: return "PodAffinity";
+    case Reason::PodAntiAffinity: return "PodAntiAffinity";
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::AwaitsStatus: return "AwaitsStatus";
@@ -95,6 +99,11 @@ std::string textOf(const Misfit& m) {
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
+    case Reason::SpreadNoLabel:
+      return "node(s) didn't match pod topology spread constraints (missing required label)";
+    case Reason::SpreadUnmet: return "node(s) didn't match pod topology spread constraints";
+    case Reason::PodAffinity: return "node(s) didn't match pod affinity rules";
+    case Reason::PodAntiAffinity: return "node(s) didn't match pod anti-affinity rules";
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
     case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";

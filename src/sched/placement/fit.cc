@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sched/doors/door.h"
+#include "sched/filters/near.h"
 #include "sched/ledger/quota.h"
 
 namespace gs::sched {
@@ -159,6 +160,8 @@ std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
     first = Misfit{reason, what, 0, 0};
     return false;
   });
+  if (!first) { first = refuseSpread(n, r); }
+  if (!first) { first = refuseNear(n, r); }
   if (!first && isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
   return first;
 }

@@ -36,6 +36,10 @@ enum class Reason : std::uint8_t {
   ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
+  SpreadNoLabel,         // "node(s) didn't match pod topology spread constraints (missing required label)"
+  SpreadUnmet,           // "node(s) didn't match pod topology spread constraints"
+  PodAffinity,           // "node(s) didn't match pod affinity rules"
+  PodAntiAffinity,       // "node(s) didn't match pod anti-affinity rules"
   ExistingAntiAffinity,  // "node(s) didn't satisfy existing pods anti-affinity rules"
   NoGpuStatus,           // "node(s) had no GpuNodeStatus"
   AwaitsStatus,          // "node(s) had no GpuNodeStatus yet: its agent is waited for"
