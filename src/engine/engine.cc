@@ -27,7 +27,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 10> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 11> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
@@ -37,6 +37,8 @@ void Engine::handle(const controller::Change& change, Mono now) {
       {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.apply(c); }},
       {kapi::kDeviceClass, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.applyClass(c); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
+      {kapi::kNamespace,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.near_pods.namespaceChanged(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
   for (const auto& [kind, handler] : kHandlers) {

@@ -9,6 +9,7 @@
 #include "base/mutant.h"
 #include "base/utf8.h"
 #include "kapi/decode.h"
+#include "kapi/decode_pod_affinity.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/pod_requests.h"
@@ -26,8 +27,6 @@ using json::View;
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
 // What one pod may cost those who decide; no pod that is meant well comes near.
-constexpr std::size_t kMaxTerms = 64;        // of its anti-affinity
-constexpr std::size_t kMaxNames = 4096;      // of namespaces, and of values of labels, in all of them
 constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node is compared with
 constexpr std::size_t kMaxUnsupported = 16;  // that it is told
 constexpr std::size_t kMaxNameShown = 63;    // of a container's name, and of what it is told
@@ -77,15 +76,10 @@ void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
 
 /// What kube-scheduler's default filters would look at and we do not (R31).
 void addUnsupported(const View& spec, std::set<std::string>& out) {
-  for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+  for (const char* kind : {"nodeAffinity"}) {
     const View required = spec["affinity"][kind][kRequiredTerms];
     if (!required.members().empty() || !required.items().empty()) {
       out.insert(std::string{"spec.affinity."} + kind);
-    }
-  }
-  for (const View constraint : spec["topologySpreadConstraints"].items()) {
-    if (constraint["whenUnsatisfiable"].str() != "ScheduleAnyway") {
-      out.insert("spec.topologySpreadConstraints");
     }
   }
   for (const View container : spec["containers"].items()) {
@@ -120,83 +114,6 @@ void boundKinds(model::Resources& r) {
     if (const std::int64_t amount = r.get(name); amount != 0) { kept[name] = amount; }
   }
   r.extended = std::move(kept);
-}
-
-/// A requirement with an operator that we do not know is left out: the term then keeps away too many,
-/// not too few.
-model::LabelSelector labelSelector(const View& v) {
-  using Op = model::LabelRequirement::Op;
-  model::LabelSelector out;
-  for (const auto [key, value] : v["matchLabels"].members()) {
-    out.requirements.push_back({std::string{key}, Op::In, {text(value)}});
-  }
-  for (const View e : v["matchExpressions"].items()) {
-    const std::string_view op = e["operator"].str();
-    if (op != "In" && op != "NotIn" && op != "Exists" && op != "DoesNotExist") { continue; }
-    model::LabelRequirement r{text(e["key"]), Op::Exists, {}};
-    r.op = op == "In" ? Op::In : op == "NotIn" ? Op::NotIn : op == "Exists" ? Op::Exists : Op::DoesNotExist;
-    for (const View value : e["values"].items()) { r.values.push_back(text(value)); }
-    sortUnique(r.values);
-    out.requirements.push_back(std::move(r));
-  }
-  sortUnique(out.requirements);
-  return out;
-}
-
-std::size_t namesIn(const model::AntiAffinityTerm& term) {
-  std::size_t names = term.namespaces.size();
-  for (const auto& r : term.pods.requirements) { names += 1 + r.values.size(); }
-  return names;
-}
-
-bool isTooMuch(const std::vector<model::AntiAffinityTerm>& terms) {
-  std::size_t names = 0;
-  for (const auto& term : terms) { names += namesIn(term); }
-  return terms.size() > kMaxTerms || names > kMaxNames;
-}
-
-/// More than a pod can need: it keeps everybody of the namespaces that they mean away from all that the terms
-/// name.
-std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
-  std::map<std::string, std::vector<std::string>> meant;  // by topology key
-  std::size_t names = 0;
-  for (const auto& term : terms) {
-    const auto [it, first] = meant.try_emplace(term.topology_key, term.namespaces);
-    names += term.namespaces.size();
-    if (first || it->second.empty()) { continue; }
-    if (term.namespaces.empty()) {
-      it->second.clear();
-    } else {
-      it->second.insert(it->second.end(), term.namespaces.begin(), term.namespaces.end());
-    }
-  }
-  std::vector<model::AntiAffinityTerm> out;
-  out.reserve(std::min(meant.size(), kMaxEntries));
-  for (auto& [key, namespaces] : meant) {
-    if (out.size() == kMaxEntries) { break; }  // no node has that many labels
-    if (names > kMaxNames) { namespaces.clear(); }
-    sortUnique(namespaces);
-    out.push_back({key, std::move(namespaces), {}});
-  }
-  return out;
-}
-
-/// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here,
-/// and too many refused is better than one placed wrongly. Without a labelSelector a term means nobody.
-std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
-  std::vector<model::AntiAffinityTerm> out;
-  for (const View t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
-    if (!t["labelSelector"].isObject()) { continue; }
-    model::AntiAffinityTerm term{text(t["topologyKey"]), {}, labelSelector(t["labelSelector"])};
-    if (!t["namespaceSelector"].isObject()) {
-      for (const View ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
-      if (term.namespaces.empty()) { term.namespaces.push_back(own_ns); }
-      sortUnique(term.namespaces);
-    }
-    out.push_back(std::move(term));
-  }
-  sortUnique(out);
-  return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
 /// Of several entries of one name the last counts.
@@ -487,10 +404,11 @@ model::Pod decodePod(const View& v) {
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }
+  pod.labels = podLabels(meta["labels"]);
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
   } else {
-    pod.labels = stringMap(meta["labels"]);
+    readPodAffinity(spec, pod, unsupported);
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);

@@ -9,9 +9,9 @@ namespace gs::testing {
 
 inline std::vector<kapi::Kind> allKinds() {
   return {
-      kapi::kPod,         kapi::kNode,         kapi::kGpuClaim, kapi::kGpuNodeStatus, kapi::kLease,
-      kapi::kCrd,         kapi::kEvent,        kapi::kQuotaMap, kapi::kResourceSlice, kapi::kDeviceTaintRule,
-      kapi::kDeviceClass, kapi::kResourceClaim};
+      kapi::kPod,         kapi::kNode,          kapi::kGpuClaim, kapi::kGpuNodeStatus, kapi::kLease,
+      kapi::kCrd,         kapi::kEvent,         kapi::kQuotaMap, kapi::kResourceSlice, kapi::kDeviceTaintRule,
+      kapi::kDeviceClass, kapi::kResourceClaim, kapi::kNamespace};
 }
 
 }  // namespace gs::testing

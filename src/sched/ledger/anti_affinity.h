@@ -1,4 +1,4 @@
-// Required anti-affinity of pods that are already bound (R31): whom they keep away, and from which nodes. It
+// Required anti-affinity of pods that are bound, or reserved on a node (R31): whom they keep away, and from which nodes. It
 // is the half of kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity
 // themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
 //
@@ -39,9 +39,10 @@ class AntiAffinity {
   void remove(const model::Uid& uid);
   /// The node came, went, or has other labels. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& node);
-  /// The terms that mean such a pod, ascending.
-  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const {
-    return index_.meaning(ns, labels);
+  /// The terms that mean such a pod, ascending. `ns_labels`: of its Namespace, as far as it is known.
+  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels,
+                                                   const model::Labels& ns_labels = {}) const {
+    return index_.meaning(ns, labels, ns_labels);
   }
   /// What all of this has cost so far, in terms compared, and in labels and values of nodes looked at.
   [[nodiscard]] std::uint64_t looks() const { return looks_ + index_.looks(); }
