@@ -1,6 +1,7 @@
-// Required anti-affinity of pods that are bound, or reserved on a node (R31): whom they keep away, and from which nodes. It
-// is the half of kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity
-// themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
+// Required anti-affinity of pods that are bound, or reserved on a node (R31): whom they keep away, and from
+// which nodes. It is the part of kube-scheduler's InterPodAffinity filter that concerns pods which ask for
+// no affinity themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity
+// rules"); what they ask themselves is sched/near/near.h.
 //
 // Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is
 // bound to a node with the same value of the term's topology key; a pod whose node is unknown, or has no such

@@ -141,7 +141,8 @@ struct NodeState {
   std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
   std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
 
-  /// Of the last change of `closed_to`, or of what a NearStanding says of the node; that is none of `version`.
+  /// Of the last change of `closed_to`, or of what a NearStanding says of the node; that is none of
+  /// `version`.
   std::uint64_t closed_version = 0;
 
   [[nodiscard]] const DeviceState* device(int id) const;

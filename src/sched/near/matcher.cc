@@ -8,7 +8,7 @@ namespace {
 
 using Op = model::LabelRequirement::Op;
 
-constexpr std::size_t kFewValues = 8;
+constexpr std::size_t kFewOfOneLabel = 8;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ const model::LabelRequirement* Matcher::narrowest() const {
   const model::LabelRequirement* best = nullptr;
   for (const Clause& clause : clauses_) {
     for (const auto& r : clause.pods->requirements) {
-      if (r.op != Op::In || r.values.size() > kFewValues) { continue; }
+      if (r.op != Op::In || r.values.size() > kFewOfOneLabel) { continue; }
       if (best == nullptr || r.values.size() < best->values.size()) { best = &r; }
     }
   }

@@ -101,7 +101,8 @@ void Near::changeKeys(NearNode node, const model::Node* facts) {
   }
 }
 
-/// A key that became wide, or is so no more, concerns everybody who names it. Those that `changed` settle too.
+/// A key that became wide, or is so no more, concerns everybody who names it. Those that `changed` settle
+/// too.
 void Near::settleOthers(const std::vector<Standing*>& changed) {
   bool any = false;
   for (auto& [name, key] : keys_) { any = key.decideWidth() || any; }

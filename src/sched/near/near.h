@@ -7,15 +7,16 @@
 // that comes or goes is compared with nothing, unless it is the first of its group.
 // A pod is there from the moment at which it is reserved on a node: whoever feeds this sees to that, so that
 // two decisions, one right after the other, know of each other.
-// A standing is made when a class first says such rules, with a look at the groups of the namespaces that they
-// mean (a few ns each) and at the nodes; it goes with its last holder. One namespace may say kMostOfOneNamespace
-// different rules at once, all of them kMost: each is a few comparisons for each new group of pods, and memory.
+// A standing is made when a class first says such rules, with a look at the groups of the namespaces that
+// they mean (a few ns each) and at the nodes; it goes with its last holder. One namespace may say
+// kMostOfOneNamespace different rules at once, all of them kMost: each is memory, and perhaps a comparison
+// for each new group of pods.
 //
 // Cost of a pod: O(its labels + rules that mean it). Of the first pod of a group: a comparison with the rules
 // that its labels lead to, and with those that ask for no label. Of a node whose labels or taints change:
-// O(standings), and O(pods there * rules that mean them). Of a Namespace whose labels change: O(standings with
-// a namespaceSelector), and a look at its groups for each whose verdict changes. The ledger must outlive it,
-// and it the use of what it gives. One thread.
+// O(standings), and O(pods there * rules that mean them). Of a Namespace whose labels change: O(standings),
+// and a look at its groups for each whose verdict changes. The ledger must outlive it, and it the use of what
+// it gives. One thread.
 #pragma once
 
 #include <cstdint>
