@@ -7,9 +7,9 @@
 //   - A wide domain, a zone say, whose nodes change together and often: Ledger::wideChanges() grows, and
 //     versionAt() of these nodes.
 // So that nobody need look at all nodes of a zone, who looks for the best node asks in two parts. Fine: of
-// the domains of few nodes, node by node. Wide: of whole cells, where a cell is the nodes that are in the same
-// wide domains; openCells() says which of these take the pod. A node takes it when both do. How nodes are in
-// cells, and what Fine says of very many nodes, changes with epoch().
+// the domains of few nodes, node by node. Wide: of whole cells, where a cell is the nodes that are in the
+// same wide domains; openCells() says which of these take the pod. A node takes it when both do. How nodes
+// are in cells, and what Fine says of very many nodes, changes with epoch().
 #pragma once
 
 #include <cstddef>
