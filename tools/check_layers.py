@@ -36,6 +36,7 @@ LAYERS = {
     "sched/doors":     ("sched/policy sched/request model base",                  "fmt expected",  PURE),
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
     "sched/volumes":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/near":      ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/filters":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/placement": ("sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/preemption": ("sched/placement sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),

@@ -129,6 +129,10 @@ class Engine {
   [[nodiscard]] sched::Ledger& ledger() { return state_.ledger; }
   [[nodiscard]] const sched::Ledger& ledger() const { return state_.ledger; }
   [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return state_.anti_affinity; }
+  /// What a request has to know of other pods: to be asked whenever one was read with sched::Filters::Ours.
+  [[nodiscard]] std::optional<sched::Blocked> askNear(const model::Pod& pod, sched::PodRequest& request) {
+    return state_.near_pods.ask(pod, request);
+  }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
@@ -150,7 +154,7 @@ class Engine {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;
   };
-  [[nodiscard]] Work work() const { return {state_.held.derived(), pods_.compared()}; }
+  [[nodiscard]] Work work() const { return {state_.held.derived(), state_.near_pods.compared()}; }
 
   /// The quotas of GPUs that bind pods of every door.
   void configureQuota(model::QuotaConfig config);

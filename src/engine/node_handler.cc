@@ -22,7 +22,7 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
     s_.unnamed.nodeGone(name);
     s_.ledger.removeNode(name);
   }
-  s_.anti_affinity.nodeChanged(name);
+  s_.near_pods.nodeChanged(name);
   s_.volumes.nodeChanged(name);
   s_.awaited.nodeChanged(name, now);
   s_.reclaim.nodeChanged(name, now);

@@ -18,6 +18,7 @@
 #include "model/disruption.h"
 #include "model/dra.h"
 #include "model/lease.h"
+#include "model/namespace.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/quota.h"
@@ -27,6 +28,7 @@ namespace gs::kapi {
 
 [[nodiscard]] model::Pod decodePod(const json::View& v);
 [[nodiscard]] model::Node decodeNode(const json::View& v);
+[[nodiscard]] model::Namespace decodeNamespace(const json::View& v);
 [[nodiscard]] model::GpuClaim decodeClaim(const json::View& v);
 [[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
 [[nodiscard]] model::Lease decodeLease(const json::View& v);

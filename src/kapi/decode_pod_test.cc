@@ -92,8 +92,7 @@ TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
   EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
   EXPECT_EQ(pod.labels, (model::Labels{{"app", "train"}}));
   const model::Pod bound = decodePod(parsed(kPodText));
-  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.labels.empty() &&
-              bound.tolerations.empty());
+  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.tolerations.empty());
 }
 
 std::vector<std::string> cachesOf(const std::string& volumes, bool bound = false) {
@@ -296,7 +295,7 @@ TEST(DecodePod, AWrongTypeReadsAsAbsent) {
   EXPECT_EQ(pod.priority, INT32_MAX);
 }
 
-TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
+TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAndEachItsLabels) {
   const std::string spec =
       R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
     {"topologyKey":"zone","namespaces":["b","a","b"],"labelSelector":{"matchLabels":{"app":"web"},
@@ -311,9 +310,9 @@ TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
   const model::Pod bound = decodePod(parsed("{" + meta + R"(,"spec":{"nodeName":"n",)" + spec + "}}"));
   std::vector<std::string> terms;
   for (const auto& term : bound.keeps_away) { terms.push_back(model::print(term)); }
-  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in *: ",
+  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in a + (team in (t)): ",
                                              "zone in a,b: app in (web), !old, tier notin (x,y)"}));
-  EXPECT_TRUE(bound.labels.empty());
+  EXPECT_EQ(bound.labels, (model::Labels{{"app", "db"}}));
   const model::Pod unbound = decodePod(parsed("{" + meta + R"(,"spec":{)" + spec + "}}"));
   EXPECT_TRUE(unbound.keeps_away.empty());
   EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
@@ -425,19 +424,24 @@ INSTANTIATE_TEST_SUITE_P(
         UnsupportedCase{"NodeAffinity",
                         R"({"affinity":{"nodeAffinity":{")" REQUIRED R"(":{"nodeSelectorTerms":[{}]}}}})",
                         {}},
-        UnsupportedCase{"PodAffinity",
-                        R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})",
-                        {"spec.affinity.podAffinity"}},
-        UnsupportedCase{"PodAntiAffinity",
-                        R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})",
-                        {"spec.affinity.podAntiAffinity"}},
+        UnsupportedCase{
+            "PodAffinity", R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})", {}},
+        UnsupportedCase{
+            "PodAntiAffinity", R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})", {}},
+        UnsupportedCase{"PodAffinityOperator",
+                        R"({"affinity":{"podAffinity":{")" REQUIRED
+                        R"(":[{"labelSelector":{"matchExpressions":[{"key":"a","operator":"Like"}]}}]}}})",
+                        {"spec.affinity.podAffinity with an unknown operator"}},
         UnsupportedCase{"PreferencesOnly",
                         R"({"affinity":{"nodeAffinity":{")" PREFERRED R"(":[{}]},"podAffinity":{")" PREFERRED
                         R"(":[{}]},"podAntiAffinity":{")" PREFERRED R"(":[{}],")" REQUIRED R"(":[]}}})",
                         {}},
-        UnsupportedCase{"Spread",
-                        R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
-                        {"spec.topologySpreadConstraints"}},
+        UnsupportedCase{
+            "Spread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})", {}},
+        UnsupportedCase{"SpreadOperator",
+                        R"({"topologySpreadConstraints":[{"labelSelector":{"matchExpressions":[
+                        {"key":"a","operator":"Like"}]}}]})",
+                        {"spec.topologySpreadConstraints with an unknown operator"}},
         UnsupportedCase{
             "SoftSpread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}]})", {}},
         UnsupportedCase{

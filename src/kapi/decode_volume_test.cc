@@ -104,7 +104,7 @@ TEST(DecodePersistentVolumeClaim, ReadsWhatDecides) {
   EXPECT_EQ(c.storage_class, "fast");
   EXPECT_EQ(c.size, (model::Quantity{std::int64_t{1} << 30, 0}));
   ASSERT_TRUE(c.selector);
-  EXPECT_TRUE(c.selector->matches({{"a", "b"}}));
+  EXPECT_TRUE(c.selector->matches(model::Labels{{"a", "b"}}));
   EXPECT_EQ(c.selected_node, model::NodeName{"n"});
   EXPECT_EQ(c.provisioner, "new");
   const auto bare = decodePersistentVolumeClaim(parsed("{}"));
@@ -122,8 +122,8 @@ TEST(DecodeStorageClass, ReadsWhenAndWhereVolumesAreMade) {
   EXPECT_EQ(c.provisioner, "p");
   EXPECT_TRUE(c.waits);
   ASSERT_EQ(c.topologies.size(), 2U);
-  EXPECT_TRUE(c.topologies[0].matches({{"zone", "a"}}));
-  EXPECT_FALSE(c.topologies[0].matches({{"zone", "c"}}));
+  EXPECT_TRUE(c.topologies[0].matches(model::Labels{{"zone", "a"}}));
+  EXPECT_FALSE(c.topologies[0].matches(model::Labels{{"zone", "c"}}));
   EXPECT_TRUE(c.topologies[1].requirements.empty());
   EXPECT_FALSE(decodeStorageClass(parsed(R"({"volumeBindingMode":"Immediate"})")).waits);
 }
@@ -162,8 +162,8 @@ TEST(StrictSelector, OfWhatCannotBeReadMatchesNothing) {
                           R"({"matchExpressions":[{"key":"a","operator":"Exists","values":["b"]}]})"}) {
     const auto selector = strictSelector(parsed(odd));
     ASSERT_TRUE(selector) << odd;
-    EXPECT_FALSE(selector->matches({{"a", "b"}})) << odd;
-    EXPECT_FALSE(selector->matches({})) << odd;
+    EXPECT_FALSE(selector->matches(model::Labels{{"a", "b"}})) << odd;
+    EXPECT_FALSE(selector->matches(model::Labels{})) << odd;
   }
 }
 
@@ -172,7 +172,7 @@ TEST(StrictSelector, AndNodeTermsAreBounded) {
   const auto selector = strictSelector(
       parsed(R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":[)" + values + "]}]}"));
   ASSERT_TRUE(selector);
-  EXPECT_FALSE(selector->matches({{"a", "w"}}));
+  EXPECT_FALSE(selector->matches(model::Labels{{"a", "w"}}));
   EXPECT_TRUE(nodeTerms(parsed(R"([{"matchExpressions":[{"key":"a","operator":"NotIn","values":[)" + values +
                                "]}]}]"))
                   .empty());

@@ -8,6 +8,7 @@ namespace gs::kapi {
 
 extern const Kind kPod;
 extern const Kind kNode;
+extern const Kind kNamespace;
 extern const Kind kGpuClaim;
 extern const Kind kGpuNodeStatus;
 extern const Kind kLease;

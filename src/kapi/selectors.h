@@ -19,8 +19,8 @@ struct ReadSelector {
 };
 [[nodiscard]] ReadSelector readSelector(const json::View& v);
 
-/// nullopt: there is none. One that cannot be read, or is very large, matches no labels, as kube-scheduler has
-/// it for volumes: never more than was meant.
+/// nullopt: there is none. One that cannot be read, or is very large, matches no labels: for volumes,
+/// kube-scheduler never takes it for more than was meant.
 [[nodiscard]] std::optional<model::LabelSelector> strictSelector(const json::View& v);
 /// nodeSelectorTerms, without those that cannot match: of neither expressions nor fields, or of some that
 /// cannot be read. Of very many, none.

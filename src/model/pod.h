@@ -13,6 +13,7 @@
 #include "model/label_selector.h"
 #include "model/node_affinity.h"
 #include "model/pod_affinity.h"
+#include "model/pod_labels.h"
 #include "model/pod_volumes.h"
 #include "model/resources.h"
 
@@ -137,6 +138,7 @@ struct Pod {
   std::string gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
+  PodLabels labels;                          // what others say of pods near them goes by these
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
   std::vector<HostPort> host_ports;          // of its node, that it takes; sorted, unique
   std::vector<VolumeClaim> volume_claims;    // in its order; one that it mounts twice is there twice
@@ -153,7 +155,6 @@ struct Pod {
   std::vector<SpreadConstraint> spread;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
-  Labels labels;
   /// Kernel caches that it mounts, of its own namespace and of the cluster (""), which are those that it may
   /// (model/cache_volume.h); sorted, unique, at most kMostKernelCaches.
   std::vector<ObjectKey> kernel_caches;

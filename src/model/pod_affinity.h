@@ -22,6 +22,9 @@ struct PodTerm {
   std::optional<LabelSelector> pods;                // nullopt: it means nobody
   friend auto operator<=>(const PodTerm&, const PodTerm&) = default;
 };
+/// As anti-affinity of a pod that is on a node; nullopt: it means nobody.
+[[nodiscard]] std::optional<AntiAffinityTerm> keptAwayBy(PodTerm term);
+
 struct PreferredPodTerm {
   std::int32_t weight = 0;  // 1 to 100; of podAntiAffinity negative
   PodTerm term;

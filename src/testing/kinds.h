@@ -26,7 +26,8 @@ inline std::vector<kapi::Kind> allKinds() {
           kapi::kCsiNode,
           kapi::kCsiDriver,
           kapi::kCsiStorageCapacity,
-          kapi::kVolumeAttachment};
+          kapi::kVolumeAttachment,
+          kapi::kNamespace};
 }
 
 }  // namespace gs::testing

@@ -2,9 +2,11 @@
 // and each node asked as the scheduler asks it. Without calls, threads and clocks.
 #include <array>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
@@ -12,6 +14,7 @@
 #include "sched/doors/door.h"
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
+#include "sched/volumes/volume_rules.h"
 #include "test/filters/answer.h"
 
 namespace gs::filters {
@@ -21,7 +24,16 @@ constexpr Mono kNow{std::chrono::hours{1}};
 
 /// The lists of a case that the engine reads.
 const kapi::Kind* kindCalled(std::string_view plural) {
-  static const std::array kKinds{kapi::kNode, kapi::kPod};
+  static const std::array kKinds{kapi::kNode,
+                                 kapi::kPod,
+                                 kapi::kNamespace,
+                                 kapi::kPersistentVolume,
+                                 kapi::kPersistentVolumeClaim,
+                                 kapi::kStorageClass,
+                                 kapi::kCsiNode,
+                                 kapi::kCsiDriver,
+                                 kapi::kCsiStorageCapacity,
+                                 kapi::kVolumeAttachment};
   for (const kapi::Kind& kind : kKinds) {
     if (kind->plural == plural) { return &kind; }
   }
@@ -33,12 +45,22 @@ void feed(engine::Engine& engine, kapi::Kind kind, const json::Value& object) {
   engine.apply({kind, decoded.key(), decoded.uid(), decoded, decoded.revision()}, kNow);
 }
 
+/// The filters of volumes are compared before the scheduler serves pods that mount some.
+model::Pod withVolumesServed(model::Pod pod) {
+  std::erase_if(pod.unsupported, [](const std::string& what) { return what.starts_with("spec.volumes[]."); });
+  return pod;
+}
+
 /// As scheduler/pending/pending_pods.cc makes it.
 sched::DoorResult requestOf(engine::Engine& engine, const model::Pod& pod) {
-  auto read = sched::readPod(pod, engine.deviceClaims().asked(pod), engine.doors());
-  if (auto* request = std::get_if<sched::PodRequest>(&read)) {
-    request->kept_away_by = engine.antiAffinity().meaning(pod.key.ns, pod.labels);
-  }
+  sched::Objects named = engine.deviceClaims().asked(pod);
+  auto volumes = engine.askedOfVolumes(pod);
+  named.volumes = std::move(volumes.selection);
+  named.no_volumes = std::move(volumes.blocked);
+  auto read = sched::readPod(pod, named, engine.doors());
+  auto* request = std::get_if<sched::PodRequest>(&read);
+  if (request == nullptr) { return read; }
+  if (auto blocked = engine.askNear(pod, *request)) { return *std::move(blocked); }
   return read;
 }
 
@@ -63,6 +85,9 @@ void addNode(const sched::NodeState& node, const sched::PodRequest& request, Ans
 
 Answer ourAnswer(const json::Value& question) {
   engine::Engine engine;
+  constexpr int kOldest = 33;
+  constexpr int kNewest = 37;
+  engine.setVolumeRules(sched::volumeRulesOf(question["release"].str() == "newest" ? kNewest : kOldest));
   for (const auto& [plural, objects] : question.members()) {
     const kapi::Kind* kind = kindCalled(plural);
     if (kind == nullptr) { continue; }
@@ -71,7 +96,7 @@ Answer ourAnswer(const json::Value& question) {
   feed(engine, kapi::kPod, question["pod"]);
   engine.synced(kNow);
 
-  const model::Pod pod = kapi::decodePod(question["pod"]);
+  const model::Pod pod = withVolumesServed(kapi::decodePod(question["pod"]));
   const sched::DoorResult read = requestOf(engine, pod);
   Answer out;
   if (const auto* blocked = std::get_if<sched::Blocked>(&read)) {

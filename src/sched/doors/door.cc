@@ -15,6 +15,7 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
     r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
     return r;
   }
+  r.near.rules = nearRulesOf(pod);
   r.node_selector = pod.node_selector;
   r.node_affinity = pod.node_affinity;
   r.node_features = pod.node_features;

@@ -39,10 +39,10 @@ PodRequest portsOf(std::vector<model::HostPort> ports) {
 
 TEST(Filters, AreKubeSchedulersInItsOrder) {
   std::vector<std::string> plugins;
-  const std::vector<std::string> theirs{"NodeAffinity",       "NodeUnschedulable", "TaintToleration",
-                                        "NodeAffinity",       "NodePorts",         "NodeResourcesFit",
-                                        "VolumeRestrictions", "NodeVolumeLimits",  "VolumeBinding",
-                                        "VolumeZone",         "InterPodAffinity",  "NodeDeclaredFeatures"};
+  const std::vector<std::string> theirs{
+      "NodeAffinity",      "NodeUnschedulable",  "TaintToleration",  "NodeAffinity",        "NodePorts",
+      "NodeResourcesFit",  "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding",       "VolumeZone",
+      "PodTopologySpread", "InterPodAffinity",   "InterPodAffinity", "NodeDeclaredFeatures"};
   const std::set<std::string> names{theirs.begin(), theirs.end()};
   for (const Filter& filter : filters()) {
     ASSERT_NE(filter.check, nullptr) << filter.name;

@@ -40,11 +40,21 @@ TEST(ReasonRows, WordsHaveTheirDetailAndNumbers) {
 }
 
 TEST(ReasonRows, APodThatGoesCuresTheseAndNoOthers) {
-  const std::set<Reason> cured{
-      Reason::ExceedsQuota,         Reason::HostPortsTaken, Reason::TooManyPods, Reason::InsufficientResource,
-      Reason::ExistingAntiAffinity, Reason::TooFewFree,     Reason::GpusHeld,    Reason::TopologyUnmet,
-      Reason::ClaimsUnmet,          Reason::NotTakenYet,    Reason::DiskInUse,   Reason::VolumeOfOnePod,
-      Reason::TooManyVolumes};
+  const std::set<Reason> cured{Reason::ExceedsQuota,
+                               Reason::HostPortsTaken,
+                               Reason::TooManyPods,
+                               Reason::InsufficientResource,
+                               Reason::ExistingAntiAffinity,
+                               Reason::TooFewFree,
+                               Reason::GpusHeld,
+                               Reason::TopologyUnmet,
+                               Reason::ClaimsUnmet,
+                               Reason::NotTakenYet,
+                               Reason::DiskInUse,
+                               Reason::VolumeOfOnePod,
+                               Reason::TooManyVolumes,
+                               Reason::SpreadUnmet,
+                               Reason::PodAntiAffinity};
   eachReason([&](Reason reason) {
     EXPECT_EQ(isCuredBy(reason, Cure::PodGone), cured.contains(reason)) << rowOf(reason).kind;
   });

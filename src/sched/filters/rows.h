@@ -34,6 +34,8 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseVolumeRestrictions(const NodeState& node,
                                                              const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseVolumeLimits(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseSpread(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseNear(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseExistingAntiAffinity(const NodeState& node,
                                                                const PodRequest& request);
 

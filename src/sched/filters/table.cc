@@ -27,6 +27,8 @@ constexpr std::array kFilters{
     Filter{"NodeVolumeLimits", Kept::Use, refuseVolumeLimits},
     Filter{"VolumeBinding", Kept::Facts, refuseVolumeBinding},
     Filter{"VolumeZone", Kept::Facts, refuseVolumeZone},
+    Filter{"PodTopologySpread", Kept::Use, refuseSpread},
+    Filter{"InterPodAffinity", Kept::Use, refuseNear},
     Filter{"InterPodAffinity", Kept::Use, refuseExistingAntiAffinity},
     Filter{"NodeDeclaredFeatures", Kept::Facts, refuseMissingFeatures},
 };

@@ -147,6 +147,7 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
     vacant_.pop_back();
   }
   const NodeIndex i = it->second;
+  nodes_[i]->index = i;
   nodes_[i]->node.name = name;
   factsChanged(i);
   return i;
@@ -294,29 +295,6 @@ void Ledger::setTwice(const model::NodeName& name, const std::set<int>& ids) {
   deriveAnonymous(*n);  // of what may be given
   deriveDevices(*n, &topologies_);
   factsChanged(i);
-}
-
-void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
-  NodeState& n = *nodes_[i];
-  if (n.closed_to == terms) { return; }
-  const auto closes = [](const auto& closed) {
-    return std::any_of(closed.begin(), closed.end(), [](const auto& of) { return !of->empty(); });
-  };
-  const bool matters = closes(n.closed_to) || closes(terms);
-  n.closed_to = std::move(terms);
-  if (matters) { closingsChanged(i); }
-}
-
-void Ledger::closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms) {
-  auto& closed = nodes_[i]->closed_to;
-  if (closed.capacity() == 0) { closed.reserve(8); }  // one pod may close it for many keys
-  closed.push_back(std::move(terms));
-}
-
-void Ledger::closingsChanged(NodeIndex i) {
-  std::erase_if(nodes_[i]->closed_to, [](const auto& terms) { return terms->empty(); });
-  nodes_[i]->closed_version = ++version_;
-  closings_.append(i, mostChanges());
 }
 
 // ---- Holdings

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sched/doors/door.h"
@@ -98,6 +100,12 @@ class Ledger {
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
   void closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms);
   void closingsChanged(NodeIndex i);
+  /// What a NearStanding says of many nodes changed, which are not told one by one. Returns the version of
+  /// that.
+  std::uint64_t wideChange() {
+    ++wide_changes_;
+    return ++version_;
+  }
 
   // Holdings of devices. hold() again with another amount changes it.
   void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);
@@ -149,6 +157,10 @@ class Ledger {
   Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
                             const GpuCharge& charge, const std::string& gang = {});
 
+  /// Is told whenever a pod comes to be reserved on a node (`is` true) or is so no more. Before the first
+  /// reservation; may change nothing of what is reserved.
+  using ReservedListener = std::function<void(const model::NodeName& node, const model::Uid& uid, bool is)>;
+  void setReservedListener(ReservedListener listener) { reserved_listener_ = std::move(listener); }
   [[nodiscard]] bool isReserved(const model::NodeName& node, const model::Uid& uid) const;
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
@@ -168,8 +180,11 @@ class Ledger {
   [[nodiscard]] std::uint64_t changesEnd() const { return changes_.end(); }
   [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const { return changes_.at(position); }
   [[nodiscard]] const ChangeLog<NodeIndex>& changes() const { return changes_; }
-  /// The same for NodeState::closed_to (closed_version), which matters only to those whom a term means.
+  /// The same for NodeState::closed_version, which matters only to those whom a term means and to those who
+  /// have NearRules.
   [[nodiscard]] const ChangeLog<NodeIndex>& closings() const { return closings_; }
+  /// Grows with each wideChange().
+  [[nodiscard]] std::uint64_t wideChanges() const { return wide_changes_; }
   /// The nodes whose object came or went, in order. What only somebody's pod names is none of them: whoever
   /// makes pods can name many.
   [[nodiscard]] const ChangeLog<NodeIndex>& comings() const { return comings_; }
@@ -218,6 +233,7 @@ class Ledger {
   void eachCharge(NodeIndex i, const Visit& visit) const;
   void chargeAll(NodeIndex i, const std::string& model, int sign);
   [[nodiscard]] const std::string& modelOf(const NodeState& n) const;
+  void tellReserved(const model::NodeName& node, const model::Uid& uid, Source source, bool is) const;
   void changed(NodeIndex i);
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
@@ -245,6 +261,8 @@ class Ledger {
   GpuUse gpu_use_;  // without zeros
   ChangeLog<std::string> gpu_use_changes_;
   std::uint64_t version_ = 0;
+  std::uint64_t wide_changes_ = 0;
+  ReservedListener reserved_listener_;
   ChangeLog<NodeIndex> changes_;
   ChangeLog<NodeIndex> closings_;
   ChangeLog<NodeIndex> comings_;

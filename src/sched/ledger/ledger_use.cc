@@ -47,6 +47,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }
+  const bool is_new = mine == uses.end();
   const bool counts = source == Source::BoundPod || bound == uses.end();
   const auto other = counts && source == Source::BoundPod && mine == uses.end()
                          ? uses.find(UseKeyRef{uid, Source::Reservation})
@@ -61,6 +62,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   uses.insert_or_assign(UseKey{uid, source}, std::move(next));
   if (recounts) { recount(i, uid); }
   if (matters) { changed(i); }
+  if (is_new) { tellReserved(node, uid, source, true); }
 }
 
 void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source source) {
@@ -82,6 +84,7 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
   uses.erase(mine);
   if (counted) { recount(i, uid); }
   if (matters) { changed(i); }
+  tellReserved(node, uid, source, false);
   forgetIfNothing(i);
 }
 

@@ -53,6 +53,11 @@ bool NodeState::answersTo(const std::string& name) const {
   return label != node.labels.end() && label->second == name;
 }
 
+std::uint64_t NodeState::versionNear(const NearAsked& near) const {
+  const std::uint64_t here = std::max(version, closed_version);
+  return near.standing == nullptr ? here : std::max(here, near.standing->versionAt(index));
+}
+
 std::int64_t unheldOf(const NodeState& n, const model::Uid& self) {
   if (self.empty()) { return n.node.allocatable.get(model::kNvidiaGpu) - n.with_holders; }
   const auto held = std::count_if(n.devices.begin(), n.devices.end(), [&](const DeviceState& d) {

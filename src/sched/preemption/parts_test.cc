@@ -21,7 +21,7 @@ model::Pod somePod(const std::string& name, std::int32_t priority = 0, int start
   pod.key = {"ns", name};
   pod.priority = priority;
   if (started > 0) { pod.started = Wall{std::chrono::seconds{started}}; }
-  pod.labels["app"] = name.substr(0, name.find('-'));
+  pod.labels = {{"app", name.substr(0, name.find('-'))}};
   return pod;
 }
 
@@ -87,7 +87,7 @@ TEST(Budgets, WhoIsProtectedIsReadOnce) {
   budgets.put(budgetFor("web", 7, "b3"));
   (void)budgets.broken({&pod});
   EXPECT_EQ(budgets.takeCost(), 0U) << "only how many may go changed";
-  pod.labels["app"] = "db";
+  pod.labels = {{"app", "db"}};
   pod.revision = 2;
   EXPECT_EQ(budgets.broken({&pod}), Flags{false});
   EXPECT_EQ(budgets.takeCost(), 10U);

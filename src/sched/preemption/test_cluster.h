@@ -72,7 +72,7 @@ class DrawnCluster {
     pod.priority = static_cast<std::int32_t>(rng_.below(kDrawnPriorities)) - 1;
     if (rng_.chance(80)) { pod.started = Wall{std::chrono::seconds{1'000 + rng_.below(4)}}; }
     pod.deleting = rng_.chance(8);
-    if (rng_.chance(70)) { pod.labels["app"] = rng_.chance(50) ? "web" : "db"; }
+    if (rng_.chance(70)) { pod.labels = {{"app", rng_.chance(50) ? "web" : "db"}}; }
     pod.requests.cpu_milli = static_cast<std::int64_t>(500 * rng_.below(3));
     return std::make_shared<const model::Pod>(std::move(pod));
   }

@@ -79,6 +79,7 @@ std::size_t hashOf(const PodRequest& r) {
   }
   for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
   h = mix(h, std::hash<std::shared_ptr<const VolumeSelection>>{}(r.volumes));
+  if (r.near) { h = mix(h, hashOf(*r.near.rules)); }
   for (const auto& node : r.not_on) { h = mix(h, node.text); }
   for (const auto& key : r.better_with) { h = mix(mix(h, key.ns), key.name); }
   return r.devices ? hashWith(h, *r.devices) : h;

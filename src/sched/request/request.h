@@ -16,6 +16,7 @@
 #include "model/lease.h"
 #include "model/pod.h"
 #include "model/resources.h"
+#include "sched/request/near_rules.h"
 #include "sched/request/selection.h"
 #include "sched/request/volume_selection.h"
 
@@ -106,6 +107,7 @@ struct PodRequest {
   std::map<std::string, std::string> match_labels;   // the claim's selector
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted
+  NearAsked near{};                                  // what it says of other pods itself
   std::shared_ptr<const VolumeSelection> volumes{};  // of a pod that mounts some
   std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
   std::vector<model::ObjectKey> better_with;         // see BonusOf; sorted, few

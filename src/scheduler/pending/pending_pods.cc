@@ -46,7 +46,9 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
                                                "gpu-scheduler-webhook runs, or write that entry into it"};
   }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
+  if (we_filter) {
+    if (auto blocked = c_.engine.askNear(pod, *request)) { return *std::move(blocked); }
+  }
   const std::int64_t milli = sched::gpuMilli(*request);
   const bool counts = milli > 0 || (selects && request->devices->count == 0);
   if (counts && c_.engine.quota().awaited()) {
