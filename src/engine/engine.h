@@ -112,8 +112,13 @@ class Engine {
   [[nodiscard]] sched::VolumeSelections::Said askedOfVolumes(const model::Pod& pod) {
     return state_.volume_selections.of(pod);
   }
-  /// Of the server: Kubernetes 1.`minor`.
-  void setVolumeRules(sched::VolumeRules rules) { state_.volumes.setRules(rules); }
+  /// The server is Kubernetes 1.`minor`: filters are as of its kube-scheduler; without it, as of the newest.
+  /// Before anything is brought.
+  void setServer(int minor) {
+    constexpr int kSumsResizes = 37;
+    state_.volumes.setRules(sched::volumeRulesOf(minor));
+    state_.held.countAsUntil36(minor < kSumsResizes);
+  }
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }

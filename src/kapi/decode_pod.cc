@@ -389,7 +389,9 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   pod.preempts = spec["preemptionPolicy"].str() != "Never";
   std::set<std::string> unsupported;
-  pod.requests = podRequests(v, unsupported);
+  PodRequests requests = podRequests(v, unsupported);
+  pod.requests = std::move(requests.now);
+  pod.requests_until_36 = std::move(requests.until_36);
   readPodVolumes(spec, pod, unsupported);
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kapi/fields.h"
@@ -52,7 +54,17 @@ struct Container {
   enum class Runs : std::uint8_t { Beside, AsSidecar, Before };
   Runs runs{};
   Resources asks;
-  View status;  // of a bound pod, where its kubelet has said something of it
+  // Of a bound pod, as far as its kubelet says it.
+  bool is_given = false;           // something: status.resources is there
+  std::optional<Resources> given;  // its requests
+  std::optional<Resources> promised;
+
+  void read(const View& status) {
+    is_given = status["resources"].isObject();
+    const View requests = status["resources"]["requests"];
+    if (requests.isObject()) { given = amountsOf(requests); }
+    if (status["allocatedResources"].isObject()) { promised = amountsOf(status["allocatedResources"]); }
+  }
 };
 
 /// By name, as kubelets report them.
@@ -75,7 +87,7 @@ std::vector<Container> containersOf(const View& pod, bool is_bound, Paths& unrea
       one.asks =
           effective(container["resources"], fmt::format("spec.{}[{}].resources", list, i++), unreadable);
       const auto status = statuses.find(container["name"].str());
-      if (status != statuses.end()) { one.status = status->second; }
+      if (status != statuses.end()) { one.read(status->second); }
       if (std::string_view{list} == "containers") { continue; }
       one.runs =
           container["restartPolicy"].str() == "Always" ? Container::Runs::AsSidecar : Container::Runs::Before;
@@ -112,10 +124,8 @@ Resources togetherOf(const std::vector<Container>& containers, const AmountOf& a
 /// What the kubelet promised the container, or, `actual`, what it has given it. Where nothing is said: what
 /// the container asks; of a pod whose resize is infeasible nothing.
 Resources givenTo(const Container& container, bool actual, bool infeasible) {
-  const View given = container.status["resources"]["requests"];
-  const View promised = container.status["allocatedResources"];
-  if (actual && given.isObject()) { return amountsOf(given); }
-  if (promised.isObject()) { return amountsOf(promised); }
+  if (actual && container.given) { return *container.given; }
+  if (container.promised) { return *container.promised; }
   return infeasible ? Resources{} : container.asks;
 }
 
@@ -132,14 +142,25 @@ Resources boundOf(const std::vector<Container>& containers, const View& status, 
     out.raiseTo(amountsOf(promised));
     return out;
   }
-  const bool is_said = std::any_of(containers.begin(), containers.end(), [](const Container& c) {
-    return c.status["resources"].isObject() || c.status["allocatedResources"].isObject();
-  });
+  const bool is_said = std::any_of(containers.begin(), containers.end(),
+                                   [](const Container& c) { return c.is_given || c.promised; });
   if (!is_said) { return out; }
   for (const bool actual : {false, true}) {
     out.raiseTo(togetherOf(containers, [&](const Container& c) { return givenTo(c, actual, infeasible); }));
   }
   return out;
+}
+
+/// As kube-scheduler counted until 1.36: the largest container by container, of those of which the kubelet
+/// says what it has given them; of others what they ask.
+Resources boundUntil36(const std::vector<Container>& containers, bool infeasible) {
+  return togetherOf(containers, [&](const Container& c) {
+    if (!c.is_given || c.runs == Container::Runs::Before) { return c.asks; }
+    Resources out = infeasible ? Resources{} : c.asks;
+    if (c.given) { out.raiseTo(*c.given); }
+    if (c.promised) { out.raiseTo(*c.promised); }
+    return out;
+  });
 }
 
 bool isPodLevel(std::string_view name) {
@@ -187,14 +208,23 @@ void applyPodLevel(Resources& r, const View& pod, bool is_bound, bool infeasible
 
 }  // namespace
 
-Resources podRequests(const View& pod, Paths& unreadable) {
+PodRequests podRequests(const View& pod, Paths& unreadable) {
   const bool is_bound = !pod["spec"]["nodeName"].str().empty();
   const bool infeasible = is_bound && resizeIsInfeasible(pod);
   const auto containers = containersOf(pod, is_bound, unreadable);
-  Resources out = is_bound ? boundOf(containers, pod["status"], infeasible)
-                           : togetherOf(containers, [](const Container& c) { return c.asks; });
-  applyPodLevel(out, pod, is_bound, infeasible, unreadable);
-  addList(out, pod["spec"]["overhead"], "spec.overhead", unreadable);
+  const auto finish = [&](Resources& r, bool reads_status, Paths& into) {
+    applyPodLevel(r, pod, reads_status, infeasible, into);
+    addList(r, pod["spec"]["overhead"], "spec.overhead", into);
+  };
+  PodRequests out;
+  out.now = is_bound ? boundOf(containers, pod["status"], infeasible)
+                     : togetherOf(containers, [](const Container& c) { return c.asks; });
+  finish(out.now, is_bound, unreadable);
+  if (!is_bound) { return out; }
+  Resources before = boundUntil36(containers, infeasible);
+  Paths ignored;
+  finish(before, false, ignored);
+  if (before != out.now) { out.until_36.push_back(std::move(before)); }
   return out;
 }
 

@@ -11,7 +11,7 @@ json::Value podJson(std::string_view spec, std::string_view status = "{}") {
 
 model::Resources requestsOf(std::string_view spec, std::string_view status = "{}") {
   std::set<std::string> unreadable;
-  auto r = podRequests(podJson(spec, status), unreadable);
+  auto r = podRequests(podJson(spec, status), unreadable).now;
   EXPECT_TRUE(unreadable.empty()) << *unreadable.begin();
   return r;
 }
@@ -181,7 +181,8 @@ TEST(PodRequests, WhatCannotBeReadIsNamedAndCountsAsZero) {
     {"resources":{"limits":{"nvidia.com/gpu":"-1"}}}],
     "initContainers":[{"resources":{"requests":{"cpu":{}}}}],
     "overhead":{"cpu":"x"},"resources":{"requests":{"cpu":"y"}}})"),
-                             unreadable);
+                             unreadable)
+                     .now;
   EXPECT_EQ(unreadable, (std::set<std::string>{"spec.containers[0].resources.requests.cpu",
                                                "spec.containers[1].resources.limits.nvidia.com/gpu",
                                                "spec.initContainers[0].resources.requests.cpu",
@@ -196,6 +197,37 @@ TEST(PodRequests, SumsOverTheRangeStopThere) {
   }
   EXPECT_EQ(requestsOf("{\"containers\":[" + containers + "]}").memory,
             std::numeric_limits<std::int64_t>::max());
+}
+
+/// What each has, in cpu.
+std::vector<std::int64_t> until36(std::string_view spec, std::string_view status) {
+  std::set<std::string> unreadable;
+  std::vector<std::int64_t> out;
+  for (const auto& one : podRequests(podJson(spec, status), unreadable).until_36) {
+    out.push_back(one.cpu_milli);
+  }
+  return out;
+}
+
+TEST(PodRequests, Until36TheLargestCountedContainerByContainer) {
+  constexpr const char* kTwo = R"({"nodeName":"n","containers":[
+    {"name":"a","resources":{"requests":{"cpu":"1"}}},{"name":"b","resources":{"requests":{"cpu":"3"}}}]})";
+  constexpr const char* kOpposite = R"({"containerStatuses":[
+    {"name":"a","resources":{"requests":{"cpu":"3"}}},{"name":"b","resources":{"requests":{"cpu":"1"}}}]})";
+  EXPECT_EQ(cpuOf(kTwo, kOpposite), 4000);
+  EXPECT_EQ(until36(kTwo, kOpposite), (std::vector<std::int64_t>{6000}));
+  constexpr const char* kPromised =
+      R"({"containerStatuses":[{"name":"a","allocatedResources":{"cpu":"2"}}]})";
+  EXPECT_EQ(cpuOf(kTwo, kPromised), 5000);
+  EXPECT_EQ(until36(kTwo, kPromised), (std::vector<std::int64_t>{4000})) << "nothing is given yet";
+  constexpr const char* kInfeasible =
+      R"({"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]})";
+  EXPECT_EQ(cpuOf(kTwo, kInfeasible), 0);
+  EXPECT_EQ(until36(kTwo, kInfeasible), (std::vector<std::int64_t>{4000}));
+  constexpr const char* kAsAsked = R"({"containerStatuses":[
+    {"name":"a","resources":{"requests":{"cpu":"1"}},"allocatedResources":{"cpu":"1"}},
+    {"name":"b","resources":{"requests":{"cpu":"3"}},"allocatedResources":{"cpu":"3"}}]})";
+  EXPECT_TRUE(until36(kTwo, kAsAsked).empty());
 }
 
 }  // namespace

@@ -68,6 +68,19 @@ bool mayBeNamed(const NodeAffinity& affinity, const std::string& name) {
          !std::all_of(affinity.required.begin(), affinity.required.end(), names_others);
 }
 
+bool namesNobody(const NodeAffinity& affinity) {
+  const auto is_at_odds = [](const NodeTerm& term) {
+    const NodeRequirement* first = nullptr;
+    return std::any_of(term.fields.begin(), term.fields.end(), [&](const NodeRequirement& r) {
+      if (r.key != kNodeNameField || r.op != NodeRequirement::Op::In) { return false; }
+      if (first == nullptr) { first = &r; }
+      return r.values != first->values;
+    });
+  };
+  return !affinity.required.empty() &&
+         std::all_of(affinity.required.begin(), affinity.required.end(), is_at_odds);
+}
+
 std::int64_t preferredWeight(const NodeAffinity& affinity, const Labels& labels, const std::string& name) {
   std::int64_t sum = 0;
   for (const auto& [weight, term] : affinity.preferred) {

@@ -55,6 +55,8 @@ struct NodeAffinity {
 /// False: each of the required terms names its nodes, and none of them this one. kube-scheduler asks that
 /// before anything else.
 [[nodiscard]] bool mayBeNamed(const NodeAffinity& affinity, const std::string& name);
+/// True: each of the required terms names nodes, and no node is named by all that one of them says.
+[[nodiscard]] bool namesNobody(const NodeAffinity& affinity);
 /// The sum of the weights of preferred terms that mean it.
 [[nodiscard]] std::int64_t preferredWeight(const NodeAffinity& affinity, const Labels& labels,
                                            const std::string& name);

@@ -93,6 +93,10 @@ TEST(NodeAffinity, NamesOthersOnlyWhereEachTermDoes) {
   EXPECT_TRUE(mayBeNamed(a, "a")) << "only In names";
   a.required = {{{}, {{kNodeNameField, NodeOp::In, {"a"}}, {kNodeNameField, NodeOp::In, {"b"}}}}};
   EXPECT_FALSE(mayBeNamed(a, "a")) << "a conflict";
+  EXPECT_TRUE(namesNobody(a));
+  a.required.push_back(byName(NodeOp::In, "c"));
+  EXPECT_FALSE(namesNobody(a)) << "the other term names one";
+  EXPECT_FALSE(namesNobody({})) << "without terms none is named";
 }
 
 TEST(NodeAffinity, PreferredTermsAddTheirWeights) {

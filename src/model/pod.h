@@ -128,6 +128,7 @@ struct Pod {
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.
   Resources requests;
+  std::vector<Resources> requests_until_36;  // the kube-scheduler of Kubernetes 1.36: one where it is another
   /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
   /// for none of them.
   std::vector<ShareAmounts> share_limits;

@@ -14,7 +14,6 @@
 #include "sched/doors/door.h"
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
-#include "sched/volumes/volume_rules.h"
 #include "test/filters/answer.h"
 
 namespace gs::filters {
@@ -87,7 +86,7 @@ Answer ourAnswer(const json::Value& question) {
   engine::Engine engine;
   constexpr int kOldest = 33;
   constexpr int kNewest = 37;
-  engine.setVolumeRules(sched::volumeRulesOf(question["release"].str() == "newest" ? kNewest : kOldest));
+  engine.setServer(question["release"].str() == "newest" ? kNewest : kOldest);
   for (const auto& [plural, objects] : question.members()) {
     const kapi::Kind* kind = kindCalled(plural);
     if (kind == nullptr) { continue; }

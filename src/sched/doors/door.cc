@@ -82,7 +82,10 @@ DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors, Fil
         fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
                     fmt::join(pod.unsupported, " and "))};
   }
-  if (all && !named.no_volumes.kind.empty()) { return named.no_volumes; }
+  // kube-scheduler looks at names of nodes before it looks at volumes.
+  if (all && !named.no_volumes.kind.empty() && !model::namesNobody(pod.node_affinity)) {
+    return named.no_volumes;
+  }
   PodRequest base = baseRequest(pod, filters);
   if (all) { base.volumes = named.volumes; }
   if (asked.door == nullptr) { return base; }

@@ -129,5 +129,17 @@ TEST_F(DeciderVolumes, TheOneNodeThatAMapNamesIsAskedAgain) {
   EXPECT_EQ(nodeFor(id), name(5));
 }
 
+/// kube-scheduler counts them with the other amounts, before it looks at volumes.
+TEST_F(DeciderVolumes, TooFewGpusByNumberAreToldBeforeThem) {
+  testNode("x").gpus(2).resource(model::kNvidiaGpu, 2).addTo(ledger_);
+  const auto reason = [&](std::int64_t gpus) {
+    PodRequest r = testPlain(gpus);
+    r.volumes = mounting().volumes;
+    return misfitOn(stateOf(ledger_, "x"), r)->reason;
+  };
+  EXPECT_EQ(reason(3), Reason::TooFewGpus);
+  EXPECT_EQ(reason(2), Reason::VolumeElsewhere);
+}
+
 }  // namespace
 }  // namespace gs::sched

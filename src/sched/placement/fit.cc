@@ -72,7 +72,12 @@ bool awaitsLook(const NodeState& n, const PodRequest& r) { return n.awaits_look 
 namespace {
 
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, const model::Uid& self) {
-  if (auto misfit = refusalOf(n, r)) { return misfit; }
+  if (auto misfit = refusalOf(n, r)) {
+    // To kube-scheduler an amount as any other: it counts these before it looks at volumes and other pods.
+    if (misfit->reason <= Reason::InsufficientResource) { return misfit; }
+    auto counted = refuseCounted(n, r, self);
+    return counted ? counted : misfit;
+  }
   if (needsIds(r) && !takesDevices(n, r)) {
     const Reason silent = n.awaits_status ? Reason::AwaitsStatus : Reason::NoGpuStatus;
     return firstOf(Misfit{silent, "", 0, 0}, refuseCounted(n, r, self));
