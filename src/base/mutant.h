@@ -73,6 +73,8 @@ enum class Bug {
   TrustsMapping,        // what the API server answers to the mapping is not looked at
   JoinsUnreserved,      // a claim that is allocated what a pod wants is the pod's, reserved for it or not
   LeaveEmpties,         // who leaves a claim that others use empties it
+  ForgetsTakenClaims,   // what a ResourceClaim gave a pod that runs is free once the claim goes
+  ForgetsDrivers,       // without its slices a node with a DRA driver is one without
   StrangerJoins,        // whoever shares a GPU counts as a user of the claim that it is shared by
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "cel/selector.h"
 #include "kapi/quantity.h"
 
 namespace gs::cel {
@@ -51,21 +52,21 @@ Value compared(Op op, const Value& left, const Value& right) {
   return std::int64_t{order < 0 ? -1 : order > 0 ? 1 : 0};
 }
 
-/// What contains() and matches() may cost together, in Kubernetes' units and at its rates. Kubernetes
-/// counts all else too; here only these can cost more than the selector is long, when names stand for long
-/// texts.
-constexpr std::uint64_t kMaxCost = 1'000'000;
+/// What these take beside going through each text once. Texts may be long, since names stand for them.
+std::uint64_t costOfTexts(const Node& node, std::string_view text, std::string_view part) {
+  constexpr std::uint64_t kInstructions =
+      4;  // of a pattern's program; where its automaton is known, far less
+  if (node.op == Op::Matches) { return std::get<Pattern>(node.literal).cost(text.size()) / kInstructions; }
+  return node.op == Op::Contains ? text.size() / 4 + text.size() * part.size() / 512 : 0;
+}
 
 Value ofTexts(const Node& node, const Value& left, const Value& right, Kept& kept) {
   const auto* const text = std::get_if<std::string_view>(&left);
   const auto* const part = std::get_if<std::string_view>(&right);
   if (text == nullptr || part == nullptr) { return noSuchOverload(); }
-  if (node.op == Op::Contains || node.op == Op::Matches) {
-    kept.cost += (text->size() / 10 + 1) * (part->size() / (node.op == Op::Contains ? 10 : 4) + 1);
-    if (kept.cost > kMaxCost) {
-      return Fault{"it costs too much: contains() and matches() of long texts", true};
-    }
-  }
+  const std::uint64_t more = costOfTexts(node, *text, *part);
+  if (kept.cost + more > kMaxCost) { return tooCostly(); }
+  kept.cost += more;
   switch (node.op) {
     case Op::StartsWith: return text->starts_with(*part);
     case Op::EndsWith: return text->ends_with(*part);
@@ -83,6 +84,7 @@ Value versionOf(std::string_view text, Kept& kept) {
 Value ofText(Op op, const Value& operand, Kept& kept) {
   const auto* const text = std::get_if<std::string_view>(&operand);
   if (text == nullptr) { return noSuchOverload(); }
+  kept.cost += text->size() / 4;  // read byte by byte
   switch (op) {
     case Op::LowerAscii: return std::string_view{kept.texts.emplace_front(inLowerCase(*text))};
     case Op::Size: return static_cast<std::int64_t>(codePoints(*text));

@@ -11,8 +11,8 @@
 namespace gs::cel {
 namespace {
 
-/// A pattern may take megabytes (pattern.h).
-constexpr std::size_t kMaxPatterns = 16;
+/// One alone may take 64 KiB (pattern.h).
+constexpr std::size_t kMostMatches = 16;
 
 std::string typeNames(const std::vector<const Node*>& nodes) {
   std::string out;
@@ -77,9 +77,16 @@ Result<NodeId> Builder::has(NodeId picked, std::size_t at) {
 Result<NodeId> Builder::matches(NodeId text, std::size_t at, NodeId pattern) {
   const auto* const written = std::get_if<std::string>(&program_.nodes[pattern].literal);
   if (written == nullptr) { return notServed(at, "matches() of anything but a text that is written there"); }
-  auto compiled = Pattern::compile(*written);
-  if (!compiled) { return wrong(at, "matches() of a text that is no pattern of RE2, or too large a one"); }
-  if (++patterns_ > kMaxPatterns) { return wrong(at, fmt::format("more than {} matches()", kMaxPatterns)); }
+  if (++patterns_ > kMostMatches) { return wrong(at, fmt::format("more than {} matches()", kMostMatches)); }
+  auto compiled = Pattern::compile(*written, patterns_left_);
+  if (!compiled) {
+    patterns_left_ = 0;
+    return wrong(
+        at,
+        "matches() of a text that is no pattern of RE2, or of a large one (repeated {1000} times, say, "
+        "or in many selectors): write a shorter one, or 'in' and a list of texts");
+  }
+  patterns_left_ -= compiled->size();
   auto made = operation(Op::Matches, at, "matches()", {text, pattern});
   if (made) { program_.nodes[*made].literal = std::move(*compiled); }
   return made;

@@ -4,6 +4,8 @@
 // that is nested too deep.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,9 @@ namespace gs::cel {
 
 class Builder {
  public:
+  /// `patterns_left`: as Selector::parse() has it; outlives it.
+  explicit Builder(std::size_t& patterns_left) : patterns_left_{patterns_left} {}
+
   /// `sign` is how errors name it: "==", "size()".
   [[nodiscard]] Result<NodeId> operation(Op op, std::size_t at, std::string_view sign,
                                          std::vector<NodeId> operands);
@@ -37,6 +42,7 @@ class Builder {
 
   Program program_;
   std::size_t patterns_ = 0;
+  std::size_t& patterns_left_;
 };
 
 }  // namespace gs::cel

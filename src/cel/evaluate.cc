@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cel/apply.h"
+#include "cel/selector.h"
 
 namespace gs::cel {
 namespace {
@@ -47,13 +48,30 @@ Value valueOf(const model::Attribute& attribute) {
   return Fault{"the attribute's value is of a kind that is not served (a list)"};
 }
 
+/// What making it took, and what the operation that gets it has to go through: some 30 ns each (kMaxCost).
+std::uint64_t costOfValue(const Value& value) {
+  constexpr std::size_t kBytes = 16;
+  if (const auto* text = std::get_if<std::string_view>(&value)) { return 1 + text->size() / kBytes; }
+  if (const auto* map = std::get_if<Map>(&value)) { return 1 + map->domain.size() / kBytes; }
+  if (const auto* version = std::get_if<const model::SemVer*>(&value)) { return 1 + (*version)->pre.size(); }
+  return 1;
+}
+
 class Evaluation {
  public:
   Evaluation(const Program& program, std::string_view driver, const model::SliceDevice& device)
       : program_{program}, driver_{driver}, device_{device}, variables_(program.variables) {}
 
   Value of(NodeId id) {
-    const Node& node = program_.nodes[id];
+    if (kept_.cost > kMaxCost) { return tooCostly(); }
+    Value value = made(program_.nodes[id]);
+    kept_.cost += costOfValue(value);
+    return kept_.cost > kMaxCost ? tooCostly() : value;
+  }
+  [[nodiscard]] std::uint64_t cost() const { return kept_.cost; }
+
+ private:
+  Value made(const Node& node) {
     switch (node.op) {
       case Op::Literal: return literal(node);
       case Op::Driver: return driver_;
@@ -71,7 +89,6 @@ class Evaluation {
     }
   }
 
- private:
   static Value literal(const Node& node) {
     if (const auto* truth = std::get_if<bool>(&node.literal)) { return *truth; }
     if (const auto* number = std::get_if<std::int64_t>(&node.literal)) { return *number; }
@@ -236,8 +253,11 @@ class Evaluation {
 
 }  // namespace
 
-Value evaluate(const Program& program, std::string_view driver, const model::SliceDevice& device) {
-  Value result = Evaluation{program, driver, device}.of(program.root);
+Value evaluate(const Program& program, std::string_view driver, const model::SliceDevice& device,
+               std::uint64_t& cost) {
+  Evaluation evaluation{program, driver, device};
+  Value result = evaluation.of(program.root);
+  cost += evaluation.cost();
   if (std::holds_alternative<bool>(result) || std::holds_alternative<Fault>(result)) { return result; }
   return Fault{"it says neither true nor false for this device"};
 }

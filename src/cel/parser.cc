@@ -38,7 +38,8 @@ bool isReserved(std::string_view name) {
 
 class Parser {
  public:
-  explicit Parser(std::vector<Token> tokens) : at_{std::move(tokens)} {}
+  Parser(std::vector<Token> tokens, std::size_t& patterns_left)
+      : at_{std::move(tokens)}, build_{patterns_left} {}
 
   Result<Program> all(std::string text) {
     const auto root = expression();
@@ -300,10 +301,10 @@ class Parser {
 
 }  // namespace
 
-Result<Program> parse(std::string text) {
+Result<Program> parse(std::string text, std::size_t& patterns_left) {
   auto tokens = tokensOf(text);
   if (!tokens) { return tl::unexpected<Error>(std::move(tokens.error())); }
-  return Parser{std::move(*tokens)}.all(std::move(text));
+  return Parser{std::move(*tokens), patterns_left}.all(std::move(text));
 }
 
 }  // namespace gs::cel

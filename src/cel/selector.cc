@@ -27,17 +27,25 @@ tl::unexpected<Error> refused(std::string_view text, std::string_view why) {
 Selector::Selector(std::shared_ptr<const Program> program) : program_{std::move(program)} {}
 
 Result<Selector> Selector::parse(std::string_view text) {
+  std::size_t patterns_left = kMaxPatterns;
+  return parse(text, patterns_left);
+}
+
+Result<Selector> Selector::parse(std::string_view text, std::size_t& patterns_left) {
   if (text.size() > kMaxText) {
     return refused(text, fmt::format("it has {} bytes; at most {} are served", text.size(), kMaxText));
   }
   if (!isUtf8(text)) { return fail(Code::Invalid, "a selector that is not UTF-8"); }
-  auto program = cel::parse(std::string{text});
+  auto program = cel::parse(std::string{text}, patterns_left);
   if (!program) { return refused(text, program.error().message); }
   return Selector{std::make_shared<const Program>(std::move(*program))};
 }
 
-Outcome Selector::matches(std::string_view driver, const model::SliceDevice& device) const {
-  Value result = evaluate(*program_, driver, device);
+Outcome Selector::matches(std::string_view driver, const model::SliceDevice& device,
+                          std::uint64_t* cost) const {
+  std::uint64_t took = 0;
+  Value result = evaluate(*program_, driver, device, took);
+  if (cost != nullptr) { *cost += took; }
   if (auto* fault = std::get_if<Fault>(&result)) { return Outcome{false, std::move(fault->text)}; }
   return Outcome{std::get<bool>(result), ""};
 }

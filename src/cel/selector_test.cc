@@ -191,18 +191,6 @@ TEST(Selector, LooksAtTheDeviceItIsGiven) {
   EXPECT_EQ(selector->matches("a", device), (Outcome{false, ""}));
 }
 
-// A name may stand for a long text, and be used again and again.
-TEST(Selector, CostsAsMuchAsKubernetesAllowsAtMost) {
-  const auto with = [](std::size_t uses) {
-    std::string text =
-        "cel.bind(a, '" + std::string(3000, 'x') + "', cel.bind(b, '" + std::string(3000, 'x') + "y', false";
-    for (std::size_t i = 0; i < uses; ++i) { text += " || a.contains(b)"; }
-    return Selector::parse(text + "))")->matches(kDriver, sampleDevice());
-  };
-  EXPECT_EQ(with(11), (Outcome{false, ""}));
-  EXPECT_EQ(with(12), (Outcome{false, "it costs too much: contains() and matches() of long texts"}));
-}
-
 TEST(Selector, RemembersItsText) { EXPECT_EQ(Selector::parse("1 == 1 // one")->text(), "1 == 1 // one"); }
 
 /// A list, say: it is there, and nothing that is asked of it has an answer.

@@ -29,7 +29,7 @@ struct Map {
 using Value =
     std::variant<Fault, bool, std::int64_t, std::string_view, const model::SemVer*, model::Quantity, Map>;
 
-/// What was made while evaluating, until the result is known; and what that cost.
+/// What was made while evaluating, until the result is known; and what that cost (kMaxCost).
 struct Kept {
   std::forward_list<std::string> texts;
   std::forward_list<model::SemVer> versions;
@@ -37,5 +37,8 @@ struct Kept {
 };
 
 [[nodiscard]] inline Value noSuchOverload() { return Fault{"no such overload"}; }
+[[nodiscard]] inline Value tooCostly() {
+  return Fault{"it costs too much: it does much with long texts", true};
+}
 
 }  // namespace gs::cel

@@ -1,8 +1,6 @@
 // How a pod's limits become requests of a ResourceClaim of its own (KEP-5004): each container that asks has a
-// request, and the requests share the pod's devices as the kubelet counts them. Containers and sidecars have
-// devices of their own; an ordinary init container has those that come after the sidecars before it, which
-// others get once it has ended. So all requests together need as many devices as the pod counts
-// (kapi/pod_requests.h). Pure.
+// request, or shares that of one that has the same devices before or after it (model/gpu_limits.h). The
+// requests share the pod's devices as the kubelet counts them. Pure.
 #pragma once
 
 #include <vector>
@@ -13,8 +11,11 @@
 
 namespace gs::dra {
 
-/// In the order of Pod::gpu_limits; empty: no container asks by a limit.
+/// Of each limit, in the order of Pod::gpu_limits; empty: no container asks by a limit.
 [[nodiscard]] std::vector<model::LimitRequest> limitRequests(const model::Pod& pod, const Driver& driver);
+/// The first of each request: what the claim has.
+[[nodiscard]] std::vector<model::LimitRequest> withoutSharers(
+    const std::vector<model::LimitRequest>& requests);
 /// How many devices they need.
 [[nodiscard]] std::size_t devicesOf(const std::vector<model::LimitRequest>& requests);
 /// What each request is allocated of the pod's `devices`, of which there are devicesOf().

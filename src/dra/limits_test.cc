@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "model/gpu_limits.h"
 
 namespace gs::dra {
 namespace {
@@ -53,6 +54,24 @@ TEST(LimitRequests, ASidecarKeepsItsOwnWhileLaterOnesStart) {
   EXPECT_EQ(
       given(podWith({{"before", 1, Of::Init}, {"log", 1, Of::Sidecar}, {"after", 1, Of::Init}, {"main", 1}})),
       "before: gpu-0; log: gpu-0; after: gpu-1; main: gpu-1");
+}
+
+// A claim may name 32 devices.
+TEST(LimitRequests, ContainersThatHaveTheSameDevicesInTurnShareARequest) {
+  const model::Pod pod = podWith({{"i", 8, Of::Init}, {"j", 8, Of::Init}, {"k", 8, Of::Init}, {"main", 8}});
+  const auto requests = limitRequests(pod, knownDrivers().front());
+  ASSERT_EQ(requests.size(), 4U) << "each is mapped";
+  for (const auto& r : requests) { EXPECT_EQ(r.request, "limit-0") << r.container; }
+  EXPECT_EQ(claimRequests(requests).size(), 1U);
+  EXPECT_EQ(allocation(requests, devices(8)).size(), 8U);
+  EXPECT_EQ(mappingOf(requests, "gpu-u").mappings.size(), 4U);
+  EXPECT_EQ(withoutSharers(requests).size(), 1U);
+  const auto parts = limitRequests(
+      podWith({{"i", 1, Of::Init}, {"j", 1, Of::Init}, {"log", 2, Of::Sidecar}, {"main", 1}, {"side", 1}}),
+      knownDrivers().front());
+  std::string names;
+  for (const auto& r : parts) { names += r.request + " "; }
+  EXPECT_EQ(names, "limit-0 limit-0 limit-1 limit-2 limit-3 ");
 }
 
 TEST(LimitRequests, OfAPodWithoutLimitsThereAreNone) {
@@ -103,6 +122,7 @@ TEST(LimitRequests, DrawnPodsNeverShareWhatRunsAtOneTime) {
     }
     const auto requests = limitRequests(podWith(limits), knownDrivers().front());
     ASSERT_EQ(static_cast<std::int64_t>(devicesOf(requests)), counted(limits));
+    ASSERT_EQ(allocation(requests, devices(devicesOf(requests))).size(), model::resultsFor(limits));
     std::set<std::size_t> running;
     for (std::size_t at = 0; at < limits.size(); ++at) {
       std::set<std::size_t> own;

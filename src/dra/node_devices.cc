@@ -16,9 +16,10 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 /// A GPU as the driver has it.
 struct Published {
   model::DeviceName name;
-  const model::SliceDevice* device = nullptr;
   std::string uuid;
   std::string pci;
+  std::string product;
+  std::int64_t memory_mib = 0;
   std::string trouble;  // why it may not be given; "": it may
 };
 
@@ -60,13 +61,30 @@ std::vector<Published> publishedBy(const Driver& driver, const std::vector<Pools
       if (!isWholeGpu(driver, *device)) { continue; }
       Published& one = out.emplace_back();
       one.name = {pool.driver, pool.pool, device->name};
-      one.device = device;
       one.uuid = textOf(*device, driver.uuid);
       one.pci = pciAddress(textOf(*device, pciBusIdAttribute()));
+      one.product = textOf(*device, driver.product);
+      const auto memory = device->capacity.find(driver.memory);
+      if (memory != device->capacity.end()) { one.memory_mib = memory->second.whole / kMiB; }
       one.trouble = pool.trouble.empty() ? troubleOf(one.name, *device, rules) : pool.trouble;
     }
   }
   std::sort(out.begin(), out.end(), comesBefore);
+  return out;
+}
+
+/// As it was when the driver still published it.
+std::vector<Published> publishedOnce(const model::GpuNodeStatus& last, const std::string& why) {
+  std::vector<Published> out;
+  for (const auto& device : last.devices) {
+    if (device.dra.device.empty()) { continue; }
+    out.push_back({.name = device.dra,
+                   .uuid = device.uuid,
+                   .pci = pciAddress(device.pci_bus_id),
+                   .product = device.model,
+                   .memory_mib = device.memory_mib,
+                   .trouble = why});
+  }
   return out;
 }
 
@@ -122,18 +140,15 @@ void worsen(model::Device& device, model::Health health, const std::string& why)
 }
 
 /// What the driver says of it, where the agent says nothing.
-void describe(model::Device& device, const Published& by, const Driver& driver) {
+void describe(model::Device& device, const Published& by) {
   device.dra = by.name;
   if (device.uuid.empty()) { device.uuid = by.uuid; }
   if (device.uuid.empty()) {
     device.uuid = fmt::format("{}/{}/{}", by.name.driver, by.name.pool, by.name.device);
   }
   if (device.pci_bus_id.empty()) { device.pci_bus_id = by.pci; }
-  if (device.model.empty()) { device.model = textOf(*by.device, driver.product); }
-  const auto memory = by.device->capacity.find(driver.memory);
-  if (device.memory_mib == 0 && memory != by.device->capacity.end()) {
-    device.memory_mib = memory->second.whole / kMiB;
-  }
+  if (device.model.empty()) { device.model = by.product; }
+  if (device.memory_mib == 0) { device.memory_mib = by.memory_mib; }
   if (!by.trouble.empty()) { worsen(device, model::Health::Unhealthy, by.trouble); }
 }
 
@@ -142,6 +157,46 @@ const Driver* driverOf(const std::vector<Pools::OnNode>& pools, const Drivers& d
     return std::any_of(pools.begin(), pools.end(), [&](const auto& pool) { return pool.driver == d.name; });
   });
   return it == drivers.end() ? nullptr : &*it;
+}
+
+/// `not_published`: why nobody would prepare what only the agent sees.
+model::Ptr<model::GpuNodeStatus> join(const model::NodeName& node,
+                                      const model::Ptr<model::GpuNodeStatus>& reported,
+                                      const std::vector<Published>& published, const std::string& resource,
+                                      const std::string& not_published) {
+  Unclaimed unclaimed{published};
+  auto status = std::make_shared<model::GpuNodeStatus>(reported ? *reported : model::GpuNodeStatus{});
+  status->node = node;
+  status->enforcement = model::Enforcement::Dra;
+  status->dra_resource = resource;
+  for (auto& device : status->devices) {
+    if (const Published* by = unclaimed.take(device)) {
+      describe(device, *by);
+    } else {
+      worsen(device, model::Health::Unhealthy, not_published);
+    }
+  }
+  int id = status->devices.empty() ? 0 : status->devices.back().id + 1;
+  for (const Published* one : unclaimed.rest()) {
+    if (id > model::kMaxDeviceId) { break; }
+    model::Device& device = status->devices.emplace_back();
+    device.id = id++;
+    device.health = model::Health::Healthy;
+    if (reported != nullptr) { worsen(device, model::Health::Unknown, "the node's agent does not see it"); }
+    describe(device, *one);
+  }
+  return status;
+}
+
+/// By the first of its GPUs, else (nothing is known of them) the first of the table.
+const Driver& driverOfLast(const model::GpuNodeStatus* last, const Drivers& drivers) {
+  if (last == nullptr) { return drivers.front(); }
+  const auto is_its = [&](const Driver& driver) {
+    return std::any_of(last->devices.begin(), last->devices.end(),
+                       [&](const model::Device& device) { return device.dra.driver == driver.name; });
+  };
+  const auto it = std::find_if(drivers.begin(), drivers.end(), is_its);
+  return it == drivers.end() ? drivers.front() : *it;
 }
 
 }  // namespace
@@ -171,29 +226,32 @@ model::Ptr<model::GpuNodeStatus> joined(const model::NodeName& node,
                                         const Drivers& drivers) {
   const Driver* driver = driverOf(pools, drivers);
   if (driver == nullptr) { return reported; }
-  const auto published = publishedBy(*driver, pools, rules);
-  Unclaimed unclaimed{published};
-  auto status = std::make_shared<model::GpuNodeStatus>(reported ? *reported : model::GpuNodeStatus{});
-  status->node = node;
-  status->enforcement = model::Enforcement::Dra;
-  status->dra_resource = driver->resource;
-  for (auto& device : status->devices) {
-    if (const Published* by = unclaimed.take(device)) {
-      describe(device, *by, *driver);
-    } else {
-      worsen(device, model::Health::Unhealthy, fmt::format("{} does not publish it", driver->name));
-    }
+  return join(node, reported, publishedBy(*driver, pools, rules), driver->resource,
+              fmt::format("{} does not publish it", driver->name));
+}
+
+model::Ptr<model::GpuNodeStatus> withoutDriver(const model::NodeName& node,
+                                               const model::Ptr<model::GpuNodeStatus>& reported,
+                                               const model::GpuNodeStatus* last,
+                                               const std::vector<Pools::OnNode>& pools,
+                                               const Drivers& drivers) {
+  const Driver& driver = driverOfLast(last, drivers);
+  std::string why = whyNotWhole(pools, drivers);
+  if (why.empty()) { why = fmt::format("{} publishes no GPUs of the node now", driver.name); }
+  if (last == nullptr) { return join(node, reported, {}, driver.resource, why); }
+  return join(node, reported, publishedOnce(*last, why), last->dra_resource, why);
+}
+
+bool isByDriver(const std::vector<Pools::OnNode>& pools, const Drivers& drivers) {
+  return driverOf(pools, drivers) != nullptr;
+}
+
+std::string whyNotWhole(const std::vector<Pools::OnNode>& pools, const Drivers& drivers) {
+  const Driver* driver = driverOf(pools, drivers);
+  for (const auto& pool : pools) {
+    if (driver != nullptr && pool.driver == driver->name && !pool.trouble.empty()) { return pool.trouble; }
   }
-  int id = status->devices.empty() ? 0 : status->devices.back().id + 1;
-  for (const Published* one : unclaimed.rest()) {
-    if (id > model::kMaxDeviceId) { break; }
-    model::Device& device = status->devices.emplace_back();
-    device.id = id++;
-    device.health = model::Health::Healthy;
-    if (reported != nullptr) { worsen(device, model::Health::Unknown, "the node's agent does not see it"); }
-    describe(device, *one, *driver);
-  }
-  return status;
+  return "";
 }
 
 }  // namespace gs::dra

@@ -10,6 +10,8 @@
 //   - Only the agent lists it: Unhealthy, for nobody would prepare it. So it is with one that vanished.
 // Of two healths the worse one counts. A GPU without a UUID is known by driver/pool/name, which stays when
 // others come and go. Of several drivers of the table the first that has a pool on the node counts. Pure.
+// A driver that publishes nothing for a while (a kubelet that starts anew takes its slices away) has the
+// node's GPUs all the same: withoutDriver() is the node as it was then, with nothing to give.
 #pragma once
 
 #include <string>
@@ -37,5 +39,18 @@ using TaintRules = std::vector<model::Ptr<model::DeviceTaintRule>>;
                                                       const model::Ptr<model::GpuNodeStatus>& reported,
                                                       const std::vector<Pools::OnNode>& pools,
                                                       const TaintRules& rules, const Drivers& drivers);
+
+/// The same while the driver publishes nothing there, or no whole pool: all GPUs are Unhealthy, by the names
+/// that they had in `last`; nullptr: nobody knows which these were. `drivers` is not empty.
+[[nodiscard]] model::Ptr<model::GpuNodeStatus> withoutDriver(const model::NodeName& node,
+                                                             const model::Ptr<model::GpuNodeStatus>& reported,
+                                                             const model::GpuNodeStatus* last,
+                                                             const std::vector<Pools::OnNode>& pools,
+                                                             const Drivers& drivers);
+
+/// A driver of the table has a pool there.
+[[nodiscard]] bool isByDriver(const std::vector<Pools::OnNode>& pools, const Drivers& drivers);
+/// Why nothing of that pool may be given; "": it is whole, or there is none.
+[[nodiscard]] std::string whyNotWhole(const std::vector<Pools::OnNode>& pools, const Drivers& drivers);
 
 }  // namespace gs::dra

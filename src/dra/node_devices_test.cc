@@ -192,6 +192,53 @@ TEST(JoinedStatus, NothingOfAPoolThatIsNotWholeMayBeGiven) {
   EXPECT_EQ(status->devices[0].health_reason, "generation 1 of pool a of gpu.nvidia.com has 1 of 2 slices");
 }
 
+/// A driver that is away: the GPUs that it had, by their names, and nothing to give.
+TEST(WithoutDriver, ItHasWhatItHadAndGivesNothing) {
+  for (const bool with_agent : {false, true}) {
+    Sources sources{{gpu(0), gpu(1)}};
+    if (with_agent) { sources.reported = reportOf({seen(3, "GPU-1", ""), seen(5, "GPU-9", "")}); }
+    const auto last = sources.status();
+    const auto status = withoutDriver(kNode, sources.reported, last.get(), {}, knownDrivers());
+    EXPECT_EQ(status->enforcement, model::Enforcement::Dra);
+    EXPECT_EQ(status->dra_resource, "nvidia.com/gpu");
+    ASSERT_EQ(status->devices.size(), last->devices.size());
+    for (std::size_t i = 0; i < last->devices.size(); ++i) {
+      const model::Device& device = status->devices[i];
+      EXPECT_EQ(device.id, last->devices[i].id);
+      EXPECT_EQ(device.dra, last->devices[i].dra);
+      EXPECT_EQ(device.uuid, last->devices[i].uuid);
+      EXPECT_EQ(device.model, last->devices[i].model);
+      EXPECT_EQ(device.memory_mib, last->devices[i].memory_mib);
+      EXPECT_EQ(device.health, model::Health::Unhealthy);
+      EXPECT_EQ(device.health_reason, "gpu.nvidia.com publishes no GPUs of the node now");
+    }
+  }
+}
+
+TEST(WithoutDriver, OfWhatIsNotKnownOnlyTheReportIsThere) {
+  const auto report = reportOf({seen(0, "GPU-0", "")});
+  const auto status = withoutDriver(kNode, report, nullptr, {}, knownDrivers());
+  ASSERT_EQ(status->devices.size(), 1U);
+  EXPECT_EQ(status->devices[0].health, model::Health::Unhealthy);
+  EXPECT_EQ(status->dra_resource, "nvidia.com/gpu");
+  EXPECT_EQ(status->revision, 7U);
+  EXPECT_EQ(withoutDriver(kNode, nullptr, nullptr, {}, knownDrivers())->devices.size(), 0U);
+}
+
+TEST(WithoutDriver, OfAPoolThatIsNotWholeItSaysWhy) {
+  Sources sources{{gpu(0)}};
+  Pools pools;
+  auto half = slice("s", {});
+  half.slices = 2;
+  pools.put(shared(half));
+  const auto here = pools.of(kNode);
+  EXPECT_TRUE(isByDriver(here, knownDrivers()));
+  const auto status = withoutDriver(kNode, nullptr, sources.status().get(), here, knownDrivers());
+  ASSERT_EQ(status->devices.size(), 1U);
+  EXPECT_EQ(status->devices[0].health_reason, whyNotWhole(here, knownDrivers()));
+  EXPECT_EQ(status->devices[0].health_reason, "generation 1 of pool a of gpu.nvidia.com has 1 of 2 slices");
+}
+
 TEST(PciAddress, IsOneHoweverManyDigitsItsDomainHas) {
   EXPECT_EQ(pciAddress("00000000:3B:00.0"), "0000:3b:00.0");
   EXPECT_EQ(pciAddress("0000:3b:00.0"), "0000:3b:00.0");

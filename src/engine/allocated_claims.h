@@ -50,6 +50,8 @@ class AllocatedClaims {
     const auto it = names_.find(device);
     return it == names_.end() ? nullptr : &it->second;
   }
+  /// Those that it holds its devices for; none while it is not allocated.
+  [[nodiscard]] static Holders holdersOf(const model::ResourceClaim& claim);
   /// The allocated claims that hold this device.
   [[nodiscard]] std::vector<const model::ResourceClaim*> holding(const model::DeviceName& device) const;
 
@@ -61,7 +63,6 @@ class AllocatedClaims {
   void forgetOld(Mono now) { gone_.forgetOld(now); }
 
  private:
-  [[nodiscard]] static Holders holdersOf(const model::ResourceClaim& claim);
   /// Of other claims that hold one of its devices.
   [[nodiscard]] Holders besides(const model::ResourceClaim& claim) const;
   void index(const model::ResourceClaim& claim, bool add);

@@ -10,11 +10,13 @@
 
 #include "base/mix.h"
 #include "base/mutant.h"
+#include "dra/claims/config.h"
+#include "kapi/kinds.h"
 
 namespace gs::engine {
 namespace {
 
-/// On one node: some ms, whatever the claims ask for.
+/// On one node: some ms, whatever the claims ask for and selectors cost (dra/claims).
 constexpr std::uint64_t kMostSteps = 20'000;
 /// What it takes to put one device of a node before it.
 constexpr std::uint64_t kStepsOfADevice = 256;
@@ -22,59 +24,13 @@ constexpr std::uint64_t kStepsOfADevice = 256;
 constexpr std::size_t kMostText = 16'384;
 constexpr std::size_t kMostConstraints = 64;
 constexpr std::size_t kMostClaims = 32;
-
-/// No claim is allocated more (dra/claims).
-constexpr std::int64_t kMostOfClaim = 32;
-
-/// "gpus/big" of a result is "gpus" too.
-bool isOf(const std::string& result, const std::string& request) {
-  return result == request ||
-         (result.size() > request.size() && result.starts_with(request) && result[request.size()] == '/');
-}
-
-/// "gpus/big" and its request's ways: the class of the one that was chosen.
-const std::string* classOf(const model::ResourceClaim& claim, const std::string& result) {
-  for (const auto& request : claim.requests) {
-    for (const auto& way : request.ways) {
-      if (result == (way.name.empty() ? request.name : request.name + "/" + way.name)) {
-        return &way.device_class;
-      }
-    }
-  }
-  return nullptr;
-}
-
-/// Of each class that was taken its config once, for all requests that took it; then the claim's own.
-std::vector<model::DeviceConfig> configOf(const model::ResourceClaim& claim, const dra::Classes& classes,
-                                          const std::vector<model::AllocatedDevice>& devices) {
-  std::vector<std::string> results;                                          // each once, in their order
-  std::vector<std::pair<std::string, std::vector<std::string>>> of_classes;  // results by class
-  for (const auto& device : devices) {
-    if (std::find(results.begin(), results.end(), device.request) != results.end()) { continue; }
-    results.push_back(device.request);
-    const std::string* name = classOf(claim, device.request);
-    if (name == nullptr) { continue; }
-    const auto same = [&](const auto& one) { return one.first == *name; };
-    auto found = std::find_if(of_classes.begin(), of_classes.end(), same);
-    if (found == of_classes.end()) { found = of_classes.insert(found, {*name, {}}); }
-    found->second.push_back(device.request);
-  }
-  std::vector<model::DeviceConfig> out;
-  for (const auto& [name, requests] : of_classes) {
-    const auto found = classes.find(name);
-    if (found == classes.end()) { continue; }
-    for (const auto& config : found->second->config) { out.push_back({true, requests, config.config}); }
-  }
-  for (const auto& config : claim.config) {
-    const auto concerns = [&](const std::string& request) {
-      return std::any_of(results.begin(), results.end(), [&](const auto& r) { return isOf(r, request); });
-    };
-    const bool is_used =
-        config.requests.empty() || std::any_of(config.requests.begin(), config.requests.end(), concerns);
-    if (is_used) { out.push_back(config); }
-  }
-  return out;
-}
+/// Requests, and the ways of those of firstAvailable: each takes at least one device, and no node has so
+/// many.
+constexpr std::size_t kMostWays = 512;
+/// What it takes to read a byte of selectors, as much as an instruction of a pattern, and a way.
+constexpr std::uint64_t kStepsOfAByte = 8;
+constexpr std::uint64_t kStepsOfAnInstruction = 256;
+constexpr std::uint64_t kStepsOfAWay = 64;
 
 std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& devices) {
   std::set<model::DeviceName> out;
@@ -82,9 +38,22 @@ std::set<model::DeviceName> namesIn(const std::vector<model::AllocatedDevice>& d
   return out;
 }
 
+/// They say the same to those who allocate.
+bool isTheSame(const model::DeviceClass& a, const model::DeviceClass& b) {
+  return a.selectors == b.selectors && a.config == b.config;
+}
+
 /// What is not served of it though the search would; "": nothing.
-std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints) {
+std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::size_t& constraints,
+                     std::size_t& ways) {
   constraints += claim.constraints.size();
+  for (const auto& request : claim.requests) { ways += request.ways.size(); }
+  if (ways > kMostWays) {
+    return fmt::format(
+        "with it the pod's claims have {} requests and ways of these, and {} are served: ask for "
+        "less at once",
+        ways, kMostWays);
+  }
   for (const auto& request : claim.requests) {
     for (const auto& way : request.ways) {
       for (const auto& selector : way.selectors) { text += selector.size(); }
@@ -104,6 +73,7 @@ std::string unserved(const model::ResourceClaim& claim, std::size_t& text, std::
 struct DeviceClaims::Size {
   std::size_t text = 0;  // of selectors, those of classes too
   std::size_t constraints = 0;
+  std::size_t ways = 0;
 };
 
 /// What the claims of a pod ask for, and the classes that they name; "": none of that name.
@@ -158,7 +128,7 @@ struct DeviceClaims::Spec {
           if (way.all) { return 0; }
           of_it = std::max(of_it, way.count);
         }
-        out += std::min(of_it, kMostOfClaim);
+        out += std::min(of_it, std::int64_t{model::kMaxResults});
       }
     }
     return out;
@@ -186,13 +156,16 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   }
 
   /// By claim; empty: they do not fit.
+  /// `steps`: what it took is added.
   [[nodiscard]] std::vector<std::vector<model::AllocatedDevice>> results(const model::NodeName& node,
-                                                                         const std::vector<int>& ids) const {
+                                                                         const std::vector<int>& ids,
+                                                                         std::uint64_t& steps) const {
     Picked fixed;
-    if (!addFixed(node, ids, {}, fixed)) { return {}; }
+    const bool has_fixed = addFixed(node, ids, {}, fixed);
+    steps += fixed.steps;
+    if (!has_fixed) { return {}; }
     std::vector<int> rest;
     std::set_difference(ids.begin(), ids.end(), fixed.ids.begin(), fixed.ids.end(), std::back_inserter(rest));
-    std::uint64_t steps = 0;
     auto chosen = plan_ ? search(node, idsOn(node), rest, steps).results : Results{};
     if (plan_ && chosen.empty()) { return {}; }
     Results out;
@@ -261,9 +234,7 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
   /// And what can be chosen, out of `free`; none at all, with the reason, where that does not suffice.
   void addChosen(const model::NodeName& node, const std::vector<int>& free, Picked& out) const {
     const auto ids = idsOn(node);
-    std::uint64_t steps = 0;
-    auto picked = search(node, ids, free, steps);
-    out.steps += steps;
+    auto picked = search(node, ids, free, out.steps);
     if (picked.results.empty()) {
       out.ids.clear();
       out.lack = std::move(picked.brief);
@@ -276,8 +247,8 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
       for (const auto& device : claim) { out.ids.push_back(ids.at(device.device)); }
     }
   }
-  /// `steps`: what it took, of sched/policy/meter.h: what is put together, selectors by their length, and the
-  /// search.
+  /// `steps`: what it took is added, of sched/policy/meter.h: what is put together, selectors by their length
+  /// and by what evaluating them cost, and the search.
   [[nodiscard]] dra::Picked search(const model::NodeName& node, const Ids& ids, const std::vector<int>& free,
                                    std::uint64_t& steps) const {
     auto candidates = all_.devices_.candidates(node);
@@ -287,9 +258,9 @@ class DeviceClaims::Selection final : public sched::DeviceSelection {
     }
     std::uint64_t left = kMostSteps;
     auto picked = plan_->pick(candidates.devices, left, candidates.trouble);
-    steps = candidates.devices.size() *
-                (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints + all_.devices_.rules()) +
-            (kMostSteps - left);
+    steps += candidates.devices.size() * (kStepsOfADevice + size_.text / 2 + 8 * size_.constraints +
+                                          size_.ways + all_.devices_.rules()) +
+             (kMostSteps - left) + picked.cost;
     return picked;
   }
 
@@ -335,15 +306,34 @@ const DeviceClaims::Pods& DeviceClaims::waitingFor(const model::ObjectKey& claim
 DeviceClaims::Pods DeviceClaims::classChanged(const controller::Change& change) {
   const auto now = change.object.as<model::DeviceClass>();
   const auto known = classes_.find(change.key.name);
+  if (now != nullptr && known != classes_.end() && isTheSame(*known->second, *now)) { return {}; }
   if (now != nullptr) {
     classes_.insert_or_assign(change.key.name, now);
   } else if (known != classes_.end()) {
     classes_.erase(known);
   }
+  return readAnew();
+}
+
+DeviceClaims::Pods DeviceClaims::readAnew() {
   ++class_changes_;
   Pods out;
   for (const auto& [uid, claims] : named_by_) { out.insert(uid); }
   return out;
+}
+
+DeviceClaims::Pods DeviceClaims::mayList(kapi::Kind kind, bool may) {
+  const bool is_news = may ? unlisted_.erase(kind->plural) > 0 : unlisted_.insert(kind->plural).second;
+  return is_news ? readAnew() : Pods{};
+}
+
+/// Why one of that kind is not known, though it may be there; kind "": they are listed.
+sched::Blocked DeviceClaims::unlisted(kapi::Kind kind) const {
+  if (!unlisted_.contains(kind->plural)) { return {}; }
+  return {fmt::format("MayNotList:{}", kind->plural),
+          fmt::format("gpu-scheduler may not list {0}: give its ClusterRole a rule with apiGroups [{1}], "
+                      "resources [{0}] and verbs [list, watch]",
+                      kind->plural, kind->group)};
 }
 
 /// Why its claims cannot be read yet; kind "": they can.
@@ -356,6 +346,7 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
     }
     const model::ResourceClaim* claim = claims_.find({pod.key.ns, one.claim});
     if (claim == nullptr) {
+      if (auto why = unlisted(kapi::kResourceClaim); !why.kind.empty()) { return why; }
       return {"ResourceClaimMissing",
               fmt::format("resourceclaim \"{}\" of {} not found in namespace {}; create it", one.claim, shown,
                           pod.key.ns)};
@@ -376,6 +367,10 @@ std::string DeviceClaims::whyTaken(const model::ResourceClaim& claim, const mode
                                    const model::Uid& pod) const {
   if (claim.deleting) { return "is being deleted"; }
   if (named.is_its && claim.owner_pod != pod) { return "was made for another pod"; }
+  // By its name any pod may use it. The one that it was made for shares no devices.
+  if (named.is_its && claim.allocated && !claim.reserved_for.empty() && !claim.isReservedFor(pod)) {
+    return "was made for this pod, and another pod that names it uses it: it is waited for";
+  }
   const bool is_admin =
       std::any_of(claim.results.begin(), claim.results.end(), [](const auto& r) { return r.admin; });
   if (claim.allocated && is_admin) {
@@ -395,7 +390,8 @@ bool DeviceClaims::isBegunForOthers(const model::ResourceClaim& claim, const mod
 
 DeviceClaims::Fixed DeviceClaims::fixedFor(const model::ResourceClaim& claim, const model::PodClaim& named,
                                            const model::Uid& pod) {
-  const bool is_its_alone = named.is_its || claim.reserved_for == std::vector<model::Uid>{pod};
+  const bool is_its_alone =
+      (named.is_its && claim.reserved_for.empty()) || claim.reserved_for == std::vector<model::Uid>{pod};
   return claim.allocated && !is_its_alone ? Fixed{claim.results} : std::nullopt;
 }
 
@@ -496,7 +492,7 @@ sched::Blocked DeviceClaims::refused(const model::Pod& pod, Size& size) const {
   std::set<std::string> classes;
   for (const auto& one : pod.claims) {
     const model::ResourceClaim& claim = *claims_.find({pod.key.ns, one.claim});
-    if (auto what = unserved(claim, size.text, size.constraints); !what.empty()) {
+    if (auto what = unserved(claim, size.text, size.constraints, size.ways); !what.empty()) {
       return not_served(fmt::format("claim {}: {}", one.name, what));
     }
     asks = asks || !claim.requests.empty();
@@ -543,6 +539,7 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
   sched::Objects out;
   Size size;
   out.no_selection = refused(pod, size);
+  steps_ += kStepsOfAWay * size.ways + size.text;
   if (!out.no_selection.kind.empty()) { return out; }
   Spec spec = specOf(pod);
   const std::size_t hash = spec.hash();
@@ -561,9 +558,13 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
   for (const auto& claim : open) { all.push_back(&claim); }
   std::optional<dra::ClaimPlan> plan;
   if (!all.empty()) {
-    auto read = dra::ClaimPlan::read(all, classes_);
+    std::size_t patterns = 0;
+    auto read = dra::ClaimPlan::read(all, classes_, &patterns);
+    steps_ += kStepsOfAByte * size.text + kStepsOfAnInstruction * patterns;
     if (!read) {
       const bool may_come = read.error().code == Code::NotFound;
+      if (may_come) { out.no_selection = unlisted(kapi::kDeviceClass); }
+      if (!out.no_selection.kind.empty()) { return out; }
       out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", read.error().message};
       return out;
     }
@@ -581,7 +582,7 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
   std::vector<Given> out;
   const auto selection = asked(pod).selection;
   if (selection == nullptr) { return out; }
-  auto results = static_cast<const Selection&>(*selection).results(node, ids);
+  auto results = static_cast<const Selection&>(*selection).results(node, ids, steps_);
   for (std::size_t i = 0; i < results.size(); ++i) {
     Given& one = out.emplace_back();
     one.claim = claims_.findPtr({pod.key.ns, pod.claims[i].claim});
@@ -589,7 +590,7 @@ std::vector<DeviceClaims::Given> DeviceClaims::give(const model::Pod& pod, const
     const bool has_them =
         one.claim->isReservedFor(pod.uid) && namesIn(one.claim->results) == namesIn(results[i]);
     one.devices = has_them ? one.claim->results : results[i];
-    one.config = configOf(*one.claim, classes_, one.devices);
+    one.config = dra::configOf(*one.claim, classes_, one.devices);
   }
   return out;
 }

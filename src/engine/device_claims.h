@@ -3,7 +3,10 @@
 // A pod is one for the DRA door (sched/doors/dra.cc) once every claim that it names is there. Pods whose
 // claims ask for the same, by the same names, have one selection while any of them waits: so they are of one
 // class, and are read once. It follows the claims and the DeviceClasses: another version of a class makes
-// another selection.
+// another selection, unless it says the same.
+// What claims may cost is bounded, for their authors may be anybody: what a pod's claims may ask in all
+// (ways, selectors, their patterns, constraints), and what a look at one node may take. What is done for them
+// beside looks is counted by steps(), so that who does it for many pods knows when a turn is over.
 // Pods may share a claim that they name. The first one chooses its devices, and the others wait until it is
 // allocated: then these devices and no others serve them, on that node, where only pods of that claim have
 // them.
@@ -16,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +29,7 @@
 #include "engine/allocated_claims.h"
 #include "engine/cache.h"
 #include "engine/node_devices.h"
+#include "kapi/kind.h"
 #include "model/dra.h"
 #include "model/pod.h"
 #include "sched/doors/door.h"
@@ -45,6 +50,9 @@ class DeviceClaims {
   [[nodiscard]] const Pods& waitingFor(const model::ObjectKey& claim) const;
   /// The pods for which that may change something.
   Pods classChanged(const controller::Change& change);
+  /// A list of ResourceClaims or DeviceClasses was answered: whether we may list them. Gives the pods for
+  /// which that is news.
+  Pods mayList(kapi::Kind kind, bool may);
   /// Devices were chosen for claims that the pod shares. Gives those that are to be read again: they have to
   /// wait for what comes of it.
   Pods begun(const model::Pod& pod);
@@ -68,6 +76,9 @@ class DeviceClaims {
   [[nodiscard]] std::vector<Given> give(const model::Pod& pod, const model::NodeName& node,
                                         const std::vector<int>& ids);
 
+  /// What reading claims and giving devices took so far, in steps of sched/policy/meter.h. What looks at
+  /// nodes take, DeviceSelection::pick() says itself.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
   /// Selections that are remembered.
   [[nodiscard]] std::size_t known() const { return known_.size(); }
 
@@ -91,6 +102,9 @@ class DeviceClaims {
   [[nodiscard]] std::string whyTaken(const model::ResourceClaim& claim, const model::PodClaim& named,
                                      const model::Uid& pod) const;
   [[nodiscard]] bool isBegunForOthers(const model::ResourceClaim& claim, const model::Uid& pod) const;
+  /// What was read of pods that wait is read again.
+  Pods readAnew();
+  [[nodiscard]] sched::Blocked unlisted(kapi::Kind kind) const;
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
   [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
   [[nodiscard]] sched::Objects read(const model::Pod& pod);
@@ -103,6 +117,8 @@ class DeviceClaims {
   const NodeDevices& devices_;
   dra::Classes classes_;
   std::uint64_t class_changes_ = 0;
+  std::uint64_t steps_ = 0;
+  std::set<std::string_view> unlisted_;  // "deviceclasses": we may not list them
   std::unordered_map<model::Uid, Read> read_;
   std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;         // claims that it shares
   std::unordered_map<model::ObjectKey, Pods> begun_for_;                        // and by claim

@@ -27,7 +27,9 @@ model::DeviceSubRequest all() {
 class DeviceClaimsTest : public EngineTest {
  protected:
   DeviceClaimsTest() {
-    nodeComes("node-d");
+    auto node = testing::makeNode("node-d");
+    node.kubelet = "v1.37.2";
+    engine.apply({kapi::kNode, {"", "node-d"}, {}, shared(node), 1}, now);
     sliceComes("80");
     classComes();
   }
@@ -141,7 +143,7 @@ TEST_F(DeviceClaimsTest, SaysWhatItsClaimsLack) {
   EXPECT_NE(asked(pod).selection, nullptr) << "it is one of them";
   claimComes(good);
   EXPECT_NE(asked(pod).selection, nullptr);
-  engine.resourceClaimGone(good.key, good.uid);
+  engine.resourceClaimGone(good.key, good.uid, now);
   EXPECT_EQ(blocked(pod).substr(0, 20), "ResourceClaimMissing");
 }
 
@@ -182,7 +184,7 @@ TEST_F(DeviceClaimsTest, WhatOthersWereAllocatedIsJoined) {
   claimComes(rival);
   EXPECT_EQ(picked(pod, {0}, {1, 2, 3}),
             "claim c is allocated a device that claim default/rival is allocated too");
-  engine.resourceClaimGone(rival.key, rival.uid);
+  engine.resourceClaimGone(rival.key, rival.uid, now);
   c.results.front().device.device = "gpu-3";
   claimComes(c);
   EXPECT_EQ(picked(pod, {}, {1, 3}), "1,3") << "what was read before is not what it is now";
@@ -282,11 +284,68 @@ TEST_F(DeviceClaimsTest, AClaimOfATemplateIsForItsPodAlone) {
   EXPECT_NE(engine.deviceClaims().asked(pod).selection, nullptr);
 }
 
+/// Another pod names it, and was allocated it first.
+TEST_F(DeviceClaimsTest, AClaimOfATemplateThatAnotherPodUsesIsWaitedFor) {
+  model::Pod pod = PodBuilder("p").value();
+  pod.claims = {{"gpus", "c", true}};
+  auto c = claim("c", {{"r", {way(1)}}});
+  c.owner_pod = pod.uid;
+  c.allocated = true;
+  c.results = {{"r", {"gpu.nvidia.com", "node-d", "gpu-2"}}};
+  c.reserved_for = {model::Uid{"other"}};
+  claimComes(c);
+  EXPECT_EQ(
+      engine.deviceClaims().asked(pod).no_selection.text,
+      "resourceclaim \"c\" of spec.resourceClaims[gpus] was made for this pod, and another pod that names "
+      "it uses it: it is waited for");
+  const auto ids = [&] {
+    const auto selection = engine.deviceClaims().asked(pod).selection;
+    return selection == nullptr ? std::vector{-1} : selection->pick(kNode, {0, 1, 2, 3}, {}).ids;
+  };
+  c.reserved_for = {model::Uid{"other"}, pod.uid};
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{2}) << "both use it: it cannot be allocated anew";
+  c.reserved_for = {pod.uid};
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3}) << "it can";
+  c.reserved_for.clear();
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3}) << "nobody uses it";
+  c.allocated = false;
+  c.results.clear();
+  claimComes(c);
+  EXPECT_EQ(ids(), std::vector{3});
+}
+
 TEST_F(DeviceClaimsTest, AClassThatIsMissingMayCome) {
   const auto pod = PodBuilder("p").resourceClaim("c");
   auto one = way(1);
   one.device_class = "nics";
   claimComes(claim("c", {{"r", {one}}}));
+  EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
+}
+
+/// What we may not list may be there.
+TEST_F(DeviceClaimsTest, SaysWhichRightIsMissing) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  comes(pod);
+  engine.mayList(kapi::kResourceClaim, false);
+  EXPECT_EQ(
+      blocked(pod),
+      "MayNotList:resourceclaims: gpu-scheduler may not list resourceclaims: give its ClusterRole a rule "
+      "with apiGroups [resource.k8s.io], resources [resourceclaims] and verbs [list, watch]");
+  auto one = way(1);
+  one.device_class = "nics";
+  claimComes(claim("c", {{"r", {one}}}));
+  EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
+  EXPECT_TRUE(touched(pod));
+  engine.mayList(kapi::kDeviceClass, false);
+  EXPECT_TRUE(touched(pod));
+  EXPECT_EQ(asked(pod).no_selection.kind, "MayNotList:deviceclasses");
+  engine.mayList(kapi::kDeviceClass, false);
+  EXPECT_FALSE(touched(pod)) << "that is no news";
+  engine.mayList(kapi::kDeviceClass, true);
+  EXPECT_TRUE(touched(pod));
   EXPECT_EQ(asked(pod).no_selection.kind, "DeviceClassMissing");
 }
 
@@ -337,6 +396,86 @@ TEST_F(DeviceClaimsTest, WhatALookTakesIsCounted) {
   const auto little = stepsOf("device.driver != 'x'");
   EXPECT_GE(little, 4U * 256);
   EXPECT_GE(stepsOf("device.driver != '" + std::string(4'000, 'x') + "'"), little + 4 * 1'900);
+}
+
+/// So does reading them, and giving devices: by steps, so that who does it for many knows when to stop.
+TEST_F(DeviceClaimsTest, WhatReadingAndGivingTakeIsCounted) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  auto& claims = engine.deviceClaims();
+  const auto readingTakes = [&](const std::string& selector) {
+    claimComes(claim("c", {{"r", {way(1, selector)}}}));
+    const auto before = claims.steps();
+    EXPECT_NE(asked(pod).selection, nullptr) << selector;
+    return claims.steps() - before;
+  };
+  const auto little = readingTakes("device.driver != 'x'");
+  EXPECT_GE(readingTakes("device.driver != '" + std::string(4'000, 'x') + "'"), little + 8 * 3'900);
+  EXPECT_GE(readingTakes("!device.driver.matches('[ab]{1000}')"), little + 256 * 900);
+  const auto before = claims.steps();
+  const auto looks = engine.looks();
+  EXPECT_EQ(claims.give(pod.value(), kNode, {0}).size(), 1U);
+  EXPECT_GE(claims.steps(), before + 4 * 256);
+  EXPECT_GT(engine.looks(), looks);
+}
+
+TEST_F(DeviceClaimsTest, WhatSelectorsCostIsCounted) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  const auto stepsOf = [&](const std::string& pattern) {
+    claimComes(
+        claim("c", {{"r", {way(1, "!'" + std::string(300, 'a') + "'.matches('" + pattern + "') || true")}}}));
+    return asked(pod).selection->pick(kNode, {0, 1, 2, 3}, {}).steps;
+  };
+  EXPECT_GE(stepsOf("b{999}"), stepsOf("bbbbbb") + 900 * 300 / 4);
+}
+
+TEST_F(DeviceClaimsTest, PatternsThatAreLargeTogetherAreRefusedByTheirSelector) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  std::vector<model::DevicesRequest> requests;
+  for (int i = 0; i < 5; ++i) {
+    const std::string count = std::to_string(996 + i);
+    requests.push_back({std::to_string(i), {way(1, "device.driver.matches('[ab]{" + count + "}')")}});
+  }
+  claimComes(claim("c", requests));
+  const std::string why = blocked(pod);
+  EXPECT_EQ(
+      why.find(
+          "ResourceClaimNotServed: claim c: request 4: selector `device.driver.matches('[ab]{1000}')`: "),
+      0U)
+      << why;
+}
+
+TEST_F(DeviceClaimsTest, WaysAreBoundedInAll) {
+  const auto pod = PodBuilder("p").resourceClaim("c").resourceClaim("d");
+  const auto ways = [&](std::size_t count) {
+    model::DevicesRequest out{"r", {}};
+    for (std::size_t i = 0; i < count; ++i) { out.ways.push_back(way(1, "", "w" + std::to_string(i))); }
+    return out;
+  };
+  claimComes(claim("c", {ways(512)}));
+  claimComes(claim("d", {}));
+  EXPECT_NE(asked(pod).selection, nullptr);
+  claimComes(claim("d", {ways(1)}));
+  EXPECT_EQ(blocked(pod),
+            "ResourceClaimNotServed: claim d: with it the pod's claims have 513 requests and ways of these, "
+            "and 512 "
+            "are served: ask for less at once");
+}
+
+/// Somebody annotates it, or a watch is begun anew: nobody who waits is read again, or looked at.
+TEST_F(DeviceClaimsTest, AClassThatSaysTheSameChangesNothing) {
+  const auto pod = PodBuilder("p").resourceClaim("c");
+  comes(pod);
+  claimComes(claim("c", {{"r", {way(1)}}}));
+  const auto selection = asked(pod).selection;
+  const auto steps = engine.deviceClaims().steps();
+  (void)engine.takeTouched();
+  classComes();
+  EXPECT_FALSE(touched(pod));
+  EXPECT_EQ(asked(pod).selection, selection);
+  EXPECT_EQ(engine.deviceClaims().steps(), steps);
+  classComes("true");
+  EXPECT_TRUE(touched(pod));
+  EXPECT_NE(asked(pod).selection, selection);
 }
 
 /// Also where a change is looked at later: a rule for very many nodes, a slice that goes.
@@ -467,9 +606,9 @@ TEST_F(DeviceClaimsTest, WhoWaitsHearsOfClaimsAndClasses) {
   EXPECT_FALSE(heard.contains(other.value().uid));
   claimComes(c);
   EXPECT_FALSE(touched(pod)) << "its labels, say";
-  classComes();
+  classComes("true");
   EXPECT_TRUE(touched(pod));
-  engine.resourceClaimGone(c.key, c.uid);
+  engine.resourceClaimGone(c.key, c.uid, now);
   EXPECT_TRUE(touched(pod));
   auto bound = PodBuilder("p").revision(2);
   comes(bound.on("node-d"));
@@ -489,7 +628,7 @@ TEST_F(DeviceClaimsTest, WhatWasReadIsRemembered) {
   EXPECT_EQ(blocked(pod), first);
   auto anew = claim("c", {{"r", {way(1)}}});
   anew.uid = model::Uid{"another"};
-  engine.resourceClaimGone(anew.key, {});
+  engine.resourceClaimGone(anew.key, {}, now);
   claimComes(anew);
   EXPECT_NE(asked(pod).selection, nullptr);
   const auto selection = asked(pod).selection;

@@ -187,7 +187,8 @@ void DeviceReclaim::reviewOne(const Key& key, bool is_watched, Mono now) {
   const auto& [uid, node] = key;
   const auto it = ended_.find(key);
   if (it == ended_.end()) { return; }
-  const Ended& e = it->second;
+  Ended& e = it->second;
+  e.by_driver = e.by_driver || isByDriver(node);  // when it ended that may not have been known yet
   const bool is_trusted = GS_MUTANT(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
   const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
   const bool proven = complete_ && !inUse(key) && seen;

@@ -97,8 +97,8 @@ class DeviceReclaim {
     std::map<int, std::string> devices;  // id -> UUID when it ended, "" not known
     std::int64_t counted = 0;
     bool wait_observations = false;
-    /// Of one that is not clean, on a node with a DRA driver: where nobody else speaks of the node it drains
-    /// until then, whatever the driver publishes meanwhile.
+    /// Of one that is not clean, on a node that has had a DRA driver since: where nobody else speaks of the
+    /// node it drains until then, whatever the driver publishes meanwhile.
     Mono until{};
     bool by_driver = false;
     int observations = 0;                  // new observedTimes since the end

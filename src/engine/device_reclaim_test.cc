@@ -302,6 +302,20 @@ TEST_F(ReclaimByDriver, ItDrainsOnThoughTheSlicesVanish) {
   EXPECT_EQ(use(), sched::DeviceUse::Free);
 }
 
+// The end was seen first: a new leader lists kinds in whatever order.
+TEST_F(ReclaimByDriver, ItDrainsThoughTheDriverIsKnownLater) {
+  ledger.removeStatus(node);
+  reclaim.statusGone(node, now);
+  reclaim.setComplete(false, now);
+  end(false);
+  publishes("");
+  reclaim.setComplete(true, now);
+  pass(kAgentGone - 1s);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  pass(1s);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
 TEST_F(ReclaimByDriver, AfterACleanEndItIsFree) {
   end(true);
   EXPECT_EQ(use(), sched::DeviceUse::Free);

@@ -19,6 +19,7 @@ void Engine::synced(Mono now) {
 void Engine::apply(const controller::Change& change, Mono now) {
   state_.cache.forgetOld(now);
   state_.claims.forgetOld(now);
+  state_.taken.forgetOld(now);
   state_.ends.forgetOld(now);
   handle(change, now);
   state_.ends.noteFreed();
@@ -34,7 +35,7 @@ void Engine::handle(const controller::Change& change, Mono now) {
       {kapi::kGpuNodeStatus, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyStatus(c, at); }},
       {kapi::kResourceSlice, [](Engine& e, const auto& c, Mono at) { e.nodes_.applySlice(c, at); }},
       {kapi::kDeviceTaintRule, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyTaintRule(c, at); }},
-      {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.apply(c); }},
+      {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono at) { e.resource_claims_.apply(c, at); }},
       {kapi::kDeviceClass, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.applyClass(c); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
       {kapi::kPersistentVolume, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyVolume(c); }},
@@ -56,7 +57,7 @@ void Engine::handle(const controller::Change& change, Mono now) {
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto pod = object.as<model::Pod>()) { pods_.put(pod, now); }
   if (const auto lease = object.as<model::Lease>()) { leases_.put(lease, now); }
-  if (const auto claim = object.as<model::ResourceClaim>()) { resource_claims_.put(claim); }
+  if (const auto claim = object.as<model::ResourceClaim>()) { resource_claims_.put(claim, now); }
   state_.ends.noteFreed();
 }
 

@@ -8,7 +8,8 @@
 //   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
-//   an allocated ResourceClaim          Source::Claim for those whose it is (allocated_claims.h)
+//   an allocated ResourceClaim          Source::Claim for those whose it is (allocated_claims.h); for a bound
+//                                       pod until it ends, though the claim gives it nothing more
 //   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings):
 //                                       Source::BoundPod for devices by id (held_devices.h) and for shares,
 //                                       which are in flight until the kubelet took it; devices that are
@@ -40,6 +41,7 @@
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
+#include "sched/policy/meter.h"
 
 namespace gs::engine {
 
@@ -101,9 +103,14 @@ class Engine {
   [[nodiscard]] const NodeDevices& nodeDevices() const { return state_.node_devices; }
   /// What pods with spec.resourceClaims ask for.
   [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
+  /// What deciding took so far, and reading and giving what ResourceClaims ask for, in looks
+  /// (Decider::looks).
+  [[nodiscard]] std::uint64_t looks() const {
+    return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook;
+  }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
-  void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid) {
-    resource_claims_.gone(key, uid);
+  void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid, Mono now) {
+    resource_claims_.gone(key, uid, now);
   }
   /// Persistent volumes and claims of them, and what is chosen of these for pods.
   [[nodiscard]] const sched::Volumes& volumes() const { return state_.volumes; }
@@ -122,6 +129,8 @@ class Engine {
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
+  /// A list of ResourceClaims or DeviceClasses was answered: whether we may list them.
+  void mayList(kapi::Kind kind, bool may) { resource_claims_.mayList(kind, may); }
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
   [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }
   /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.
@@ -148,6 +157,8 @@ class Engine {
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return state_.touched.takeClaims(); }
   /// Nodes of whose GPUs something else may be said than their GpuNodeStatus says, since the last call.
   [[nodiscard]] std::set<model::NodeName> takeTouchedNodes() { return state_.touched.takeNodes(); }
+  /// Those that it will give.
+  [[nodiscard]] const std::set<model::NodeName>& touchedNodes() const { return state_.touched.nodes(); }
   void forgetTouched();
   /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
   /// went and that only the extender's callers knew.

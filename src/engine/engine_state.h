@@ -12,6 +12,7 @@
 #include "engine/allocated_claims.h"
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
+#include "engine/claim_memory.h"
 #include "engine/derived_holds.h"
 #include "engine/device_blocks.h"
 #include "engine/device_claims.h"
@@ -50,8 +51,9 @@ struct EngineState {
 
   sched::Ledger ledger{doors};
   AllocatedClaims claims;
+  ClaimMemory taken{cache};
   DeviceClaims device_claims{cache, claims, node_devices};
-  PodDevices devices{cache, leases, claims, doors};
+  PodDevices devices{cache, leases, claims, taken, doors};
   DerivedHolds held{devices, ledger};
   DeviceBlocks blocks{ledger};
   sched::AntiAffinity anti_affinity{ledger};
@@ -62,7 +64,7 @@ struct EngineState {
   sched::VolumeSelections volume_selections{volumes};
 
   DeviceReclaim reclaim{ledger};
-  PodEnds ends{cache, devices, reclaim, touched};
+  PodEnds ends{cache, devices, taken, reclaim, touched};
   AwaitedStatus awaited{ledger};
   UnnamedGpus unnamed{cache, devices, reclaim, ledger};
 };

@@ -22,6 +22,28 @@ model::Ptr<model::GpuNodeStatus> NodeDevices::kept(const model::NodeName& node) 
   return it == kept_.end() ? nullptr : it->second;
 }
 
+bool NodeDevices::saysDra(const model::NodeName& node) const {
+  for (const auto& status : {reported(node), kept(node)}) {
+    if (status != nullptr && status->writer != model::Writer::Unsaid && status->says_dra) { return true; }
+  }
+  return false;
+}
+
+NodeDevices::Published NodeDevices::published(const model::NodeName& node) const {
+  const auto pools = pools_.of(node);
+  if (!dra::isByDriver(pools, drivers_)) { return Published::Nothing; }
+  return dra::whyNotWhole(pools, drivers_).empty() ? Published::Whole : Published::InPart;
+}
+
+model::Ptr<model::GpuNodeStatus> NodeDevices::of(const model::NodeName& node) const {
+  const auto pools = pools_.of(node);
+  const auto it = away_.find(node);
+  if (it == away_.end() || (it->second.last == nullptr && dra::isByDriver(pools, drivers_))) {
+    return dra::joined(node, reported(node), pools, rules_, drivers_);
+  }
+  return dra::withoutDriver(node, reported(node), it->second.last.get(), pools, drivers_);
+}
+
 dra::NodeNames NodeDevices::ofDrivers() const {
   dra::NodeNames out = pools_.nodes();
   for (const auto& [node, status] : kept_) { out.insert(node); }
@@ -33,6 +55,7 @@ dra::NodeNames NodeDevices::ofDrivers() const {
 
 NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) const {
   Candidates out;
+  if (isAway(node)) { out.trouble = "its DRA driver publishes no GPUs of the node now"; }
   for (const auto& pool : pools_.of(node)) {
     if (!pool.trouble.empty()) {
       out.trouble = pool.trouble;
@@ -51,6 +74,12 @@ NodeDevices::Candidates NodeDevices::candidates(const model::NodeName& node) con
     }
   }
   return out;
+}
+
+bool NodeDevices::isPublished(const model::NodeName& node) const {
+  const auto pools = pools_.of(node);
+  return std::any_of(pools.begin(), pools.end(),
+                     [this](const auto& pool) { return dra::findDriver(drivers_, pool.driver) != nullptr; });
 }
 
 dra::NodeNames NodeDevices::taint(const controller::Change& rule) {

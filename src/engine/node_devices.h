@@ -2,14 +2,19 @@
 // (ResourceSlices, with the DeviceTaintRules of administrators). of() is what both say together
 // (dra/node_devices.h). A function of the objects that are there, in whatever order they came.
 // A GpuNodeStatus that is no report (model::GpuNodeStatus::isReport()) is kept apart: it says what slices
-// say, or nothing yet, and of() is as if it were not there. One thread.
+// say, or nothing yet, and of() is as if it were not there.
+// Problem: each start of a kubelet deletes the slices of its node, and so does a driver's absence; what the
+// driver prepared stays in use. So whoever sees them go notes that the driver is away (NodeHandler), and of()
+// is then what was known, with nothing to give. One thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "controller/reflector.h"
 #include "dra/claims/claim_plan.h"
 #include "dra/drivers.h"
@@ -40,6 +45,8 @@ class NodeDevices {
     }
   }
   [[nodiscard]] model::Ptr<model::GpuNodeStatus> kept(const model::NodeName& node) const;
+  /// A GpuNodeStatus of the node says `dra`: a driver published GPUs of it, as far as the API server knows.
+  [[nodiscard]] bool saysDra(const model::NodeName& node) const;
   /// That have one of these, or a report whose text says `dra`, or that a driver publishes GPUs of.
   [[nodiscard]] dra::NodeNames ofDrivers() const;
 
@@ -50,6 +57,28 @@ class NodeDevices {
   }
   dra::NodeNames taint(const controller::Change& rule);
 
+  enum class Published {
+    Nothing,
+    InPart,  // a pool of which slices are missing, or that contradicts itself
+    Whole,
+  };
+  /// What drivers of the table publish of the node.
+  [[nodiscard]] Published published(const model::NodeName& node) const;
+  /// It has the node's GPUs, and publishes nothing whole. `last`: what was known of them; nullptr: nothing.
+  /// What was noted first stays.
+  void driverWent(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& last, Mono now) {
+    away_.try_emplace(node, Away{now, last});
+  }
+  /// It is back, or it has the node's GPUs no more.
+  void forgetDriver(const model::NodeName& node) { away_.erase(node); }
+  /// Since when, by node.
+  struct Away {
+    Mono since{};
+    model::Ptr<model::GpuNodeStatus> last;
+  };
+  [[nodiscard]] const std::map<model::NodeName, Away>& away() const { return away_; }
+  [[nodiscard]] bool isAway(const model::NodeName& node) const { return away_.contains(node); }
+
   /// What drivers publish of the node, for ResourceClaims: all devices of pools that are whole.
   struct Candidates {
     /// By driver, pool, name, gpu-2 before gpu-10, as drivers list them; valid until the next change.
@@ -57,17 +86,18 @@ class NodeDevices {
     std::string trouble;  // why pools are left out; "": none is
   };
   [[nodiscard]] Candidates candidates(const model::NodeName& node) const;
+  /// A driver of GPUs publishes some there. (A kubelet takes the slices of one that is away for long.)
+  [[nodiscard]] bool isPublished(const model::NodeName& node) const;
   /// DeviceTaintRules, of which each is compared with each device.
   [[nodiscard]] std::size_t rules() const { return rules_.size(); }
   /// nullptr: nobody knows of any.
-  [[nodiscard]] model::Ptr<model::GpuNodeStatus> of(const model::NodeName& node) const {
-    return dra::joined(node, reported(node), pools_.of(node), rules_, drivers_);
-  }
+  [[nodiscard]] model::Ptr<model::GpuNodeStatus> of(const model::NodeName& node) const;
 
  private:
   const dra::Drivers drivers_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> reported_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> kept_;
+  std::map<model::NodeName, Away> away_;
   dra::Pools pools_;
   dra::TaintRules rules_;  // by key
 };

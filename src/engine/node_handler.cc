@@ -1,12 +1,20 @@
 #include "engine/node_handler.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
+#include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "engine/resource_claim_handler.h"
 
 namespace gs::engine {
+namespace {
+
+/// How often nodes whose drivers are away are looked at.
+constexpr Duration kLookAtAway = std::chrono::minutes{1};
+
+}  // namespace
 
 void NodeHandler::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
@@ -16,6 +24,12 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
     s_.ledger.upsertNode(*node);
     if (!was_there) { s_.uuids.changed(name, nullptr, s_.cache.status(name)); }
     settleStatus(name, now);
+    // What it offers decides whether it is still its driver's.
+    const NodeDevices& known = s_.node_devices;
+    if (known.isAway(name) ||
+        (known.saysDra(name) && known.published(name) != NodeDevices::Published::Whole)) {
+      lookAt(name, now);
+    }
     s_.awaited.stamped(node->created);
   } else {
     if (was_there) { s_.uuids.changed(name, s_.cache.status(name), nullptr); }
@@ -38,7 +52,16 @@ void NodeHandler::applyStatus(const controller::Change& change, Mono now) {
   const auto status = change.object.as<model::GpuNodeStatus>();
   const bool is_report = status != nullptr && status->isReport();
   s_.node_devices.keep(name, is_report ? nullptr : status);
-  if (!is_report) { return report(name, nullptr, now); }
+  const auto deleted = change.last.as<model::GpuNodeStatus>();
+  if (status == nullptr && deleted != nullptr && isThere(name) && isOfItsNode(*deleted)) {
+    return statusDeleted(name, now);
+  }
+  if (!is_report) {
+    report(name, nullptr, now);
+    const bool is_news = status != nullptr && status->says_dra && !s_.node_devices.isAway(name);
+    if (is_news && s_.node_devices.published(name) != NodeDevices::Published::Whole) { lookAt(name, now); }
+    return;
+  }
   if (isOfItsNode(*status)) { return report(name, status, now); }
   aside_.insert_or_assign(name, status);
   report(name, nullptr, now);
@@ -48,11 +71,82 @@ void NodeHandler::applyStatus(const controller::Change& change, Mono now) {
 void NodeHandler::report(const model::NodeName& name, const model::Ptr<model::GpuNodeStatus>& status,
                          Mono now) {
   if (!s_.node_devices.report(name, status)) { return; }
+  followDriver(name, now);
+  show(name, status == nullptr, now);
+}
+
+/// Somebody did it by hand: with it goes what is remembered of a driver that publishes nothing.
+void NodeHandler::statusDeleted(const model::NodeName& name, Mono now) {
+  const bool had_report = s_.node_devices.report(name, nullptr);
+  s_.node_devices.forgetDriver(name);
+  show(name, had_report, now);
+}
+
+/// What is known of its GPUs now.
+void NodeHandler::show(const model::NodeName& name, bool report_went, Mono now) {
   const auto known = s_.node_devices.of(name);
   if (known == nullptr) { return dropStatus(name, now); }
-  // Its driver still publishes GPUs there, but nobody looks at containers any more.
-  if (status == nullptr) { s_.reclaim.statusGone(name, now); }
+  // They are still its driver's, but nobody looks at containers any more.
+  if (report_went) { s_.reclaim.statusGone(name, now); }
   takeStatus(known, now);
+}
+
+/// Its slices may have come, or gone, or what speaks for its being its driver's without them.
+void NodeHandler::followDriver(const model::NodeName& name, Mono now) {
+  NodeDevices& devices = s_.node_devices;
+  const auto published = devices.published(name);
+  const bool is_whole = published == NodeDevices::Published::Whole;
+  const bool has_left = published == NodeDevices::Published::Nothing && hasLeft(name, now);
+  if (is_whole || has_left || devices.drivers().empty() || GS_MUTANT(ForgetsDrivers)) {
+    return devices.forgetDriver(name);
+  }
+  const auto last = s_.cache.statusPtr(name);
+  const bool was_its = last != nullptr && last->enforcement == model::Enforcement::Dra;
+  if (devices.isAway(name) || (!was_its && !devices.saysDra(name))) { return; }
+  if (devices.away().empty()) { look_at_away_ = now + kLookAtAway; }
+  devices.driverWent(name, was_its ? last : nullptr, now);
+}
+
+bool NodeHandler::hasLeft(const model::NodeName& name, Mono now) const {
+  const sched::NodeState* node = s_.ledger.find(name);
+  if (node == nullptr || !node->exists) {
+    const auto away = s_.node_devices.away().find(name);
+    return away != s_.node_devices.away().end() && now - away->second.since >= kAgentGone;
+  }
+  return offersPlugin(*node) && !hasClaims(*node);
+}
+
+/// By a device plugin it offers what limits of containers call the GPUs of its driver; not known: of any.
+bool NodeHandler::offersPlugin(const sched::NodeState& node) const {
+  const auto offers = [&](const std::string& resource) { return node.node.allocatable.get(resource) > 0; };
+  if (!node.dra_resource.empty()) { return offers(node.dra_resource); }
+  const auto& drivers = s_.node_devices.drivers();
+  return std::any_of(drivers.begin(), drivers.end(), [&](const auto& d) { return offers(d.resource); });
+}
+
+/// What its devices were called may not be known: then those of a pool of its name, or for a pod that runs
+/// there.
+bool NodeHandler::hasClaims(const sched::NodeState& node) const {
+  const auto by_claim = [](const sched::Holder& holder) {
+    return (holder.sources & static_cast<unsigned>(sched::Source::Claim)) != 0;
+  };
+  for (const auto& device : node.devices) {
+    if (std::any_of(device.holders.begin(), device.holders.end(), by_claim)) { return true; }
+  }
+  const auto is_there = [&](const model::Uid& uid) {
+    const model::Pod* pod = s_.cache.pod(uid);
+    return pod != nullptr && !pod->finished() && pod->node == node.node.name;
+  };
+  const auto has = [&](const model::ResourceClaim& claim) {
+    return std::any_of(claim.results.begin(), claim.results.end(), [&](const auto& result) {
+      return dra::findDriver(s_.node_devices.drivers(), result.device.driver) != nullptr &&
+             (result.device.pool == node.node.name.text ||
+              std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(), is_there));
+    });
+  };
+  const auto& claims = s_.claims.all();
+  return std::any_of(claims.begin(), claims.end(),
+                     [&](const auto& one) { return one.second->allocated && has(*one.second); });
 }
 
 void NodeHandler::see(dra::NodeNames nodes, Mono now) {
@@ -71,6 +165,14 @@ void NodeHandler::see(dra::NodeNames nodes, Mono now) {
 }
 
 void NodeHandler::tick(Mono now) {
+  if (const auto& away = s_.node_devices.away(); !away.empty() && now >= look_at_away_) {
+    look_at_away_ = now + kLookAtAway;
+    if (unseen_.empty()) { unseen_since_ = now; }
+    for (const auto& [name, since] : away) {
+      unseen_.insert(name);
+      s_.touched.node(name);
+    }
+  }
   constexpr std::size_t kInATurn = 256;
   for (std::size_t i = 0; i < kInATurn && !unseen_.empty(); ++i) {
     lookAt(unseen_.extract(unseen_.begin()).value(), now);
@@ -78,9 +180,8 @@ void NodeHandler::tick(Mono now) {
 }
 
 void NodeHandler::lookAt(const model::NodeName& name, Mono now) {
-  const auto status = s_.node_devices.of(name);
-  if (status == nullptr) { return dropStatus(name, now); }
-  takeStatus(status, now);
+  followDriver(name, now);
+  show(name, false, now);
 }
 
 bool NodeHandler::isThere(const model::NodeName& name) const {
@@ -118,6 +219,10 @@ void NodeHandler::takeStatus(const model::Ptr<model::GpuNodeStatus>& status, Mon
   s_.awaited.statusChanged(name, true);
   if (other_ids) { renumbered(name); }
   deriveAnew(s_, s_.claims.nodeChanged(name, status.get()));
+  for (const auto& uid : s_.taken.pods()) {
+    const model::Pod* pod = s_.cache.pod(uid);
+    if (pod != nullptr && pod->node == name) { s_.held.derive(uid); }
+  }
   touchHolders(name, changedHealth(before.get(), *status));
   touchHolders(name, changedUse(before.get(), *status));
   for (const auto& uid : users) { userChanged(uid); }

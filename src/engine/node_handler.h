@@ -5,7 +5,13 @@
 // the newest of a name stands. So a status of a Node that went says nothing of the one that took its name.
 // One that is no report (model::GpuNodeStatus::isReport()) is as good as none.
 // A new status may mean other devices by the same ids: whoever holds some is derived anew.
-// A slice or a taint rule may concern many nodes: these are looked at some at a time, in tick(). One thread.
+// A slice or a taint rule may concern many nodes: these are looked at some at a time, in tick().
+// A node's GPUs are its driver's from the first slices on, or while its GpuNodeStatus says `dra`; without
+// whole slices nothing of it is given (NodeDevices). It is its driver's no more once it publishes nothing and
+//   - the Node offers the same resource, by a device plugin, and no ResourceClaim holds devices there, or
+//   - the Node has been gone for some minutes, or
+//   - the watch said that somebody deleted the GpuNodeStatus of the Node that is there.
+// One thread.
 #pragma once
 
 #include <optional>
@@ -30,13 +36,20 @@ class NodeHandler {
   void tick(Mono now);
   /// When some are left: at once.
   [[nodiscard]] std::optional<Mono> nextDue() const {
-    return unseen_.empty() ? std::nullopt : std::optional{unseen_since_};
+    if (!unseen_.empty()) { return unseen_since_; }
+    return s_.node_devices.away().empty() ? std::nullopt : std::optional{look_at_away_};
   }
 
  private:
   [[nodiscard]] bool isThere(const model::NodeName& name) const;
   [[nodiscard]] bool isOfItsNode(const model::GpuNodeStatus& status) const;
   void report(const model::NodeName& name, const model::Ptr<model::GpuNodeStatus>& status, Mono now);
+  void show(const model::NodeName& name, bool report_went, Mono now);
+  void statusDeleted(const model::NodeName& name, Mono now);
+  void followDriver(const model::NodeName& name, Mono now);
+  [[nodiscard]] bool hasLeft(const model::NodeName& name, Mono now) const;
+  [[nodiscard]] bool offersPlugin(const sched::NodeState& node) const;
+  [[nodiscard]] bool hasClaims(const sched::NodeState& node) const;
   void see(dra::NodeNames nodes, Mono now);
   void lookAt(const model::NodeName& name, Mono now);
   void settleStatus(const model::NodeName& name, Mono now);
@@ -51,6 +64,7 @@ class NodeHandler {
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> aside_;
   dra::NodeNames unseen_;  // nodes whose devices may be others
   Mono unseen_since_{};
+  Mono look_at_away_{};  // at the nodes whose drivers are away, when there are any
 };
 
 }  // namespace gs::engine

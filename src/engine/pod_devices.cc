@@ -59,6 +59,10 @@ PodDevices::Holds PodDevices::devices(const model::Uid& uid, const sched::Holdin
   const sched::Holdings own = said != nullptr ? sched::Holdings{} : read(*pod);
   const sched::Holdings& holdings = said != nullptr ? *said : own;
   if (holdings.ids) { addGiven(*pod, holdings, holds); }
+  for (const auto& [device, for_many] : takenFrom(uid)) {
+    if (device.first != pod->node) { continue; }
+    holds.try_emplace({device.first, device.second, Source::Claim}, sched::Amount{for_many, 0, 0});
+  }
   for (const int id : seenInUse(*pod, holdings)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
   if (pod->bound()) {
     for (const auto& [id, amount] : sched::amountsOf(holdings.shares)) {
@@ -107,8 +111,8 @@ PodDevices::Amounts PodDevices::leasedAmounts(const model::Uid& uid) const {
 
 std::vector<int> PodDevices::seenInUse(const model::Pod& pod, const sched::Holdings& said) const {
   const DeviceIndex* devices = cache_.devices(pod.node);
-  const bool asked =
-      said.counted > 0 || said.ids.has_value() || said.shared || !sched::claimName(pod).empty();
+  const bool asked = said.counted > 0 || said.ids.has_value() || said.shared || !pod.claims.empty() ||
+                     !sched::claimName(pod).empty();
   if (devices == nullptr || !asked) { return {}; }
   return devices->usedBy(pod.uid);
 }
@@ -138,14 +142,26 @@ std::vector<int> PodDevices::ofEnded(const model::Pod& pod, const sched::Holding
        {said.ids ? heldIds(pod, *said.ids, said) : std::vector<int>{}, seenInUse(pod, said)}) {
     ids.insert(some.begin(), some.end());
   }
-  for (const auto& [device, for_many] : claims_.heldBy(pod.uid)) {
-    if (device.first == pod.node) { ids.insert(device.second); }
+  for (const auto& by_claim : {claims_.heldBy(pod.uid), takenFrom(pod.uid)}) {
+    for (const auto& [device, for_many] : by_claim) {
+      if (device.first == pod.node) { ids.insert(device.second); }
+    }
   }
   const auto leased = leasedIds(pod.uid);
   if (const auto here = leased.find(pod.node); here != leased.end()) {
     ids.insert(here->second.begin(), here->second.end());
   }
   return {ids.begin(), ids.end()};
+}
+
+std::map<AllocatedClaims::Device, bool> PodDevices::takenFrom(const model::Uid& uid) const {
+  std::map<AllocatedClaims::Device, bool> out;
+  for (const auto& [name, for_many] : taken_.of(uid)) {
+    const auto* places = claims_.placesOf(name);
+    if (places == nullptr) { continue; }
+    for (const auto& device : *places) { out.emplace(device, for_many); }
+  }
+  return out;
 }
 
 std::map<model::NodeName, std::vector<int>> PodDevices::leasedIds(const model::Uid& uid) const {

@@ -3,10 +3,10 @@
 // the same name (podDevices).
 //
 // A pod has what its leases are for; what ResourceClaims give it, which hold as leases do, until they are
-// emptied or gone; what its object says, by the doors that read it (sched::Holdings), under
-// the ids that these devices have now (held_devices.h); and what its agent sees it use, whatever is written.
-// Its end frees the latter two, and its leases hold until they go: devices() says what counts now, ofEnded()
-// what its containers may still have.
+// emptied or gone, and for a bound pod until it ends (ClaimMemory); what its object says, by the doors that
+// read it (sched::Holdings), under the ids that these devices have now (held_devices.h); and what its agent
+// sees it use, whatever is written. Its end frees the latter two, and its leases hold until they go:
+// devices() says what counts now, ofEnded() what its containers may still have.
 // `said`: what the doors read of the pod as it is given. Reading a pod takes long beside the rest here, so
 // whoever has read it hands that on.
 // Ids are ascending, where nothing else is said. Cache and memory must outlive it. One thread.
@@ -20,6 +20,7 @@
 
 #include "engine/allocated_claims.h"
 #include "engine/cache.h"
+#include "engine/claim_memory.h"
 #include "engine/lease_memory.h"
 #include "sched/doors/door.h"
 #include "sched/ledger/ledger.h"
@@ -36,8 +37,9 @@ class PodDevices {
   };
   using Holds = std::map<Hold, sched::Amount>;
 
-  PodDevices(const Cache& cache, const LeaseMemory& leases, const AllocatedClaims& claims, sched::Doors doors)
-      : cache_{cache}, leases_{leases}, claims_{claims}, doors_{doors} {}
+  PodDevices(const Cache& cache, const LeaseMemory& leases, const AllocatedClaims& claims,
+             const ClaimMemory& taken, sched::Doors doors)
+      : cache_{cache}, leases_{leases}, claims_{claims}, taken_{taken}, doors_{doors} {}
 
   /// What the doors read of it.
   [[nodiscard]] sched::Holdings read(const model::Pod& pod) const { return sched::holdingsOf(pod, doors_); }
@@ -57,6 +59,8 @@ class PodDevices {
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const { return seenInUse(pod, read(pod)); }
   /// The devices of its node that an ended pod held.
   [[nodiscard]] std::vector<int> ofEnded(const model::Pod& pod, const sched::Holdings& said) const;
+  /// The devices that ResourceClaims gave it and give it no more; whether they were all for many.
+  [[nodiscard]] std::map<AllocatedClaims::Device, bool> takenFrom(const model::Uid& uid) const;
   /// The ids that its leases stand for, on whatever nodes; neither ascending nor unique.
   [[nodiscard]] std::map<model::NodeName, std::vector<int>> leasedIds(const model::Uid& uid) const;
   /// How many whole devices a bound pod counts for its quota. Somebody may have edited its annotation, so
@@ -76,6 +80,7 @@ class PodDevices {
   const Cache& cache_;
   const LeaseMemory& leases_;
   const AllocatedClaims& claims_;
+  const ClaimMemory& taken_;
   sched::Doors doors_;
 };
 

@@ -54,7 +54,8 @@ class PodDevicesAlone : public ::testing::Test {
   Cache cache;
   LeaseMemory leases{cache};
   AllocatedClaims claims;
-  PodDevices devices{cache, leases, claims, sched::kDoors};
+  ClaimMemory taken{cache};
+  PodDevices devices{cache, leases, claims, taken, sched::kDoors};
 };
 
 TEST_F(PodDevicesAlone, ALeaseHoldsUntilItGoesAndTheRestWhileThePodRunsThere) {

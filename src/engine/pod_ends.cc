@@ -1,5 +1,7 @@
 #include "engine/pod_ends.h"
 
+#include <map>
+
 #include "base/mutant.h"
 
 namespace gs::engine {
@@ -39,8 +41,20 @@ void PodEnds::mayHaveRun(const model::Uid& uid, const model::NodeName& node, con
   touched_.pod(uid);
 }
 
+/// It ended before anybody looked, and may have run. If it is yet to be seen, it lives, and holds what it
+/// had.
+void PodEnds::tookFromUnknown(const model::Uid& uid, Mono now) {
+  if (!all_listed_ || isKnown(uid) || cache_.pod(uid) != nullptr) { return; }
+  std::map<model::NodeName, std::vector<int>> ids;
+  for (const auto& [device, for_many] : devices_.takenFrom(uid)) {
+    ids[device.first].push_back(device.second);
+  }
+  for (const auto& [node, of_node] : ids) { reclaim_.ended(uid, node, of_node, false, now); }
+}
+
 void PodEnds::allListed(Mono now) {
   all_listed_ = true;
+  for (const auto& uid : taken_.pods()) { tookFromUnknown(uid, now); }
   for (const auto& [node, status] : cache_.statuses()) { seen(*status, now); }
 }
 

@@ -52,6 +52,7 @@ void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, c
   }
   if (over) {
     s_.leases.ended(uid);
+    s_.taken.ended(uid);
   } else {
     lives(any);
   }

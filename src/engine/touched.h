@@ -42,6 +42,7 @@ class Touched {
   [[nodiscard]] std::set<model::ObjectKey> takeClaims() { return std::exchange(claims_, {}); }
   [[nodiscard]] std::set<model::NodeName> takeNodes() { return std::exchange(nodes_, {}); }
   [[nodiscard]] std::set<model::Uid> takeShares() { return std::exchange(shares_, {}); }
+  [[nodiscard]] const std::set<model::NodeName>& nodes() const { return nodes_; }
   /// Pods, claims and nodes.
   void forget() {
     (void)std::exchange(pods_, {});  // its memory too

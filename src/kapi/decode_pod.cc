@@ -401,6 +401,7 @@ model::Pod decodePod(const View& v) {
   }
   pod.host_ports = hostPortsOf(spec);
   pod.labels = podLabels(meta["labels"]);
+  pod.claims = podClaims(spec, v["status"]);
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
     if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
@@ -413,7 +414,6 @@ model::Pod decodePod(const View& v) {
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }
     pod.mapped = mappedLimits(v["status"]["extendedResourceClaimStatus"]);
-    pod.claims = podClaims(spec, v["status"]);
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }

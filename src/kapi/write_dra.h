@@ -17,7 +17,7 @@ namespace gs::kapi {
 [[nodiscard]] model::ObjectKey claimKeyOf(const model::Pod& pod);
 /// POST of that claim. Its owner is the pod, so that it goes with it; its finalizer keeps anybody's DELETE
 /// from taking it from under a running container; by its annotation kube-scheduler and the resource claim
-/// controller know it as one for limits.
+/// controller know it as one for limits. `requests`: each once (dra::withoutSharers()).
 [[nodiscard]] Call createClaim(const model::Pod& pod, const std::vector<model::LimitRequest>& requests,
                                const std::string& reservation);
 /// PATCH pods/p/status (merge) with uid and resourceVersion: the mapping of limits to that claim and a new

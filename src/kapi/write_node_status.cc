@@ -88,6 +88,8 @@ bool isPublished(const model::GpuNodeStatus& ours, const std::vector<model::Devi
 
 Call sayDra(const model::GpuNodeStatus& of_agent, bool dra) {
   Call call = callOn(Verb::MergePatch, of_agent.node, "status");
+  // Said here, and not only by the User-Agent: else the agent, whose apply names it no more, takes it out.
+  call.query = "fieldManager=gpu-scheduler";
   const Value word = dra ? Value{model::enforcementName(model::Enforcement::Dra)} : Value{};
   call.body = Object{{"metadata", asItIs(of_agent)}, {"status", Object{{"enforcement", word}}}};
   return call;

@@ -105,7 +105,7 @@ TEST(WriteNodeStatus, OfAnAgentsObjectItIsOneWord) {
   EXPECT_EQ(json::print(sayDra(stands(), false).body),
             R"({"metadata":{"uid":"s-1","resourceVersion":"9"},"status":{"enforcement":null}})");
   EXPECT_EQ(firstLineOf(sayDra(stands(), true)),
-            "PATCH /apis/gpu.scheduling/v1/gpunodestatuses/node-a/status");
+            "PATCH /apis/gpu.scheduling/v1/gpunodestatuses/node-a/status?fieldManager=gpu-scheduler");
 }
 
 TEST(WriteNodeStatus, WhatIsDeletedIsTheObjectThatWasSeen) {

@@ -156,6 +156,9 @@ struct ResourceClaim {
   friend bool operator==(const ResourceClaim&, const ResourceClaim&) = default;
 };
 
+/// A claim has no more requests, and is allocated no more devices (resource/v1: AllocationResultsMaxSize).
+inline constexpr std::size_t kMaxResults = 32;
+
 /// A claim is reserved for no more (resource/v1: ResourceClaimReservedForMaxSize).
 inline constexpr std::size_t kMaxReservedFor = 256;
 
@@ -166,7 +169,7 @@ inline constexpr const char* kDeleteProtection = "resource.kubernetes.io/delete-
 struct LimitRequest {
   std::string container;
   std::string resource;  // "nvidia.com/gpu"
-  std::string request;   // its name in the claim
+  std::string request;   // its name in the claim; other containers may share it
   std::string device_class;
   std::int64_t count = 0;
   std::size_t first = 0;  // of the pod's devices, in their order, it has `count` from this one on

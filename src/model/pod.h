@@ -148,7 +148,7 @@ struct Pod {
   // What only a placement asks; empty once the pod is bound.
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
   MappedLimits mapped;
-  std::vector<PodClaim> claims;  // those that it needs
+  std::vector<PodClaim> claims;  // those that it needs, of a bound pod too
   std::map<std::string, std::string> node_selector;
   NodeAffinity node_affinity;
   std::vector<std::string> node_features;  // that its node must declare (KEP-5328); sorted, unique

@@ -82,7 +82,9 @@ class TestParts {
     auto shared = std::make_shared<const model::ResourceClaim>(std::move(one));
     c.engine.apply({kapi::kResourceClaim, shared->key, {}, shared, shared->revision}, c.now.mono);
   }
-  void resourceClaimGone(const std::string& name) { c.engine.resourceClaimGone({"default", name}, {}); }
+  void resourceClaimGone(const std::string& name) {
+    c.engine.resourceClaimGone({"default", name}, {}, c.now.mono);
+  }
   [[nodiscard]] model::PodPtr known(const std::string& name) const { return c.cache().pods().at(uid(name)); }
   void gone(const std::string& name) { c.engine.podGone(uid(name), c.now.mono); }
   static model::Uid uid(const std::string& name) { return model::Uid{"uid-" + name}; }

@@ -9,14 +9,17 @@
 
 namespace gs::scheduler {
 
-/// One event may concern very many pods, all of a claim say: the others have their turn at the next.
+/// One event may concern very many pods, all of a claim say, and the ResourceClaims of one may take as long
+/// to read as those of hundreds: the others have their turn at the next.
 void Scheduler::reconcileSome(int& left) {
   c_.reconciles.add(c_.engine.takeTouched());
+  const std::uint64_t until = c_.engine.looks() + Unschedulable::kLooksPerTurn;
   while (left > 0) {
     const auto uid = c_.reconciles.take();
     if (!uid) { return; }
     --left;
     reconcile(*uid);
+    if (c_.engine.looks() >= until) { left = 0; }
     if (c_.reconciles.empty()) { c_.reconciles.add(c_.engine.takeTouched()); }
   }
 }

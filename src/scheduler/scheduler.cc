@@ -316,6 +316,7 @@ void Scheduler::claimTouched(const model::ObjectKey& claim) {
 
 /// Carries on until nothing is left to do now.
 void Scheduler::work() {
+  nudges_.look(c_.engine.touchedNodes());
   sweepSome();
   placer_.followQuotas();
   int decisions = kDecisionsPerTurn;  // some come to nothing at once, and others follow them

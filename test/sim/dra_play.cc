@@ -35,6 +35,9 @@ constexpr int kGpus = 4;  // of each node
 constexpr int kSchedulers = 2;
 constexpr int kShared = 2;  // claims that pods share
 constexpr int kSteps = 90;
+constexpr int kTheirPods = 3;
+constexpr const char* kOld = "n-old";  // its kubelet starts containers without what DRA gave them
+constexpr const char* kTheirs = "default-scheduler";
 
 /// A device by the name of its node and its own.
 using Device = std::pair<std::string, std::string>;
@@ -58,12 +61,18 @@ kapi::SimNode node(const char* name, std::uint64_t seed) {
   return n;
 }
 
+/// Plays with pods of another scheduler, kubelets that start anew, a kubelet that knows no DRA, and pods that
+/// no driver serves. The others are as they were before there were these.
+bool hasOthers(std::uint64_t seed) { return seed % 2 == 1; }
+bool hasAgents(std::uint64_t seed) { return seed % 4 != 0 && seed % 8 != 3; }
+
 sandbox::World::Options optionsFor(std::uint64_t seed) {
   sandbox::World::Options options;
   options.seed = seed;
   options.controllers = true;
-  options.agents = seed % 4 != 0;
+  options.agents = hasAgents(seed);
   options.nodes = {node("n-a", seed), node("n-b", seed)};
+  if (hasOthers(seed) && seed % 3 == 0) { options.nodes.push_back(node(kOld, seed)); }
   return options;
 }
 
@@ -101,7 +110,10 @@ class DraPlay {
       });
     }
     world_.kubelet().setConfig({.linger = std::chrono::seconds{5 + below(15)}});
-    by_agents_ = seed % 4 != 0;
+    by_agents_ = hasAgents(seed);
+    has_others_ = hasOthers(seed);
+    // Without agents nobody but who saw it knows what a pod had whose claim went.
+    may_crash_ = by_agents_ || !has_others_;
   }
 
   DraOutcome play() {
@@ -110,7 +122,9 @@ class DraPlay {
       world_.create(test::claimTemplate(fmt::format("gpus-{}", i), test::gpuDevices(i)));
     }
     for (int i = 0; i < kSchedulers; ++i) { world_.startReplica(); }
+    if (has_others_) { world_.create(test::claim("one", 1)); }
     until([this] { return world_.leader().has_value(); }, 30s);
+    if (has_others_) { isOld(kOld); }
     for (int i = 0; i < kSteps && out_.problem.empty(); ++i) {
       step();
       run(std::chrono::milliseconds{50 + below(900)});
@@ -150,6 +164,8 @@ class DraPlay {
   // ---- what happens
 
   void step() {
+    if (has_others_) { theySchedule(); }
+    if (has_others_ && rng_.chance(35)) { return stepOfOthers(); }
     switch (below(22)) {
       case 0:
       case 1:
@@ -162,7 +178,9 @@ class DraPlay {
         return goes("ends", [this](const std::string& name) { world_.kubelet().finish("default", name); });
       case 8: return goes("is deleted", [this](const auto& name) { remove(name, false); });
       case 9:
-      case 10: return goes("is deleted by force", [this](const auto& name) { remove(name, true); });
+      case 10:
+        return goes("is deleted by force",
+                    [this](const auto& name) { remove(name, !isTheirs(name) || isKnownToUse(name)); });
       case 11: return crashes();
       case 12: return theyAllocate();
       case 13: return theyFree();
@@ -170,7 +188,7 @@ class DraPlay {
       case 15: return driverAway();
       case 16: return agentDown();
       case 17: races_ = 1 + below(2); return;
-      case 18: cut_in_ = 1 + below(6); return;
+      case 18: cut_in_ = may_crash_ ? 1 + below(6) : 0; return;
       case 19: return slow();
       default: return starts();
     }
@@ -233,7 +251,7 @@ class DraPlay {
   }
   void crashes() {
     const auto id = world_.leader();
-    if (!id) { return; }
+    if (!id || !may_crash_) { return; }
     say("the leader dies");
     world_.crash(*id);
   }
@@ -288,7 +306,10 @@ class DraPlay {
   /// controller takes the one off, and then the allocation, unless somebody joins before.
   bool theyAllocateShared(const Device& device) {
     const bool is_free = made_shared_.contains("shared-1") && !allocated_.contains("shared-1");
-    if (!is_free) { return false; }
+    // A pod of theirs may have it still, whose claim is gone: ours would wait for its end.
+    const bool is_used = std::any_of(stripped_.begin(), stripped_.end(),
+                                     [&](const auto& one) { return one.second == device; });
+    if (!is_free || is_used) { return false; }
     say(fmt::format("shared-1 is allocated {} of {} by others", device.second, device.first));
     const bool for_a_pod = rng_.chance(50);
     Array users;
@@ -324,12 +345,169 @@ class DraPlay {
   void theyFree() {
     for (const auto& claim : world_.get(kClaims)["items"].items()) {
       const std::string name{claim["metadata"]["name"].str()};
-      if (!name.starts_with("theirs-")) { continue; }
+      if (!name.starts_with("theirs-") || !claim["status"]["reservedFor"].items().empty()) { continue; }
+      if (claim["status"]["allocation"].isNull()) { continue; }  // a pod waits for it
       say(fmt::format("{} goes", name));
       --theirs_;
       (void)world_.request("DELETE", fmt::format("{}/{}", kClaims, name));
       return;
     }
+  }
+
+  // ---- their pods, and what befalls nodes
+
+  void stepOfOthers() {
+    switch (below(6)) {
+      case 0:
+      case 1: return theirPodComes();
+      case 2: return kubeletStartsAnew();
+      case 3: return strip();
+      case 4: return unservedComes();
+      default:
+        return goes("is deleted by force",
+                    [this](const auto& name) { remove(name, !isTheirs(name) || isKnownToUse(name)); });
+    }
+  }
+  static bool isTheirs(const std::string& pod) { return pod.starts_with("theirs-"); }
+  static bool isTheirs(const Value& pod) { return pod["spec"]["schedulerName"].str() == kTheirs; }
+  void theirPodComes() {
+    const auto names = pods();
+    if (std::count_if(names.begin(), names.end(), [](const auto& name) { return isTheirs(name); }) >=
+        kTheirPods) {
+      return;
+    }
+    const std::string name = fmt::format("theirs-{}", ++made_);
+    const bool is_named = rng_.chance(50);
+    say(fmt::format("{} comes, for kube-scheduler, with a {}", name, is_named ? "claim" : "template"));
+    if (is_named) { world_.create(test::resourceClaim(name, test::gpuDevices(1))); }
+    Value pod =
+        test::withClaims(podObject(name, 0, 1), is_named ? "resourceClaimName" : "resourceClaimTemplateName",
+                         {is_named ? name : std::string{"gpus-1"}});
+    pod.child("spec").set("schedulerName", kTheirs);
+    world_.create(pod);
+  }
+  /// As kube-scheduler does, by what stands: it does not know of containers that outlive their pods, so these
+  /// are left out for it.
+  void theySchedule() {
+    readClaims();
+    const Value all = world_.get(kPods);
+    for (const auto& pod : all["items"].items()) {
+      const bool waits = isTheirs(pod) && pod["spec"]["nodeName"].str().empty() &&
+                         pod["metadata"]["deletionTimestamp"].isNull();
+      const auto names = waits ? claimsOf(pod) : std::set<std::string>{};
+      if (names.size() != 1 || allocated_.contains(*names.begin())) { continue; }
+      const Value claim = world_.get(fmt::format("{}/{}", kClaims, *names.begin()));
+      const auto device = unusedDevice();
+      if (claim["kind"].str() != "ResourceClaim" || !device) { continue; }
+      theyBind(pod, claim, *device);
+      readClaims();
+    }
+  }
+  [[nodiscard]] std::optional<Device> unusedDevice() {
+    std::vector<Device> unused;
+    for (const char* node : {"n-a", "n-b"}) {
+      if (wiped_.contains(node)) { continue; }
+      std::string used;
+      for (const auto& running : world_.kubelet().running(node)) {
+        used += inLowerCase(running.devices) + ",";
+      }
+      for (int i = 0; i < kGpus; ++i) {
+        const Device device{node, inLowerCase(fmt::format("GPU-{}-{}", node, i))};
+        const bool is_used = used.find(device.second + ",") != std::string::npos;
+        if (!is_used && !allocatedTo(device)) { unused.push_back(device); }
+      }
+    }
+    if (unused.empty()) { return std::nullopt; }
+    return unused[static_cast<std::size_t>(below(static_cast<int>(unused.size())))];
+  }
+  void theyBind(const Value& pod, Value claim, const Device& device) {
+    const std::string name{pod["metadata"]["name"].str()};
+    const std::string path = fmt::format("{}/{}", kClaims, claim["metadata"]["name"].str());
+    claim.child("metadata").set("finalizers", Array{Value{std::string{model::kDeleteProtection}}});
+    if (world_.request("PUT", path, claim).code != 200) { return; }
+    claim = world_.get(path);
+    const Object result{
+        {"request", "gpus"}, {"driver", "gpu.nvidia.com"}, {"pool", device.first}, {"device", device.second}};
+    const Object user{
+        {"resource", "pods"}, {"name", name}, {"uid", std::string{pod["metadata"]["uid"].str()}}};
+    claim.set("status", Object{{"allocation", Object{{"devices", Object{{"results", Array{Value{result}}}}}}},
+                               {"reservedFor", Array{Value{user}}}});
+    if (world_.request("PUT", path + "/status", claim).code != 200) { return; }
+    say(fmt::format("kube-scheduler gives {} {} of {}", name, device.second, device.first));
+    const Object target{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", device.first}};
+    (void)world_.request("POST", fmt::format("{}/{}/binding", kPods, name),
+                         Object{{"apiVersion", "v1"},
+                                {"kind", "Binding"},
+                                {"metadata", Object{{"name", name}}},
+                                {"target", target}});
+  }
+  /// A user takes the claim of one of their pods away, whose containers run on with what it gave them.
+  void strip() {
+    const Value all = world_.get(kPods);
+    for (const auto& pod : all["items"].items()) {
+      const std::string name{pod["metadata"]["name"].str()};
+      const auto names = claimsOf(pod);
+      const bool is_it = isTheirs(pod) && pod["status"]["phase"].str() == "Running" && names.size() == 1 &&
+                         allocated_.contains(*names.begin()) && isKnownToUse(name);
+      if (!is_it) { continue; }
+      say(fmt::format("{} is deleted under {}", *names.begin(), name));
+      stripped_[std::string{pod["metadata"]["uid"].str()}] = *allocated_.at(*names.begin()).devices.begin();
+      const std::string path = fmt::format("{}/{}", kClaims, *names.begin());
+      Value bare = world_.get(path);
+      bare.child("metadata").set("finalizers", Array{});
+      (void)world_.request("PUT", path, bare);
+      (void)world_.request("DELETE", path);
+      return;
+    }
+  }
+  /// Whoever leads after this one has the agent's word for it. Where there is no agent, no leader dies.
+  [[nodiscard]] bool isKnownToUse(const std::string& name) {
+    if (!by_agents_) { return true; }
+    const Value pod = world_.get(fmt::format("{}/{}", kPods, name));
+    const std::string node{pod["spec"]["nodeName"].str()};
+    const Value status = world_.get(fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}", node));
+    for (const auto& device : status["status"]["devices"].items()) {
+      for (const auto& user : device["inUseBy"].items()) {
+        if (user.str() == pod["metadata"]["uid"].str()) { return true; }
+      }
+    }
+    return false;
+  }
+  /// It takes the slices of its node away, and its driver is back a moment later, or much later. Not before
+  /// the GpuNodeStatus says `dra`: a leader that starts then has nothing else to go by.
+  void kubeletStartsAnew() {
+    const std::string node = below(2) == 0 ? "n-a" : "n-b";
+    const Value object = world_.get(fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}", node));
+    const bool is_said = object["status"]["enforcement"].str() == "dra";
+    if (!is_said || !wiped_.insert(node).second) { return; }
+    say(fmt::format("the kubelet of {} starts anew", node));
+    world_.machines().setPublishing(node, false);
+    world_.touch();
+    const auto by =
+        rng_.chance(70) ? std::chrono::seconds{1 + below(4)} : std::chrono::seconds{10 + below(30)};
+    world_.after(by, [this, node] { publishesAgain(node); });
+  }
+  void publishesAgain(const std::string& node) {
+    if (wiped_.erase(node) == 0) { return; }
+    say(fmt::format("the driver of {} publishes again", node));
+    world_.machines().setPublishing(node, true);
+    world_.touch();
+  }
+  /// With a map, or a GpuClaim without a limit: where drivers prepare GPUs nobody would give its containers
+  /// any.
+  void unservedComes() {
+    if (unserved_.size() > 4) { return; }
+    const std::string name = fmt::format("unserved{}-0", ++made_);
+    say(fmt::format("{} comes", name));
+    unserved_.insert(name);
+    const std::string map = fmt::format("0={}:{}", below(2) == 0 ? "n-a" : "n-b", below(kGpus));
+    world_.create(rng_.chance(50) ? test::mappedPod(name, map) : test::pod(name, "one"));
+  }
+  /// An older kubelet than DRA needs.
+  void isOld(const std::string& node) {
+    const Object info{{"kubeletVersion", "v1.33.0"}};
+    (void)world_.request("PATCH", "/api/v1/nodes/" + node + "/status",
+                         Object{{"status", Object{{"nodeInfo", info}}}}, "application/merge-patch+json");
   }
 
   // ---- what becomes of calls
@@ -437,7 +615,7 @@ class DraPlay {
     }
     for (const auto& pod : world_.get(kPods)["items"].items()) {
       lookAt(pod);
-      if (pod["spec"]["nodeName"].str().empty()) { lookAtLeases(pod); }
+      if (pod["spec"]["nodeName"].str().empty() && !isTheirs(pod)) { lookAtLeases(pod); }
     }
   }
 
@@ -492,6 +670,11 @@ class DraPlay {
     const std::string name{pod["metadata"]["name"].str()};
     const std::string uid{pod["metadata"]["uid"].str()};
     const auto phase = pod["status"]["phase"].str();
+    if (isTheirs(pod)) { return; }  // what its containers have the driver says
+    if (unserved_.contains(name) && !pod["spec"]["nodeName"].str().empty()) {
+      return wrong(fmt::format("{} is bound to {}, and nothing gives it GPUs there", name,
+                               pod["spec"]["nodeName"].str()));
+    }
     if (pod["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") { return; }
     const auto given = told(pod);
     if (given.size() != wants_[name]) {
@@ -557,6 +740,7 @@ class DraPlay {
     starts();
     for (const char* node : {"n-a", "n-b"}) {
       world_.driver().setAway(node, false);
+      publishesAgain(node);
       world_.machines().setAgentDown(node, false);
     }
     world_.touch();
@@ -579,8 +763,14 @@ class DraPlay {
       const bool for_nobody = name.starts_with("shared-") && claim.pods.empty();  // so others wrote it
       if (claim.ours && !is_used && !for_nobody) { return wrong(fmt::format("claim {} is left over", name)); }
     }
+    for (const auto& pod : all["items"].items()) {  // what theirs have by claims that are gone
+      const auto had = stripped_.find(std::string{pod["metadata"]["uid"].str()});
+      if (had == stripped_.end() || allocatedTo(had->second) || isOver(pod)) { continue; }
+      free[had->second.first] -= std::min<std::size_t>(free[had->second.first], 1);
+    }
     for (const auto& pod : all["items"].items()) {
       const std::string name{pod["metadata"]["name"].str()};
+      if (isTheirs(pod) || unserved_.contains(name)) { continue; }
       const bool waits = pod["spec"]["nodeName"].str().empty();
       const auto claim = shares_.find(name);
       const bool is_there = claim != shares_.end() && allocated_.contains(claim->second);
@@ -595,6 +785,10 @@ class DraPlay {
         return wrong(fmt::format("{} never started", name));
       }
     }
+  }
+  static bool isOver(const Value& pod) {
+    const auto phase = pod["status"]["phase"].str();
+    return phase == "Succeeded" || phase == "Failed";
   }
   /// What `kubectl get gns` says of the nodes.
   void lookAtStatuses() {
@@ -626,6 +820,8 @@ class DraPlay {
   Mono began_;
   DraOutcome out_;
   bool by_agents_ = true;
+  bool has_others_ = false;
+  bool may_crash_ = true;
   int made_ = 0;
   int theirs_ = 0;
   int races_ = 0;   // so many of our next allocations somebody else comes before
@@ -639,6 +835,9 @@ class DraPlay {
   std::map<std::string, std::size_t> wants_;
   std::map<std::string, std::string> shares_;  // by pod
   std::set<std::string> made_shared_;
+  std::set<std::string> wiped_;             // nodes whose slices are away
+  std::set<std::string> unserved_;          // pods that are to wait
+  std::map<std::string, Device> stripped_;  // by pod, what it has by a claim that was deleted
   std::set<std::string> ran_;
 };
 

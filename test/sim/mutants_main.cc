@@ -110,6 +110,8 @@ const std::vector<Case>& cases() {
       {"JoinsUnreserved", {Bug::JoinsUnreserved}, false, 1, {}, true},
       {"LeaveEmpties", {Bug::LeaveEmpties}, false, 110, {}, true},
       {"StrangerJoins", {Bug::StrangerJoins}, false, 430, {}, true},
+      {"ForgetsTakenClaims", {Bug::ForgetsTakenClaims}, false, 1, {}, true},
+      {"ForgetsDrivers", {Bug::ForgetsDrivers}, false, 1, {}, true},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},

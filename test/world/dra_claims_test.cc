@@ -91,6 +91,23 @@ TEST_F(OwnClaims, SelectorsChooseTheDevice) {
   EXPECT_NE(whyWaiting("b").find("device.attributes.exists(a, true)"), std::string::npos) << whyWaiting("b");
 }
 
+TEST_F(Dra, AMissingRightToListClassesIsSaid) {
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_it = call.verb == kapi::Verb::List && call.kind == kapi::kDeviceClass;
+    return is_it ? CallFault{.how = CallFault::How::Refused, .http = 403, .is_status = true} : CallFault{};
+  });
+  startOne();
+  world.create(gpuClass());
+  world.create(resourceClaim("mine", gpuDevices(1)));
+  world.create(withClaims(pod("a", ""), "resourceClaimName", {"mine"}));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a") != ""; }));
+  EXPECT_EQ(whyWaiting("a"),
+            "gpu-scheduler may not list deviceclasses: give its ClusterRole a rule with apiGroups "
+            "[resource.k8s.io], resources [deviceclasses] and verbs [list, watch]");
+  world.setJudge({});
+  EXPECT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+}
+
 TEST_F(OwnClaims, AllOfANodeAreOnePods) {
   world.create(resourceClaim("all", allGpuDevices()));
   world.create(withClaims(pod("a", ""), "resourceClaimName", {"all"}));
@@ -141,6 +158,39 @@ TEST_F(OwnClaims, PodsThatNameOneShareItsDevices) {
   ASSERT_TRUE(eventually([&] { return claimNamed("ours")["status"]["allocation"].isNull(); }));
   expectSettled();
   EXPECT_EQ(world.driver().inUse(), 0U);
+}
+
+/// By its name: it was made for the pod of the template, which waits and has it afterwards.
+TEST_F(OwnClaims, OneOfATemplateThatAnotherPodNamesIsNotFoughtFor) {
+  world.create(claimTemplate("one", gpuDevices(1)));
+  Value gated = withClaims(pod("owner", ""), "resourceClaimTemplateName", {"one"});
+  gated.child("spec").set("schedulingGates", Array{Object{{"name", "example.com/later"}}});
+  world.create(gated);
+  const auto its = [&] {
+    return std::string{
+        podObject("owner")["status"]["resourceClaimStatuses"].at(0)["resourceClaimName"].str()};
+  };
+  ASSERT_TRUE(eventually([&] { return !its().empty(); }));
+  world.create(withClaims(pod("guest", ""), "resourceClaimName", {its()}));
+  expectExact("guest", 1);
+  std::size_t lease_writes = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    lease_writes += call.kind == kapi::kLease && call.verb == kapi::Verb::Create ? 1 : 0;
+    return {};
+  });
+  const auto opened =
+      world.request("PATCH", "/api/v1/namespaces/default/pods/owner",
+                    Object{{"spec", Object{{"schedulingGates", Array{}}}}}, "application/merge-patch+json");
+  ASSERT_EQ(opened.code, 200) << json::print(opened.body);
+  ASSERT_TRUE(eventually([&] {
+    return whyWaiting("owner").find("another pod that names it uses it") != std::string::npos;
+  })) << whyWaiting("owner");
+  world.run(60s);
+  EXPECT_EQ(lease_writes, 0U);
+  EXPECT_TRUE(runs("guest"));
+  finish("guest");
+  ASSERT_TRUE(eventually([&] { return runs("owner"); })) << whyWaiting("owner");
+  expectExact("owner", 1);
 }
 
 /// So many at once: one allocates it, and the others join one after the other, without a conflict.

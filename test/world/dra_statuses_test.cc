@@ -26,6 +26,29 @@ class DraStatuses : public Dra {
   static std::string sliceOf(const std::string& node) {
     return fmt::format("/apis/resource.k8s.io/v1/resourceslices/{}-gpu.nvidia.com", node);
   }
+  /// The driver goes for good, and a device plugin takes its place.
+  void moves(const std::string& node) {
+    world.machines().setPublishing(node, false);
+    world.touch();
+    const Object amounts{{"nvidia.com/gpu", "4"}};
+    EXPECT_EQ(world
+                  .request("PATCH", "/api/v1/nodes/" + node + "/status",
+                           Object{{"status", Object{{"capacity", amounts}, {"allocatable", amounts}}}},
+                           "application/merge-patch+json")
+                  .code,
+              200);
+  }
+  void movesBack(const std::string& node) {
+    const Object amounts{{"nvidia.com/gpu", "0"}};
+    EXPECT_EQ(world
+                  .request("PATCH", "/api/v1/nodes/" + node + "/status",
+                           Object{{"status", Object{{"capacity", amounts}, {"allocatable", amounts}}}},
+                           "application/merge-patch+json")
+                  .code,
+              200);
+    world.machines().setPublishing(node, true);
+    world.touch();
+  }
   Value statusOf(const std::string& node) { return world.get(pathOf(node))["status"]; }
   bool isThere(const std::string& node) { return world.get(pathOf(node))["kind"].str() == "GpuNodeStatus"; }
   std::string keeperOf(const std::string& node) {
@@ -91,17 +114,32 @@ TEST_F(SliceStatusesOnly, ItFollowsTheDriverAndGoesWithIt) {
   world.touch();
   ASSERT_TRUE(eventually([&] { return statusOf("node-a")["devices"].at(1)["health"].str() == "Unhealthy"; }));
   EXPECT_EQ(statusOf("node-a")["healthy"].integer(), 3);
-  ASSERT_EQ(world.request("DELETE", sliceOf("node-a")).code, 200);
+  moves("node-a");
   ASSERT_TRUE(eventually([&] { return !isThere("node-a"); }));
   EXPECT_TRUE(isTold("node-b"));
   world.machines().setHealth("node-a", 1, model::Health::Healthy);
-  world.touch();
+  movesBack("node-a");
   ASSERT_TRUE(eventually([&] { return areTold(); })) << "the driver publishes again";
   world.machines().removeNode("node-b");
   world.touch();
   ASSERT_TRUE(eventually([&] { return !isThere("node-b"); }));
   world.run(1min);
   EXPECT_FALSE(isThere("node-b"));
+}
+
+/// A kubelet that starts anew takes the slices of its node away.
+TEST_F(SliceStatusesOnly, ItStaysThoughTheSlicesGoForAMoment) {
+  startOne();
+  ASSERT_TRUE(eventually([&] { return areTold(); }));
+  const std::string uid{world.get(pathOf("node-a"))["metadata"]["uid"].str()};
+  ASSERT_EQ(world.request("DELETE", sliceOf("node-a")).code, 200);
+  ASSERT_TRUE(eventually([&] { return statusOf("node-a")["healthy"].integer() == 0; }));
+  world.run(5min);
+  EXPECT_TRUE(isTold("node-a"));
+  world.machines().setPublishing("node-a", true);
+  world.touch();
+  ASSERT_TRUE(eventually([&] { return statusOf("node-a")["healthy"].integer() == 4; }));
+  EXPECT_EQ(world.get(pathOf("node-a"))["metadata"]["uid"].str(), uid);
 }
 
 // What a role of before allows: nothing else depends on it.
@@ -126,7 +164,7 @@ TEST_F(SliceStatusesOnly, ANewLeaderTakesAwayWhatNoDriverPublishesAnyMore) {
   startOne();
   ASSERT_TRUE(eventually([&] { return areTold(); }));
   world.crash(*world.leader());
-  ASSERT_EQ(world.request("DELETE", sliceOf("node-a")).code, 200);
+  moves("node-a");
   startOne();
   ASSERT_TRUE(eventually([&] { return !isThere("node-a"); }));
   EXPECT_TRUE(isTold("node-b"));
@@ -168,10 +206,9 @@ TEST_F(DraStatuses, AgentsAndDriversComeAndGoInAnyOrder) {
   EXPECT_FALSE(statusOf("node-a")["free"].isNull());
   EXPECT_FALSE(isContested("node-a")) << "what the scheduler kept was taken out before";
 
-  ASSERT_EQ(world.request("DELETE", sliceOf("node-a")).code, 200);
+  moves("node-a");
   ASSERT_TRUE(eventually([&] { return enforcement("node-a") == "off"; }, 3min)) << "the agent's own word";
-  world.machines().setHealth("node-a", 0, model::Health::Healthy);  // its driver publishes again
-  world.touch();
+  movesBack("node-a");  // its driver publishes again
   ASSERT_TRUE(eventually([&] { return isTold("node-a"); }));
   world.run(3min);
   EXPECT_TRUE(isTold("node-a"));

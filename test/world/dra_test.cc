@@ -100,9 +100,32 @@ TEST_F(Dra, SeveralContainersHaveTheirOwn) {
   for (const auto& r : claimOf("a")["status"]["allocation"]["devices"]["results"].items()) {
     by_request[std::string{r["request"].str()}] = std::string{r["device"].str()};
   }
-  ASSERT_EQ(by_request.size(), 3U);
-  EXPECT_EQ(by_request["limit-0"], by_request["limit-1"]) << "the init container has what a container gets";
-  EXPECT_NE(by_request["limit-1"], by_request["limit-2"]);
+  ASSERT_EQ(by_request.size(), 2U);
+  EXPECT_NE(by_request["limit-0"], by_request["limit-1"]);
+  std::map<std::string, std::string> by_container;
+  for (const auto& m : podObject("a")["status"]["extendedResourceClaimStatus"]["requestMappings"].items()) {
+    by_container[std::string{m["containerName"].str()}] = std::string{m["requestName"].str()};
+  }
+  ASSERT_EQ(by_container.size(), 3U);
+  EXPECT_EQ(by_container["first"], "limit-0") << "the init container has what a container gets";
+  EXPECT_EQ(by_container["second"], "limit-1");
+}
+
+// A claim may name 32 devices: one that is made for these names each of the six once.
+TEST_F(Dra, ManyInitContainersHaveWhatTheContainerGets) {
+  startOne();
+  Value object = pod("a", "", 6);
+  Array inits;
+  for (int i = 0; i < 5; ++i) {
+    Value init = object["spec"]["containers"].at(0);
+    init.set("name", fmt::format("init-{}", i));
+    inits.push_back(std::move(init));
+  }
+  object.child("spec").set("initContainers", std::move(inits));
+  world.create(object);
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+  EXPECT_EQ(told("a").size(), 6U);
 }
 
 TEST_F(Dra, ManyPodsFillTheCluster) {
@@ -141,6 +164,8 @@ TEST_F(Dra, AfterAForceDeleteTheDeviceWaits) {
 /// As another scheduler does it: a claim of its own that is allocated these devices.
 class BesideOthers : public Dra {
  protected:
+  explicit BesideOthers(sandbox::World::Options options = byDra()) : Dra{std::move(options)} {}
+
   void foreign(const std::string& name, const std::string& node, const std::vector<std::string>& devices) {
     world.create(Object{
         {"apiVersion", "resource.k8s.io/v1"},
@@ -268,6 +293,56 @@ TEST_F(BesideOthers, WhoeverWritesAMomentLaterHasItWhereThatHappensOften) {
   EXPECT_LT(world.now().mono - began, 500ms) << "it is over";
 }
 
+class BesideOthersOnThreeNodes : public BesideOthers {
+ protected:
+  BesideOthersOnThreeNodes() : BesideOthers{withAThird()} {}
+  static sandbox::World::Options withAThird() {
+    sandbox::World::Options options = byDra();
+    kapi::SimNode third = options.nodes.at(0);
+    third.name = model::NodeName{"node-c"};
+    for (auto& device : third.devices) { device.uuid.at(4) = device.uuid.at(4) == 'c' ? 'd' : 'c'; }
+    options.nodes.push_back(std::move(third));
+    return options;
+  }
+  Duration takes(const std::string& name, const std::string& node) {
+    Value object = pod(name, "", 1);
+    object.child("spec").set("nodeSelector", Object{{"kubernetes.io/hostname", node}});
+    const Mono began = world.now().mono;
+    world.create(object);
+    EXPECT_TRUE(eventually([&] { return !nodeOf(name).empty(); })) << whyWaiting(name);
+    return world.now().mono - began;
+  }
+  /// Somebody else is first there, once.
+  void race(const std::string& name, const std::string& node) {
+    int races = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      if (isOurAllocation(call) && races++ == 0) { takesToo("theirs-" + name, call); }
+      return {};
+    });
+    EXPECT_GE(takes(name, node), 3s);
+    world.setJudge({});
+    EXPECT_EQ(races, 2);
+  }
+};
+
+TEST_F(BesideOthersOnThreeNodes, ARaceOnOneNodeDelaysNobodyElsewhere) {
+  startOne();
+  world.run(2s);
+  race("a", "node-a");
+  EXPECT_LT(takes("b", "node-b"), 500ms);
+  EXPECT_GE(takes("c", "node-a"), 3s);
+}
+
+TEST_F(BesideOthersOnThreeNodes, WhoeverIsMetOnTwoNodesIsExpectedOnAll) {
+  startOne();
+  world.run(2s);
+  race("a", "node-a");
+  race("b", "node-b");
+  EXPECT_GE(takes("c", "node-c"), 3s);
+  world.run(40s);
+  EXPECT_LT(takes("d", "node-c"), 500ms) << "it is over";
+}
+
 /// Nobody else is waited for then: the pod may be decided anew.
 TEST_F(BesideOthers, ThatWaitEndsWithTheFirstWhoComes) {
   startOne();
@@ -359,6 +434,49 @@ TEST_F(Dra, AQuotaOfDevicesIsSaid) {
   expectOneThing("a");
 }
 
+/// Whichever write was its last: the claim is its pod's, and so goes by the controllers, though nobody leads.
+TEST_F(Dra, WhatADeadLeaderLeftGoesWithItsPod) {
+  startOne();
+  for (int i = 0; i < 5; ++i) {
+    int writes = 0;
+    world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+      const bool is_it = call.leader_only && (call.kind == kapi::kResourceClaim ||
+                                              call.kind == kapi::kLease || call.kind == kapi::kPod);
+      return {CallFault::How::Normal, 0, {}, false, is_it && writes++ == i};
+    });
+    const std::string name = fmt::format("p{}", i);
+    world.create(pod(name, "", 1));
+    world.run(2s);
+    EXPECT_FALSE(world.alive(0)) << "write " << i;
+    deletePod(name, true);
+    EXPECT_TRUE(eventually([&] { return claims() == 0; }, 10s)) << "write " << i;
+    world.setJudge({});
+    world.restart(0);
+    ASSERT_TRUE(eventually([&] { return world.leader().has_value() && leases() == 0; }, 10min));
+  }
+  for (int i = 0; i < 12; ++i) { world.create(pod(fmt::format("q{}", i), "", 1)); }
+  EXPECT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }, 10min))
+      << "nothing holds a GPU any more";
+}
+
+TEST_F(Dra, AWebhookThatCallsItsNoAConflictIsSaidAndNotAskedAllTheTime) {
+  startOne();
+  int posts = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> CallFault {
+    const bool is_post = call.verb == kapi::Verb::Create && call.kind == kapi::kResourceClaim;
+    posts += is_post ? 1 : 0;
+    return is_post ? CallFault{.how = CallFault::How::Refused, .http = 409, .is_status = true} : CallFault{};
+  });
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("a").find("was refused: 409") != std::string::npos; }))
+      << whyWaiting("a");
+  world.run(1min);
+  EXPECT_LE(posts, 60);
+  world.setJudge({});
+  ASSERT_TRUE(eventually([&] { return runs("a"); })) << whyWaiting("a");
+  expectOneThing("a");
+}
+
 TEST_F(Dra, WithoutItsDriverNothingStarts) {
   startOne();
   for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
@@ -392,6 +510,30 @@ TEST_F(Dra, OneWhoseDriverStaysAwayIsNotNudgedForEver) {
   world.create(pod("a", "", 1));
   world.run(1h);
   EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), 8);
+}
+
+/// The kubelet took its ResourceSlices meanwhile.
+TEST_F(Dra, OneWhoseDriverIsBackAfterLongIsNudgedAtOnce) {
+  startOne();
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, true); }
+  world.create(pod("a", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
+  world.run(1min);
+  const std::string slice = "/apis/resource.k8s.io/v1/resourceslices/" + nodeOf("a") + "-gpu.nvidia.com";
+  const Value before = world.get(slice);
+  ASSERT_EQ(world.request("DELETE", slice).code, 200);
+  world.run(10min);
+  EXPECT_FALSE(runs("a"));
+  EXPECT_EQ(world.counted("gpu_scheduler_nudges_total"), 8);
+  for (const char* node : {"node-a", "node-b"}) { world.driver().setAway(node, false); }
+  world.create(Object{{"apiVersion", before["apiVersion"]},
+                      {"kind", before["kind"]},
+                      {"metadata", Object{{"name", before["metadata"]["name"]},
+                                          {"ownerReferences", before["metadata"]["ownerReferences"]}}},
+                      {"spec", before["spec"]}});
+  EXPECT_TRUE(eventually([&] { return runs("a"); }, 5s));
+  EXPECT_GT(world.counted("gpu_scheduler_nudges_total"), 8);
+  expectOneThing("a");
 }
 
 class SlicesOnly : public Dra {

@@ -16,10 +16,13 @@
 // Differs from Kubernetes, and says so: admin access, capacity, derived attributes and what cel/selector.h
 // does not serve are refused; a device with `unsupported` counts as taken; an attribute whose value is not
 // served (a list) meets a constraint only where no other device has to meet it too.
-// Bounded: it gives up when the steps are used up. (Kubernetes gives up after ten seconds.)
+// Bounded: it gives up when the steps are used up. (Kubernetes gives up after ten seconds.) A selector that
+// costs more uses more of them. All selectors of the claims and their classes may have patterns of
+// cel::kMaxPatterns together, and each text is compiled once, however many requests have it.
 // Immutable; copies share what was read; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,6 +69,7 @@ struct Picked {
   std::string brief{};
   std::size_t need = 0;
   std::size_t have = 0;
+  std::uint64_t cost = 0;  // of evaluating selectors: no more than the steps allow, but for one of them
   [[nodiscard]] bool fits() const { return lack == Lack::None; }
 };
 
@@ -76,11 +80,13 @@ class ClaimPlan {
  public:
   /// Error: why no node can serve them as they are written. NotFound: a class is missing, which may come.
   /// Invalid: they ask for what is not served, or for more than 32 devices in one claim.
+  /// `patterns`: what patterns took to compile, at most cel::kMaxPatterns, is added; nullptr: nobody counts.
   [[nodiscard]] static Result<ClaimPlan> read(const std::vector<const model::ResourceClaim*>& claims,
-                                              const Classes& classes);
+                                              const Classes& classes, std::size_t* patterns = nullptr);
 
   /// `devices`: in the order in which kube-scheduler looks: by driver, pool, slice's name, and place in it.
   /// `steps_left`: how many devices may be looked at and selectors evaluated yet; what was used is taken off.
+  /// Of a selector that costs much that is several.
   /// `trouble`: why a pool of the node has no devices here, though it lists some; "": none is so.
   [[nodiscard]] Picked pick(const std::vector<Candidate>& devices, std::uint64_t& steps_left,
                             std::string_view trouble = {}) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 
 namespace gs::dra {
 
-/// The most devices that a claim may be allocated (AllocationResultsMaxSize of resource.k8s.io/v1).
-inline constexpr std::size_t kMaxResults = 32;
+using model::kMaxResults;
+
+/// What evaluating selectors may cost for one step of the search (cel::kMaxCost says what that is).
+inline constexpr std::uint64_t kCostOfAStep = 16;
 
 /// Selectors of a class and of a request, which have to hold of a device, in the order of evaluation.
 using Matcher = std::vector<cel::Selector>;

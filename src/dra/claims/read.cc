@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/because.h"
@@ -71,6 +73,7 @@ class Reading {
   }
 
   Plan take() { return std::move(plan_); }
+  [[nodiscard]] std::size_t patterns() const { return cel::kMaxPatterns - patterns_left_; }
 
  private:
   /// Where the requests and constraints of a claim begin.
@@ -173,7 +176,7 @@ class Reading {
     }
     Matcher out;
     for (const std::string& text : found->second->selectors) {
-      auto selector = cel::Selector::parse(text);
+      auto selector = selectorOf(text);
       if (!selector) {
         return refused(fmt::format("request {}: DeviceClass {}: {}", name, asked.device_class,
                                    selector.error().message));
@@ -181,18 +184,28 @@ class Reading {
       out.push_back(std::move(*selector));
     }
     for (const std::string& text : asked.selectors) {
-      auto selector = cel::Selector::parse(text);
+      auto selector = selectorOf(text);
       if (!selector) { return refused(fmt::format("request {}: {}", name, selector.error().message)); }
       out.push_back(std::move(*selector));
     }
     return place(std::move(out));
   }
 
+  /// Each text is parsed once: very many requests may be of one class.
+  Result<cel::Selector> selectorOf(const std::string& text) {
+    const auto known = selectors_.find(text);
+    if (known != selectors_.end()) { return known->second; }
+    auto made = cel::Selector::parse(text, patterns_left_);
+    if (made) { selectors_.emplace(text, *made); }
+    return made;
+  }
+
   /// Of an equal one that is there already, or of this one.
   std::size_t place(Matcher matcher) {
     const auto same = [&matcher](const Matcher& other) {
-      return std::equal(matcher.begin(), matcher.end(), other.begin(), other.end(),
-                        [](const cel::Selector& a, const cel::Selector& b) { return a.text() == b.text(); });
+      return std::equal(
+          matcher.begin(), matcher.end(), other.begin(), other.end(),
+          [](const cel::Selector& a, const cel::Selector& b) { return &a.text() == &b.text(); });
     };
     const auto found = std::find_if(plan_.matchers.begin(), plan_.matchers.end(), same);
     const auto at = static_cast<std::size_t>(found - plan_.matchers.begin());
@@ -201,6 +214,8 @@ class Reading {
   }
 
   const Classes& classes_;
+  std::unordered_map<std::string_view, cel::Selector> selectors_;  // by text, of classes and claims
+  std::size_t patterns_left_ = cel::kMaxPatterns;
   Plan plan_;
   std::string at_;  // the claim that is read
   Part part_;       // of it
@@ -209,11 +224,15 @@ class Reading {
 }  // namespace
 
 Result<ClaimPlan> ClaimPlan::read(const std::vector<const model::ResourceClaim*>& claims,
-                                  const Classes& classes) {
+                                  const Classes& classes, std::size_t* patterns) {
   Reading reading{classes};
+  Status all;
   for (const model::ResourceClaim* claim : claims) {
-    if (auto read = reading.claim(*claim); !read) { return because(std::move(read.error())); }
+    all = reading.claim(*claim);
+    if (!all) { break; }
   }
+  if (patterns != nullptr) { *patterns += reading.patterns(); }
+  if (!all) { return because(std::move(all.error())); }
   return ClaimPlan{std::make_shared<const Plan>(reading.take())};
 }
 

@@ -72,7 +72,10 @@ View::Match View::evaluate(std::size_t matcher, std::size_t place, Steps& steps)
   const Candidate& one = at(place);
   for (const cel::Selector& selector : plan_.matchers[matcher]) {
     if (!steps.spend()) { return Match::Unknown; }
-    const cel::Outcome outcome = selector.matches(one.name.driver, *one.device);
+    std::uint64_t cost = 0;
+    const cel::Outcome outcome = selector.matches(one.name.driver, *one.device, &cost);
+    cost_ += cost;
+    if (!steps.spend(cost / kCostOfAStep)) { return Match::Unknown; }
     if (!outcome.error.empty()) {
       error_ = fmt::format("selector `{}` fails on device {}/{}/{}: {}", selector.text(), one.name.driver,
                            one.name.pool, one.name.device, outcome.error);

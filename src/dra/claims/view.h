@@ -51,11 +51,14 @@ class View {
   [[nodiscard]] Match known(std::size_t matcher, std::size_t place) const {
     return matches_[matcher * size() + place];
   }
-  /// Each selector costs a step. Unknown: they were used up.
+  /// Each selector costs a step, and another one for each kCostOfAStep of what it cost. Unknown: they were
+  /// used up.
   Match ask(std::size_t matcher, std::size_t place, Steps& steps);
   /// Of the last answer that was Match::Error.
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] const std::string& brief() const { return brief_; }  // without the device, and cut
+  /// What all selectors cost so far.
+  [[nodiscard]] std::uint64_t cost() const { return cost_; }
   [[nodiscard]] int value(std::size_t rule, std::size_t place) const {
     return values_[rule * size() + place];
   }
@@ -68,6 +71,7 @@ class View {
   std::vector<char> open_;
   std::vector<Match> matches_;
   std::vector<int> values_;
+  std::uint64_t cost_ = 0;
   std::string error_;
   std::string brief_;
 };

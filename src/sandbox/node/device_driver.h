@@ -13,8 +13,8 @@ namespace gs::sandbox {
 class DeviceDriver {
  public:
   virtual ~DeviceDriver() = default;
-  /// Its devices are on this node.
-  [[nodiscard]] virtual bool serves(const std::string& node) const = 0;
+  /// It is to prepare what this bound pod has, or its devices are on the pod's node.
+  [[nodiscard]] virtual bool serves(const json::Value& pod) const = 0;
   /// What the pod's containers have from now on, by UUID; empty: nothing was asked of it. nullopt: it cannot
   /// be had now; they wait, and it is asked again after
   /// PodTimes::prepare_again, or when the pod changes.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "apiserver/handlers/api.h"
@@ -20,6 +21,8 @@ using json::Value;
 
 constexpr const char* kDriver = "gpu.nvidia.com";
 constexpr const char* kClaims = "resource.k8s.io/resourceclaims";
+constexpr int kWithClaims = 34;  // 1.34: a kubelet knows claims
+constexpr int kWithLimits = 36;
 
 std::string deviceName(const model::Device& device) {
   return device.uuid.empty() ? fmt::format("gpu-{}", device.id) : inLowerCase(device.uuid);
@@ -87,16 +90,30 @@ Value draSlice(const kapi::SimNode& node, std::string_view node_uid) {
   return out;
 }
 
-bool DraDriver::serves(const std::string& node) const {
-  return api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)}) != nullptr;
+bool DraDriver::serves(const Value& pod) const {
+  const std::string node{pod["spec"]["nodeName"].str()};
+  const bool publishes = api_.store().find({kSlices, "", fmt::format("{}-{}", node, kDriver)}) != nullptr;
+  return kubeletOf(node) >= kWithClaims && (publishes || !askedBy(pod).empty());
 }
 
-std::vector<DraDriver::Asked> DraDriver::askedBy(const Value& pod) {
+int DraDriver::kubeletOf(const std::string& node) const {
+  const auto* there = api_.store().find({"/nodes", "", node});
+  if (there == nullptr) { return 0; }
+  std::string_view version = (*there->object)["status"]["nodeInfo"]["kubeletVersion"].str();
+  version.remove_prefix(std::min(version.size(), std::string_view{"v1."}.size()));
+  int minor = 0;
+  (void)std::from_chars(version.data(), version.data() + version.size(), minor);
+  return minor;
+}
+
+std::vector<DraDriver::Asked> DraDriver::askedBy(const Value& pod) const {
   std::vector<Asked> out;
-  if (auto requests = requestsOf(pod); !requests.empty()) {
+  const int kubelet = kubeletOf(std::string{pod["spec"]["nodeName"].str()});
+  if (auto requests = requestsOf(pod); kubelet >= kWithLimits && !requests.empty()) {
     const auto name = pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].str();
     out.push_back({std::string{name}, std::move(requests)});
   }
+  if (kubelet < kWithClaims) { return out; }
   for (const Value& one : pod["spec"]["resourceClaims"].items()) {
     std::string name{one["resourceClaimName"].str()};
     for (const Value& made : pod["status"]["resourceClaimStatuses"].items()) {

@@ -1,7 +1,8 @@
 // The DRA driver of simulated nodes, and what kubelets do with it (kubelet 1.36 and newer, gate
 // DRAExtendedResource): limits that the pod's status maps to a ResourceClaim are served by what the claim is
 // allocated; those that it does not map, on a node without a device plugin, by nothing at all. What claims of
-// spec.resourceClaims are allocated is for all containers of the pod.
+// spec.resourceClaims are allocated is for all containers of the pod (kubelet 1.34 and newer). An older
+// kubelet starts the containers without it, and a newer one waits for the driver though it publishes nothing.
 //
 // It is strict: it prepares no device that is not there, and none that containers of another pod have
 // (inUse() counts how often it was asked to). As a kubelet, it asks for a claim that is reserved for the pod.
@@ -39,7 +40,7 @@ class DraDriver : public DeviceDriver {
   /// They must outlive it.
   DraDriver(const apiserver::Api& api, const Kubelet& kubelet) : api_{api}, kubelet_{kubelet} {}
 
-  [[nodiscard]] bool serves(const std::string& node) const override;
+  [[nodiscard]] bool serves(const json::Value& pod) const override;
   [[nodiscard]] std::optional<std::vector<std::string>> prepare(const json::Value& pod) override;
   /// It prepares nothing while it is away; what was prepared stays.
   void setAway(const std::string& node, bool away) { away_[node] = away; }
@@ -52,7 +53,10 @@ class DraDriver : public DeviceDriver {
     std::string claim;
     std::vector<std::string> requests;
   };
-  [[nodiscard]] static std::vector<Asked> askedBy(const json::Value& pod);
+  /// As far as its kubelet knows of it.
+  [[nodiscard]] std::vector<Asked> askedBy(const json::Value& pod) const;
+  /// Of its version 1.x; 0: there is no such node.
+  [[nodiscard]] int kubeletOf(const std::string& node) const;
   using Devices = std::map<std::string, model::Uid>;  // by UUID, and the claim that it is had by
   [[nodiscard]] std::optional<Devices> devicesFor(const json::Value& pod) const;
   [[nodiscard]] bool add(const json::Value& pod, const Asked& asked, Devices& devices) const;

@@ -223,7 +223,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, N
     happened(sim, uid, pod_event::NotMounted{}, now);
     return;
   }
-  if (driver_ != nullptr && driver_->serves(sim.node)) {
+  if (driver_ != nullptr && driver_->serves(*sim.pod)) {
     auto prepared = driver_->prepare(*sim.pod);
     if (!prepared) { return notPrepared(sim, uid, now); }
     sim.prepared = *std::move(prepared);
@@ -280,7 +280,7 @@ std::optional<Duration> Kubelet::timeToRun(const Value& pod, Now now) {
 /// What the containers got, from the pod as it is now.
 void Kubelet::holdContainers(Sim& sim, const std::string& uid, Wall created) {
   const Value& pod = *sim.pod;
-  const bool by_driver = driver_ != nullptr && driver_->serves(sim.node);
+  const bool by_driver = driver_ != nullptr && driver_->serves(pod);
   const std::string devices = by_driver ? fmt::format("{}", fmt::join(sim.prepared, ",")) : devicesOf(pod);
   sim.running = {uid, sim.key, devices, gpusOf(pod), by_driver, false, created};
   auto& envs = envs_[uid];

@@ -62,7 +62,7 @@ class Kubelet {
   void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
   /// Of all nodes. It must outlive this.
   void setVolumes(Volumes& volumes) { volumes_ = &volumes; }
-  /// Of the nodes that it serves. It must outlive this.
+  /// Of the pods that it serves. It must outlive this.
   void setDriver(DeviceDriver& driver) { driver_ = &driver; }
   /// A pod that is to have its volumes: its containers exist, or are to start.
   [[nodiscard]] bool needsVolumes(const std::string& uid) const;

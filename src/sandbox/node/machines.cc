@@ -183,6 +183,13 @@ std::set<std::string> Machines::reachedBy(const std::string& node, int number) c
   return out;
 }
 
+void Machines::setPublishing(const std::string& node, bool publishes) {
+  Machine* m = find(node);
+  if (m == nullptr) { return; }
+  m->publishes_ = publishes;
+  m->dirty_ = true;
+}
+
 void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
   if (agents_) { seeContainers(m); }
   m.sim.devices = std::move(devices);
@@ -357,6 +364,11 @@ void Machines::publish(const Machine& m, Now now) {
   const auto* node = api_.store().find({"/nodes", "", m.sim.name.text});
   if (node == nullptr) { return; }
   const auto* there = api_.store().find({kSlices, "", name});
+  const std::string path = "/apis/resource.k8s.io/v1/resourceslices";
+  if (!m.publishes_) {
+    if (there != nullptr) { (void)send("DELETE", path + "/" + name, {}, now); }
+    return;
+  }
   Value slice = draSlice(m.sim, (*node->object)["metadata"]["uid"].str());
   std::int64_t generation = 1;
   if (there != nullptr) {
@@ -364,7 +376,6 @@ void Machines::publish(const Machine& m, Now now) {
     slice.child("metadata").set("resourceVersion", (*there->object)["metadata"]["resourceVersion"]);
   }
   slice.child("spec").child("pool").set("generation", generation);
-  const std::string path = "/apis/resource.k8s.io/v1/resourceslices";
   if (there == nullptr) {
     (void)send("POST", path, std::move(slice), now);
   } else {

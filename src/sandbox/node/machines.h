@@ -67,6 +67,9 @@ class Machines {
   void setDevices(const std::string& node, std::vector<model::Device> devices);
   /// The same under an agent that goes on, and keeps those that it finds no more.
   void plugDevices(const std::string& node, std::vector<model::Device> devices);
+  /// Without: its ResourceSlice goes, as when a kubelet starts anew or the DRA driver is away, until it is
+  /// set again.
+  void setPublishing(const std::string& node, bool publishes);
   /// How its driver speaks of a GPU that is lost.
   enum class Loss : std::uint8_t { Called, Unnamed };  // by its name; only that there is one
   /// That GPU is lost, and a program that starts there counts it or not: nobody can say. nullopt: it is well.
@@ -108,6 +111,7 @@ class Machines {
     bool agent_anew_ = true;
     std::optional<bool> ready_;  // a command to carry out
     std::optional<bool> agent_ready_;
+    bool publishes_ = true;     // its DRA driver does, if it has one
     bool dirty_ = true;         // devices changed by a command
     std::optional<Mono> next_;  // when what was made by hand is written again
     /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "model/dra.h"
+#include "model/gpu_limits.h"
+
 namespace gs::sched {
 namespace {
 
@@ -11,6 +14,8 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
   r.resources = pod.requests;
   r.theirs = filters == Filters::Theirs;
   r.mapped = !pod.mapped.claim.empty();
+  const std::size_t results = model::resultsFor(pod.gpu_limits);
+  if (results > model::kMaxResults) { r.too_many_results = static_cast<std::int64_t>(results); }
   if (filters == Filters::Theirs) {
     r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
     return r;

@@ -264,6 +264,26 @@ TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
   EXPECT_FALSE(asksById(PodBuilder("p").value()));
 }
 
+// A ResourceClaim names 32 devices at most.
+TEST(PlainDoor, CountsWhatAClaimForItsLimitsWouldName) {
+  using Of = model::GpuLimit::Of;
+  const auto too_many = [](std::vector<model::GpuLimit> limits) {
+    model::Pod pod = PodBuilder("p").gpus(8).value();
+    pod.gpu_limits = std::move(limits);
+    return std::get<PodRequest>(readPod(pod, {})).too_many_results;
+  };
+  EXPECT_EQ(too_many({{"i", 8, Of::Init}, {"j", 8, Of::Init}, {"k", 8, Of::Init}, {"main", 8}}), 0);
+  EXPECT_EQ(too_many({{"main", 32}}), 0);
+  EXPECT_EQ(too_many({{"main", 33}}), 33);
+  EXPECT_EQ(too_many({{"i", 8, Of::Init},
+                      {"j", 7, Of::Init},
+                      {"k", 6, Of::Init},
+                      {"l", 5, Of::Init},
+                      {"m", 4, Of::Init},
+                      {"main", 3}}),
+            33);
+}
+
 struct SelectsTwo : DeviceSelection {
   [[nodiscard]] Picked pick(const model::NodeName& /*node*/, const std::vector<int>& /*free*/,
                             const std::vector<Joinable>& /*joinable*/) const override {

@@ -2,16 +2,20 @@
 #include <charconv>
 #include <string_view>
 
+#include "model/resources.h"
 #include "sched/filters/rows.h"
 
 namespace gs::sched {
 namespace {
 
-/// The kubelet gives containers what DRA prepared for their limits (KEP-5004: on from 1.36, and an older one
-/// starts them without any GPU).
-bool mapsLimitsToClaims(std::string_view kubelet) {
+/// The first kubelets, 1.x, that give containers what DRA prepared unless somebody turns that off: for the
+/// limits of containers (KEP-5004), and for claims that the pod names (KEP-4381). One of 1.33 starts such
+/// containers without any GPU, one of 1.35 those with limits.
+constexpr int kMapsLimits = 36;
+constexpr int kPreparesClaims = 34;
+
+bool isAtLeast(std::string_view kubelet, int minor) {
   constexpr int kMajor = 1;
-  constexpr int kMinor = 36;
   if (!kubelet.empty() && kubelet.front() == 'v') { kubelet.remove_prefix(1); }
   int numbers[2] = {0, 0};
   for (int& number : numbers) {
@@ -20,7 +24,7 @@ bool mapsLimitsToClaims(std::string_view kubelet) {
     kubelet.remove_prefix(static_cast<std::size_t>(end - kubelet.data()));
     if (!kubelet.empty() && kubelet.front() == '.') { kubelet.remove_prefix(1); }
   }
-  return numbers[0] > kMajor || (numbers[0] == kMajor && numbers[1] >= kMinor);
+  return numbers[0] > kMajor || (numbers[0] == kMajor && numbers[1] >= minor);
 }
 
 }  // namespace
@@ -39,14 +43,19 @@ std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
   if (n.node.allocatable.get(n.dra_resource) > 0) {
     return Misfit{Reason::TwoMechanisms, n.dra_resource, 0, 0};
   }
+  if (!selects && r.devices && n.dra_resource != model::kNvidiaGpu) {
+    return Misfit{Reason::DraClaimsOnly, n.dra_resource, 0, 0};
+  }
+  const int oldest = selects ? kPreparesClaims : kMapsLimits;
+  if (!isAtLeast(n.node.kubelet, oldest)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, oldest, 0}; }
   if (selects) { return std::nullopt; }
-  if (!mapsLimitsToClaims(n.node.kubelet)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, 0, 0}; }
   if (r.theirs) { return Misfit{Reason::DraIsTheirs, "", 0, 0}; }
   if (!r.devices) { return std::nullopt; }
   if (r.devices->shared) { return Misfit{Reason::DraNotShared, "", 0, 0}; }
-  if (r.resources.get(n.dra_resource) != r.devices->count) {
-    return Misfit{Reason::DraNeedsLimit, n.dra_resource, r.devices->count, 0};
+  if (r.resources.get(model::kNvidiaGpu) != r.devices->count) {
+    return Misfit{Reason::DraNeedsLimit, model::kNvidiaGpu, r.devices->count, 0};
   }
+  if (r.too_many_results > 0) { return Misfit{Reason::DraTooMany, "", r.too_many_results, 0}; }
   return std::nullopt;
 }
 

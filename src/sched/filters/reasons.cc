@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "model/dra.h"
 #include "sched/filters/filter.h"
 #include "sched/policy/topology.h"
 
@@ -37,13 +38,20 @@ std::string saysNumbers(const Misfit& m) {
 
 std::string kubeletTooOld(const Misfit& m) {
   return fmt::format(
-      "node(s) had kubelet {}: one older than 1.36 starts pods without what a DRA driver prepared",
-      m.detail.empty() ? "of an unknown version" : m.detail);
+      "node(s) had kubelet {}: one older than 1.{} starts pods without what a DRA driver prepared",
+      m.detail.empty() ? "of an unknown version" : m.detail, m.need);
 }
 
 std::string draNeedsLimit(const Misfit& m) {
   return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
                      m.need);
+}
+
+std::string draTooMany(const Misfit& m) {
+  return fmt::format(
+      "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name {} and may "
+      "name {}",
+      m.need, model::kMaxResults);
 }
 
 std::string tooFewGpus(const Misfit& m) {
@@ -116,12 +124,16 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
     {Reason::ManagedByOther, "ManagedByOther", saysDetail<"node(s) were managed by {}">, kGpus},
     {Reason::TwoMechanisms, "TwoMechanisms",
      saysDetail<"node(s) offered {} by a device plugin and by a DRA driver: one of them must go">, kGpus},
+    {Reason::DraClaimsOnly, "DraClaimsOnly",
+     saysDetail<"node(s) had GPUs of a DRA driver for {}: only pods that name ResourceClaims get these">,
+     kGpus},
     {Reason::KubeletTooOld, "KubeletTooOld", kubeletTooOld, kGpus},
     {Reason::DraIsTheirs, "DraIsTheirs",
      says<"node(s) had GPUs of a DRA driver: kube-scheduler gives these itself">, kGpus},
     {Reason::DraNotShared, "DraNotShared", says<"node(s) had GPUs of a DRA driver: these are not shared">,
      kGpus},
     {Reason::DraNeedsLimit, "DraNeedsLimit", draNeedsLimit, kGpus},
+    {Reason::DraTooMany, "DraTooMany", draTooMany, kGpus},
     {Reason::NoDraDevices, "NoDraDevices", says<"node(s) had no GPUs of a DRA driver">, kGpus},
     {Reason::NoDraDriver, "NoDraDriver",
      says<"node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already">, kGpus},

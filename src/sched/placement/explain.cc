@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/annotations.h"
+#include "model/dra.h"
 #include "model/map.h"
 #include "sched/filters/filter.h"
 

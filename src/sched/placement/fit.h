@@ -10,7 +10,8 @@
 //     given: every user of the resource holds devices too, by id or anonymously. Where allocatable is below
 //     it, the device plugin is away or sees fewer devices; such a pod gets its devices without the plugin.
 //   - On a node whose GPUs a DRA driver prepares nobody counts the resource: devices are all that counts. A
-//     node that offers it by a device plugin too, or whose kubelet is older than that, is refused.
+//     node that offers it by a device plugin too, or whose kubelet is older than that, is refused; so is who
+//     asks in any way but by ResourceClaims where limits call the driver's GPUs something else.
 //   - On a node without a GpuNodeStatus nobody lists devices. There are as many as are allocatable. Those
 //     that map pods hold by id are theirs alone, and anonymous pods use some of the rest: free is the
 //     smaller of (allocatable - used of nvidia.com/gpu) and (allocatable - held by id - anonymous).

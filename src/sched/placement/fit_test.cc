@@ -44,6 +44,10 @@ PodRequest theirs(PodRequest r) {
   r.theirs = true;
   return r;
 }
+PodRequest tooMany(PodRequest r) {
+  r.too_many_results = 40;
+  return r;
+}
 PodRequest mapped(PodRequest r) {
   r.mapped = true;
   return r;
@@ -164,6 +168,13 @@ PodRequest selecting() {
 }
 
 TestNode draNode(const char* kubelet = "v1.36.3") { return testNode("a").gpus(4).dra(kubelet); }
+/// Limits of this resource are not served.
+TestNode amdNode(const char* kubelet = "v1.36.3") {
+  TestNode node = draNode(kubelet);
+  node.status.dra_resource = "amd.com/gpu";
+  return node;
+}
+Misfit tooOld(const char* kubelet, int minor) { return {Reason::KubeletTooOld, kubelet, minor, 0}; }
 
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
@@ -176,7 +187,9 @@ INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
     FitCase{"OfKubeScheduler",   draNode(), theirs(testPlain(1)), bare(Reason::DraIsTheirs)},
     FitCase{"OrdinaryOfKubeScheduler", draNode(), theirs(ordinary()), std::nullopt},
     FitCase{"Selecting",         draNode(), selecting(), std::nullopt},
-    FitCase{"SelectingOnAnOldKubelet", draNode("v1.34.2"), selecting(), std::nullopt},
+    FitCase{"SelectingOnAnOldKubelet", draNode("v1.34.0"), selecting(), std::nullopt},
+    FitCase{"SelectingOnOneThatIsTooOld", draNode("v1.33.13"), selecting(), tooOld("v1.33.13", 34)},
+    FitCase{"SelectingOnOneThatSaysNothing", draNode(""), selecting(), tooOld("", 34)},
     FitCase{"SelectingWithoutADriver", testNode("a").gpus(4), selecting(), bare(Reason::NoDraDevices)},
     FitCase{"SelectingFromTooFew", testNode("a").gpus(1).dra(), selecting(),
             Misfit{Reason::ClaimsUnmet, "needs two of a", 2, 1}},
@@ -192,12 +205,27 @@ INSTANTIATE_TEST_SUITE_P(Dra, Fit, ::testing::Values(
             bare(Reason::TwoMechanisms, "nvidia.com/gpu")},
     FitCase{"APluginThatOffersNone", draNode().resource(model::kNvidiaGpu, 0), testPlain(1), std::nullopt},
     FitCase{"APluginOfAnotherResource", draNode().resource("amd.com/gpu", 4), testPlain(1), std::nullopt},
-    FitCase{"KubeletBefore",     draNode("v1.35.4"), testPlain(1), bare(Reason::KubeletTooOld, "v1.35.4")},
+    FitCase{"KubeletBefore",     draNode("v1.35.4"), testPlain(1), tooOld("v1.35.4", 36)},
     FitCase{"KubeletOfAVendor",  draNode("v1.37.2-eks-1a2b3c"), testPlain(1), std::nullopt},
     FitCase{"KubeletOfTheNextMajor", draNode("v2.0.0"), testPlain(1), std::nullopt},
-    FitCase{"KubeletBeforeAll",  draNode("v0.99.0"), testPlain(1), bare(Reason::KubeletTooOld, "v0.99.0")},
-    FitCase{"KubeletUnknown",    draNode(""), testPlain(1), bare(Reason::KubeletTooOld, "")},
-    FitCase{"KubeletOddWords",   draNode("master"), testPlain(1), bare(Reason::KubeletTooOld, "master")},
+    FitCase{"KubeletBeforeAll",  draNode("v0.99.0"), testPlain(1), tooOld("v0.99.0", 36)},
+    FitCase{"KubeletUnknown",    draNode(""), testPlain(1), tooOld("", 36)},
+    FitCase{"KubeletOddWords",   draNode("master"), testPlain(1), tooOld("master", 36)},
+    FitCase{"TooManyForAClaim",  draNode(), tooMany(testPlain(2)), Misfit{Reason::DraTooMany, "", 40, 0}},
+    FitCase{"TooManyForAClaimBesideAGpuClaim", draNode(), tooMany(asking(testClaim(2), model::kNvidiaGpu, 2)),
+            Misfit{Reason::DraTooMany, "", 40, 0}},
+    FitCase{"TooManyForAClaimByAPlugin", testNode("a").gpus(4).resource(model::kNvidiaGpu, 4),
+            tooMany(testPlain(2)), std::nullopt},
+    FitCase{"SelectingFromAmd",  amdNode(), selecting(), std::nullopt},
+    FitCase{"SelectingFromAmdOnOneThatIsTooOld", amdNode("v1.33.13"), selecting(), tooOld("v1.33.13", 34)},
+    FitCase{"ClaimOnAmd",        amdNode("v1.33.13"), testClaim(2), bare(Reason::DraClaimsOnly, "amd.com/gpu")},
+    FitCase{"ClaimWithALimitOnAmd", amdNode().resource("amd.com/gpu", 0), asking(testClaim(2), "amd.com/gpu", 2),
+            bare(Reason::DraClaimsOnly, "amd.com/gpu")},
+    FitCase{"SharedClaimOnAmd",  amdNode(), shared(testClaim(1)), bare(Reason::DraClaimsOnly, "amd.com/gpu")},
+    FitCase{"PlainOnAmd",        amdNode(), testPlain(1), bare(Reason::DraClaimsOnly, "amd.com/gpu")},
+    FitCase{"MapOnAmd",          amdNode(), testMapped("a", {1}), bare(Reason::DraClaimsOnly, "amd.com/gpu")},
+    FitCase{"AmdBesideItsPlugin", amdNode().resource("amd.com/gpu", 4), testClaim(2),
+            bare(Reason::TwoMechanisms, "amd.com/gpu")},
     FitCase{"OrdinaryPodsRunThere", draNode("v1.20.0").resource(model::kNvidiaGpu, 4), ordinary(),
             std::nullopt}),
     [](const auto& info) { return std::string{info.param.name}; });

@@ -21,6 +21,8 @@ enum class Reason : std::uint8_t {
   ManagedByOther,         // "node(s) were managed by gpu-manager"
   /// "node(s) offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go"
   TwoMechanisms,
+  /// "node(s) had GPUs of a DRA driver for amd.com/gpu: only pods that name ResourceClaims get these"
+  DraClaimsOnly,
   /// "node(s) had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared"
   KubeletTooOld,
   /// "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself"
@@ -29,6 +31,9 @@ enum class Reason : std::uint8_t {
   DraNotShared,
   /// "node(s) had GPUs of a DRA driver: write a limit nvidia.com/gpu: 2 into the pod too"
   DraNeedsLimit,
+  /// "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name 40 and may name
+  /// 32"
+  DraTooMany,
   /// "node(s) had no GPUs of a DRA driver"
   NoDraDevices,
   /// "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"

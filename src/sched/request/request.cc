@@ -73,6 +73,7 @@ std::size_t hashOf(const PodRequest& r) {
   if (r.quota) { h = mix(mix(h, r.quota->ns), static_cast<std::size_t>(r.quota->milli)); }
   h = mix(mix(mix(h, r.gang), r.on_node), r.only_certain ? 1 : 0);
   h = mix(h, (r.theirs ? 2U : 0U) + (r.mapped ? 1U : 0U));
+  h = mix(h, static_cast<std::size_t>(r.too_many_results));
   for (const auto& s : r.shares) {
     h = mix(mix(mix(h, static_cast<std::size_t>(s.whole)), static_cast<std::size_t>(s.milli)),
             static_cast<std::size_t>(s.mib));

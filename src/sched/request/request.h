@@ -98,7 +98,9 @@ struct PodRequest {
   std::string on_node{};               // the node that maps mean by that name (Ledger::named()); "": any
   bool theirs = false;                 // another scheduler places it, and asks us
   bool mapped = false;                 // its limits are mapped to a ResourceClaim, which nothing undoes
-  std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
+  /// Devices that a ResourceClaim for its limits would name, where these are more than one may; else 0.
+  std::int64_t too_many_results = 0;
+  std::optional<QuotaBound> quota;  // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
   model::NodeAffinity node_affinity{};               // the pod's

@@ -64,6 +64,8 @@ AllocationDesk::OfClaim* AllocationDesk::Wish::of(const model::ObjectKey& key) {
   return it == claims.end() ? nullptr : &*it;
 }
 
+bool AllocationDesk::Wish::hadMany() const { return calls > kAtOnce * static_cast<int>(claims.size()); }
+
 void AllocationDesk::wish(const model::Uid& uid, const model::ObjectKey& pod, std::vector<OfClaim> claims,
                           bool others) {
   Wish& wish = wishes_[uid];
@@ -159,7 +161,8 @@ std::optional<AllocationNotice> AllocationDesk::settled(const model::Uid& pod, c
 std::pair<AllocationDesk::Sent, kapi::Call> AllocationDesk::plan(const model::Pod& pod, OfClaim& one,
                                                                  const model::ResourceClaim* claim) {
   if (claim == nullptr && one.wanted && !one.must_read) {
-    return {Sent::Make, kapi::createClaim(pod, one.wanted->requests, one.wanted->reservation)};
+    return {Sent::Make,
+            kapi::createClaim(pod, dra::withoutSharers(one.wanted->requests), one.wanted->reservation)};
   }
   if (claim == nullptr || one.must_read) {
     one.must_read = false;
@@ -224,11 +227,15 @@ void AllocationDesk::refused(Wish& wish, OfClaim& one, const OnItsWay& call, con
                              Mono now) {
   const model::Uid uid = wish.pod.uid;
   const bool waits = outcome.http == 429 || outcome.http == 401;
-  if (outcome.http == 409) {
+  // A conflict time and again: a name that is free whenever it is read, or a refusal that is called so.
+  const bool is_refusal = outcome.http != 409 || (call.sent == Sent::Make && wish.hadMany());
+  if (!is_refusal) {
     one.must_read = true;
+    if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
   } else if (outcome.notFound() && call.sent != Sent::Make) {
-    if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim); }
-    one.must_fence = false;           // what is not there cannot be allocated
+    if (!call.claim.empty()) { engine_.resourceClaimGone(one.key, call.claim, now); }
+    one.must_fence = false;  // what is not there cannot be allocated
+    if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
   } else if (waits || !one.wanted) {  // nothing may be given to others before it is empty
     calls_.failed(uid, now, outcome.retry_after);
   } else {
@@ -249,9 +256,7 @@ void AllocationDesk::answered(Wish& wish, const OnItsWay& call, const kapi::Outc
     case CallResult::Applied:
       if (sent == Sent::Fence) { one->must_fence = false; }
       engine_.learn(outcome.object, now);
-      if (wish.calls > kAtOnce * static_cast<int>(wish.claims.size())) {
-        calls_.failed(uid, now, outcome.retry_after);
-      }
+      if (wish.hadMany()) { calls_.failed(uid, now, outcome.retry_after); }
       return;
     case CallResult::Unknown:
       one->must_fence = one->must_fence || sent == Sent::Allocate || sent == Sent::Join;

@@ -94,6 +94,8 @@ class AllocationDesk : public controller::Part {
     std::vector<OfClaim> claims;
     int calls = 0;
     [[nodiscard]] OfClaim* of(const model::ObjectKey& key);
+    /// So many calls that the next one waits.
+    [[nodiscard]] bool hadMany() const;
   };
   enum class Sent : std::uint8_t { Read, Make, Protect, Allocate, Join, Leave, Clear, Fence };
   struct OnItsWay {

@@ -75,7 +75,7 @@ TEST_F(AllocationDeskTest, OneThatSomebodyElseMadeIsInTheWay) {
     model::ResourceClaim c = claim(5, 1);
     change(c);
     engine::Engine& e = engine;
-    e.resourceClaimGone(c.key, {});
+    e.resourceClaimGone(c.key, {}, now);
     c.uid = model::Uid{"c" + std::to_string(now.time_since_epoch().count())};
     now += 1s;
     know(c);
@@ -294,6 +294,51 @@ TEST_F(AllocationDeskTest, SomebodyWhoFightsForItIsMetWithPatience) {
   }
   EXPECT_LE(calls, 8) << "at once";
   EXPECT_TRUE(desk.nextDue());
+}
+
+/// A webhook that denies with code 409, or a name that is taken whenever we write and free whenever we read.
+TEST_F(AllocationDeskTest, ANameThatIsNeverThereAndNeverFreeIsTold) {
+  for (int round = 0; round < 3; ++round) {
+    desk.allocate(pod, {gpu(1)}, false);
+    now += 1min;
+    int calls = 0;
+    for (; calls < 20 && !next().empty(); ++calls) {
+      answer(CallResult::Refused, call.verb == kapi::Verb::Get ? 404 : 409);
+    }
+    EXPECT_EQ(calls, 5) << "at once";
+    EXPECT_EQ(told(), "refused");
+    EXPECT_NE(why.find("team/gpu-u was refused: 409"), std::string::npos) << why;
+  }
+}
+
+/// Somebody deletes it whenever we write.
+TEST_F(AllocationDeskTest, OneThatIsTakenAwayAgainAndAgainIsMadeWithPatience) {
+  know(claim(5));
+  desk.allocate(pod, {gpu(1)}, false);
+  int calls = 0;
+  model::Revision revision = 5;
+  for (; calls < 20 && !next().empty(); ++calls) {
+    if (call.verb == kapi::Verb::Create) {
+      model::ResourceClaim anew = claim(++revision);
+      anew.uid = model::Uid{"c-" + std::to_string(revision)};
+      applied(std::move(anew));
+    } else {
+      answer(CallResult::Refused, 404);
+    }
+  }
+  EXPECT_LE(calls, 8) << "at once";
+  EXPECT_TRUE(desk.nextDue());
+}
+
+/// It conflicts whenever we write, and is gone whenever we read: nothing of it is allocated then.
+TEST_F(AllocationDeskTest, OneThatIsToBeEmptiedAndIsGoneWhenItIsReadIsEmpty) {
+  know(claim(5, 1));
+  desk.empty(pod.uid, pod.key, {kapi::claimKeyOf(pod)}, false);
+  EXPECT_EQ(next(), "PUT 5");
+  answer(CallResult::Refused, 409);
+  EXPECT_EQ(next(), "GET");
+  answer(CallResult::Refused, 404);
+  EXPECT_EQ(told(), "empty");
 }
 
 TEST_F(AllocationDeskTest, OfAPodThatEndedNothingIsKept) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kAllocatingAtMost = std::chrono::seconds{10};
 /// Whoever else allocates here decides and writes within that time, mostly. So long a decision is held back
-/// before its Binding, for so long after somebody else had one of its devices first.
+/// before its Binding, for so long after somebody else had one of its node's devices first.
 constexpr Duration kOthersWrite = std::chrono::seconds{3};
 constexpr Duration kContended = std::chrono::seconds{30};
 
@@ -178,10 +178,21 @@ void Binder::advanceAllocating(BindingCycle& cycle, const model::Pod& pod) {
   if (cycle.allocated_at != 0 && isSeen(cycle)) { bindOrTakeAgain(cycle); }
 }
 
+/// Others were met there of late, or on two nodes: they allocate anywhere then.
+bool Binder::isContended(const model::NodeName& node) const {
+  std::size_t nodes = 0;
+  for (const auto& [name, until] : contended_until_) {
+    if (c_.now.mono >= until) { continue; }
+    ++nodes;
+    if (name == node || nodes > 1) { return true; }
+  }
+  return false;
+}
+
 /// Another allocator may have decided before it knew of this allocation, and not written it yet: nothing in
 /// Kubernetes refuses that. So where that happened of late there is one more look, a moment later.
 bool Binder::awaitsOthers(BindingCycle& cycle) {
-  if (c_.now.mono >= contended_until_ || isOvertaken(cycle)) { return false; }
+  if (!isContended(cycle.node) || isOvertaken(cycle)) { return false; }
   if (cycle.allocation_seen == Mono{}) {
     cycle.allocation_seen = c_.now.mono;
     slots_.wait(cycle.uid);
@@ -192,6 +203,7 @@ bool Binder::awaitsOthers(BindingCycle& cycle) {
 
 /// It gave way. To whom, the claims say: another claim has one of its devices, or something else has it.
 void Binder::metOthers(const BindingCycle& cycle) {
+  std::erase_if(contended_until_, [this](const auto& one) { return one.second <= c_.now.mono; });
   const auto is_its = [&](const model::ResourceClaim* claim) {
     return std::any_of(cycle.allocations.begin(), cycle.allocations.end(),
                        [&](const Allocation& one) { return one.claim == claim->key; });
@@ -200,7 +212,7 @@ void Binder::metOthers(const BindingCycle& cycle) {
     for (const auto& result : one.devices) {
       const auto holding = c_.engine.allocatedClaims().holding(result.device);
       if (!std::all_of(holding.begin(), holding.end(), is_its)) {
-        contended_until_ = c_.now.mono + kContended;
+        contended_until_[cycle.node] = c_.now.mono + kContended;
       }
     }
   }

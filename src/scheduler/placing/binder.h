@@ -136,6 +136,7 @@ class Binder : public controller::Part {
   [[nodiscard]] bool isSeen(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocated(const BindingCycle& cycle) const;
   [[nodiscard]] bool isAllocatingTooLong(const BindingCycle& cycle) const;
+  [[nodiscard]] bool isContended(const model::NodeName& node) const;
   [[nodiscard]] bool awaitsOthers(BindingCycle& cycle);
   void metOthers(const BindingCycle& cycle);
   void allocate(BindingCycle& cycle);
@@ -182,7 +183,7 @@ class Binder : public controller::Part {
   controller::KeyedCalls<model::Uid, Purpose> calls_;
   std::map<model::Uid, BindingCycle> cycles_;
   std::map<model::Uid, Placing> bound_perhaps_;
-  Mono contended_until_{};  // others allocate devices of the same nodes
+  std::map<model::NodeName, Mono> contended_until_;  // others allocate devices of these nodes
   std::vector<Ended> ended_;
 };
 

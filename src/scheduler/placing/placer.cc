@@ -43,9 +43,8 @@ void Placer::placeSome(int& left) {
   b_.unschedulable.rejoined(c_.engine.queue().tick(c_.now.mono.time_since_epoch().count()));
   b_.unschedulable.activateFitting();
   bringBack();
-  const sched::Decider& decider = c_.engine.decider();
-  const std::uint64_t until = decider.looks() + Unschedulable::kLooksPerTurn;
-  for (; left > 0 && b_.slots.any() && decider.looks() < until; --left) {
+  const std::uint64_t until = c_.engine.looks() + Unschedulable::kLooksPerTurn;
+  for (; left > 0 && b_.slots.any() && c_.engine.looks() < until; --left) {
     const auto item = c_.engine.queue().pop();
     if (!item) { return; }
     if (!heldBack(*item)) { decide(*item, until); }
@@ -88,7 +87,7 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   }  // it asks for something else now: it will be queued again
   followQuotas();
   sched::Decider& decider = c_.engine.decider();
-  const std::uint64_t left = until - std::min(until, decider.looks());
+  const std::uint64_t left = until - std::min(until, c_.engine.looks());
   if (!decider.prepare(item.pod_class, left)) { return b_.pending.putBack(item); }  // it goes on there
   if (const auto placed = decider.decide(item.pod_class)) { return place(*pod, item, *placed); }
   b_.pending.putBack(item);

@@ -11,7 +11,7 @@ namespace gs::scheduler {
 
 void DeviceHealth::see(const model::Pod& pod, const std::vector<int>& held) {
   const model::GpuNodeStatus* status = c_.cache().status(pod.node);
-  if (status == nullptr) { return; }
+  if (status == nullptr || c_.engine.nodeDevices().isAway(pod.node)) { return; }
   for (const int id : held) {
     const model::Device* device = c_.cache().devices(pod.node)->device(id);
     if (device == nullptr) { continue; }

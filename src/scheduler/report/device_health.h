@@ -1,6 +1,7 @@
 // Says when a GPU fails under a running pod: a Warning event on the pod, and one on its node. Once for each,
-// until the GPU is healthy again. Nothing is taken away: only its owner can end a pod. A part of the
-// scheduler's; one thread.
+// until the GPU is healthy again. Nothing is taken away: only its owner can end a pod. While a DRA driver is
+// away (NodeDevices) nobody knows how its GPUs are, and nothing is said. A part of the scheduler's; one
+// thread.
 #pragma once
 
 #include <map>

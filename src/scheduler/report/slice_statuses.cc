@@ -81,6 +81,10 @@ std::optional<kapi::Call> SliceStatuses::callForOurs(const model::NodeName& name
     return ours != nullptr ? std::optional{kapi::deleteNodeStatus(*ours)} : std::nullopt;
   }
   if (ours == nullptr) { return kapi::createNodeStatus(name, state->node.uid); }
+  const auto& away = c_.engine.nodeDevices().away();
+  const auto it = away.find(name);
+  const bool is_unknown = it != away.end() && it->second.last == nullptr;  // this one may say more
+  if (is_unknown) { return std::nullopt; }
   if (kapi::isPublished(*ours, published->devices)) { return std::nullopt; }
   return kapi::publishDevices(*ours, published->devices);
 }

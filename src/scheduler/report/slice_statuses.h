@@ -3,10 +3,10 @@
 // Of a node that only its driver speaks of, this keeps the GpuNodeStatus itself: an object owned by the Node,
 // with the label `gpu.scheduling/written-by: scheduler`, the GPUs as the slices have them, and `enforcement:
 // dra`. Since nobody looked at the node it has no observedTime, no users, and no count of free ones. It goes
-// when no driver publishes GPUs there any more.
+// when the GPUs are no driver's any more (NodeHandler), and stays while a driver is away for a while.
 // An agent that comes takes the object over: it changes the label, and from its first observedTime on the
-// object is its own. Of those that have its label this writes `status.enforcement` only: `dra` while a driver
-// publishes GPUs of the node, and nothing when none does any more. Such an agent leaves the word alone, so
+// object is its own. Of those that have its label this writes `status.enforcement` only: `dra` while the
+// node's GPUs are a driver's, and nothing when they are not any more. Such an agent leaves the word alone, so
 // both are never at odds; what older agents wrote is left as it is.
 // It is no loop: the engine counts an object without a look as none (NodeHandler::applyStatus()).
 //

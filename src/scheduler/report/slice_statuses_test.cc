@@ -30,6 +30,17 @@ class SliceStatusesTest : public ::testing::Test {
     if (*uid != '\0') { node.uid = model::Uid{uid}; }
     apply(kapi::kNode, name, std::make_shared<const model::Node>(node));
   }
+  /// A device plugin offers GPUs there.
+  void pluginComes(const std::string& name) {
+    model::Node node = testing::makeNode(name);
+    node.allocatable.extended[model::kNvidiaGpu] = 1;
+    apply(kapi::kNode, name, std::make_shared<const model::Node>(node));
+  }
+  /// The node is moved to a device plugin.
+  void moves(const std::string& name) {
+    publishesNothing(name);
+    pluginComes(name);
+  }
   void nodeGoes(const std::string& name) { apply(kapi::kNode, name, {}); }
   void publishes(const std::string& name, int gpus, const char* taint = "") {
     model::ResourceSlice s;
@@ -166,10 +177,46 @@ TEST_F(SliceStatusesTest, ItFollowsWhatIsPublishedAndGoesWithIt) {
   EXPECT_EQ(stored.at("a")["status"]["healthy"].integer(), 0);
   publishes("a", 0);
   EXPECT_EQ(settle(), "PATCH a; ") << "the driver is there, and has none";
-  publishesNothing("a");
+  moves("a");
   EXPECT_EQ(settle(), "DELETE a; ");
+  node("a");
   publishes("a", 1);
   EXPECT_EQ(settle(), "POST a; PATCH a; ");
+}
+
+/// A kubelet that starts anew takes its node's slices away, and its driver publishes them again.
+TEST_F(SliceStatusesTest, ItStaysWhileTheDriverIsAway) {
+  node("a");
+  publishes("a", 2);
+  (void)settle();
+  publishesNothing("a");
+  EXPECT_EQ(settle(1h), "PATCH a; ");
+  const json::Value& status = stored.at("a")["status"];
+  EXPECT_EQ(status["healthy"].integer(), 0);
+  EXPECT_EQ(status["devices"].at(1)["uuid"].str(), "GPU-a-1");
+  EXPECT_EQ(status["devices"].at(1)["healthReason"].str(),
+            "gpu.nvidia.com publishes no GPUs of the node now");
+  EXPECT_EQ(enforcement("a"), "dra");
+  publishes("a", 2);
+  EXPECT_EQ(settle(), "PATCH a; ");
+  EXPECT_EQ(stored.at("a")["status"]["healthy"].integer(), 2);
+}
+
+/// Whoever leads from now on has not seen the slices.
+TEST_F(SliceStatusesTest, OfADriverThatIsAwayANewLeaderLeavesWhatItSays) {
+  node("a");
+  node("b");
+  writes("b", "agent", "t", "dra");
+  writes("a", "scheduler", "", "dra");
+  json::Value& ours = stored.at("a");
+  ours.child("status").set("devices", json::Array{json::Value{json::Object{{"id", 0}}}});
+  const json::Object owner{{"kind", "Node"}, {"name", "a"}, {"uid", "uid-a"}};
+  ours.child("metadata").set("ownerReferences", json::Array{json::Value{owner}});
+  bring("a");
+  EXPECT_EQ(settle(1h), "");
+  moves("b");
+  EXPECT_EQ(settle(), "PATCH b; ");
+  EXPECT_EQ(enforcement("b"), "");
 }
 
 TEST_F(SliceStatusesTest, ItIsOfTheNodeThatIsThere) {
@@ -205,6 +252,8 @@ TEST_F(SliceStatusesTest, OfAnAgentsObjectOneWordIsWrittenAndTakenOff) {
   writes("a", "agent", "t2", "dra");
   EXPECT_EQ(settle(), "") << "the agent left it";
   publishesNothing("a");
+  EXPECT_EQ(settle(1h), "") << "it is its driver's all the same";
+  moves("a");
   EXPECT_EQ(settle(), "PATCH a; ");
   EXPECT_EQ(enforcement("a"), "");
   writes("a", "agent", "t3", "env");
@@ -229,7 +278,7 @@ TEST_F(SliceStatusesTest, WhatOthersKeepIsLeftAlone) {
       writes("a", row.label, row.observed, row.enforcement);
       EXPECT_EQ(settle(1h), "") << row.what;
       stored.erase("a");
-      publishesNothing("a");
+      moves("a");
       bring("a");
       EXPECT_EQ(settle(), "");
     }
@@ -348,7 +397,7 @@ TEST_F(SliceStatusesTest, WhatFailsIsTriedAgainLaterEachTime) {
     EXPECT_LT(asked, 25) << row.http;
     EXPECT_EQ(logs, row.logs) << row.http;
     EXPECT_EQ(settle(6min), "POST a; PATCH a; ");
-    publishesNothing("a");
+    moves("a");
     EXPECT_EQ(settle(), "DELETE a; ");
   }
 }
@@ -368,7 +417,8 @@ TEST_F(SliceStatusesTest, ANewLeaderLooksAtAll) {
   publishes("a", 1);
   (void)settle();
   writes("b", "agent", "t", "dra");
-  publishesNothing("a");
+  moves("a");
+  pluginComes("b");
   context.engine.forgetTouched();
   part.reset();
   EXPECT_EQ(settle(), "");

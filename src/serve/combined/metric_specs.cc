@@ -25,6 +25,11 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
                  Kind::Counter,
                  "Writes by which kubelets try again to have a pod's devices prepared by a DRA driver.",
                  {}});
+  out.push_back(
+      {scheduler::kDevicesWait,
+       Kind::Histogram,
+       "Seconds for which pods that are bound waited until a DRA driver had prepared their devices.",
+       {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}});
   out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
   return out;
 }
