@@ -63,19 +63,6 @@ bool usesHostPort(const View& container) {
   return std::any_of(ports.begin(), ports.end(), [](const View& p) { return p["hostPort"].intOr(0) != 0; });
 }
 
-void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
-  // The first two bind late or to a zone; two pods on one node cannot share the others.
-  static constexpr std::array<std::string_view, 6> kTypes{
-      "persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi"};
-  for (const View volume : spec["volumes"].items()) {
-    for (const auto [type, source] : volume.members()) {
-      if (source.isObject() && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) {
-        out.insert(fmt::format("spec.volumes[].{}", type));
-      }
-    }
-  }
-}
-
 /// What kube-scheduler's default filters would look at and we do not (R31).
 void addUnsupported(const View& spec, std::set<std::string>& out) {
   for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
@@ -96,7 +83,6 @@ void addUnsupported(const View& spec, std::set<std::string>& out) {
     if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
   }
   if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
-  addUnsupportedVolumes(spec, out);
 }
 
 /// A pod with so many entries is not placed at all: to look at a part of them only might place it wrongly.
