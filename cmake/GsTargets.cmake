@@ -239,6 +239,15 @@ function(gs_dra)
   endforeach()
 endfunction()
 
+# test/filters: bin/filters draws clusters and pods, says what our filters make of them, and compares that with
+# kube-scheduler's, for test/filters/compare-filters.
+function(gs_filters)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/filters/*.cc")
+  add_executable(filters ${sources})
+  target_include_directories(filters PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(filters PRIVATE gs_options engine sched kapi yaml json model base)
+endfunction()
+
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the
 # ctest test fuzz_replay_<name>.
 function(gs_fuzz_targets)

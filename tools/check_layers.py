@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks every #include against the layer table below (LAYERS): includes go down only.
 
-For each file of src/, fuzz/, bench/, test/world/, test/sim/, test/conformance/ and test/dra/ it checks
+For each file of src/, fuzz/, bench/, test/world/, test/sim/, test/conformance/, test/dra/ and test/filters/ it checks
   - which folders of ours it may include,
   - which third-party headers it may include, and the heavy ones in one .cc only,
   - what of the standard library its folder may not use (threads, clocks, random devices, streams),
@@ -35,7 +35,11 @@ LAYERS = {
     "sched/policy":    ("sched/request model base",                               "fmt expected",  PURE),
     "sched/doors":     ("sched/policy sched/request model base",                  "fmt expected",  PURE),
     "sched/ledger":    ("sched/doors sched/policy sched/request model base",      "fmt expected",  PURE),
-    "sched/placement": ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/volumes":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/near":      ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/filters":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/placement": ("sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/preemption": ("sched/placement sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "cel":       ("pattern kapi/quantity.h json model base",                      "fmt expected",  PURE),
     "controller": ("kapi json model base",                                        "fmt expected",  PURE),
@@ -62,10 +66,11 @@ LAYERS = {
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/report":  ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/leases":  ("scheduler/term scheduler/core dra engine sched controller model kapi json base", "fmt expected",  PURE),
+    "scheduler/preempt": ("scheduler/core engine sched controller model kapi base",  "fmt expected",  PURE),
     "scheduler/pending": ("scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/placing": ("scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
+    "scheduler/placing": ("scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
                           "fmt expected",  PURE),
-    "scheduler": ("scheduler/placing scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
+    "scheduler": ("scheduler/placing scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
                   "kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/protocol": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),
@@ -114,7 +119,7 @@ ROOMY = {row.split("/")[0] for row in LAYERS if "/" in row}  # folders of rooms;
 MAX_LINES = 600
 MAX_MAIN = 120
 MAX_COLUMNS = 110
-ANYTHING = ("fuzz", "bench", "test/world", "test/sim", "test/conformance", "test/dra")  # may include every folder; no std rules
+ANYTHING = ("fuzz", "bench", "test/world", "test/sim", "test/conformance", "test/dra", "test/filters")  # may include every folder; no std rules
 
 # Included from one file only: these cost seconds per file that sees them, or must stay behind one header of ours.
 ONE_FILE = {

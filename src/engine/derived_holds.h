@@ -23,6 +23,8 @@ class DerivedHolds {
 
   /// `said`: of its pod as the cache has it; nullptr: not read yet.
   void derive(const model::Uid& uid, const sched::Holdings* said = nullptr);
+  /// What pods that are being resized ask counts as until Kubernetes 1.36. Before the first of them.
+  void countAsUntil36(bool on) { counts_until_36_ = on; }
   void use(const model::Pod& pod, const sched::Holdings& said);
   void unuse(const model::NodeName& node, const model::Uid& uid);
 
@@ -36,6 +38,7 @@ class DerivedHolds {
   sched::Ledger& ledger_;
   std::unordered_map<model::Uid, PodDevices::Holds> holds_;  // what the ledger has; none empty
   std::uint64_t derived_ = 0;
+  bool counts_until_36_ = false;
 };
 
 }  // namespace gs::engine

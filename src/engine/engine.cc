@@ -28,7 +28,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 10> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 18> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
@@ -38,6 +38,15 @@ void Engine::handle(const controller::Change& change, Mono now) {
       {kapi::kResourceClaim, [](Engine& e, const auto& c, Mono at) { e.resource_claims_.apply(c, at); }},
       {kapi::kDeviceClass, [](Engine& e, const auto& c, Mono /*at*/) { e.resource_claims_.applyClass(c); }},
       {kapi::kGpuClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.claims_.apply(c); }},
+      {kapi::kPersistentVolume, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyVolume(c); }},
+      {kapi::kPersistentVolumeClaim, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyClaim(c); }},
+      {kapi::kStorageClass, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyClass(c); }},
+      {kapi::kCsiNode, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyCsiNode(c); }},
+      {kapi::kCsiDriver, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyDriver(c); }},
+      {kapi::kCsiStorageCapacity, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyCapacity(c); }},
+      {kapi::kVolumeAttachment, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyAttachment(c); }},
+      {kapi::kNamespace,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.near_pods.namespaceChanged(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
   for (const auto& [kind, handler] : kHandlers) {

@@ -37,6 +37,7 @@
 #include "engine/pod_handler.h"
 #include "engine/quota_table.h"
 #include "engine/resource_claim_handler.h"
+#include "engine/volume_handler.h"
 #include "sched/ledger/quota.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
@@ -111,6 +112,20 @@ class Engine {
   void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid, Mono now) {
     resource_claims_.gone(key, uid, now);
   }
+  /// Persistent volumes and claims of them, and what is chosen of these for pods.
+  [[nodiscard]] const sched::Volumes& volumes() const { return state_.volumes; }
+  [[nodiscard]] VolumeHandler& volumeChoices() { return volumes_; }
+  /// For sched::readPod(): what the volumes of a pod ask for.
+  [[nodiscard]] sched::VolumeSelections::Said askedOfVolumes(const model::Pod& pod) {
+    return state_.volume_selections.of(pod);
+  }
+  /// The server is Kubernetes 1.`minor`: filters are as of its kube-scheduler; without it, as of the newest.
+  /// Before anything is brought.
+  void setServer(int minor) {
+    constexpr int kSumsResizes = 37;
+    state_.volumes.setRules(sched::volumeRulesOf(minor));
+    state_.held.countAsUntil36(minor < kSumsResizes);
+  }
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
@@ -128,6 +143,10 @@ class Engine {
   [[nodiscard]] sched::Ledger& ledger() { return state_.ledger; }
   [[nodiscard]] const sched::Ledger& ledger() const { return state_.ledger; }
   [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return state_.anti_affinity; }
+  /// What a request has to know of other pods: to be asked whenever one was read with sched::Filters::Ours.
+  [[nodiscard]] std::optional<sched::Blocked> askNear(const model::Pod& pod, sched::PodRequest& request) {
+    return state_.near_pods.ask(pod, request);
+  }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
@@ -151,7 +170,7 @@ class Engine {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;
   };
-  [[nodiscard]] Work work() const { return {state_.held.derived(), pods_.compared()}; }
+  [[nodiscard]] Work work() const { return {state_.held.derived(), state_.near_pods.compared()}; }
 
   /// The quotas of GPUs that bind pods of every door.
   void configureQuota(model::QuotaConfig config);
@@ -171,6 +190,7 @@ class Engine {
   NodeHandler nodes_{state_};
   ClaimHandler claims_{state_};
   ResourceClaimHandler resource_claims_{state_};
+  VolumeHandler volumes_{state_};
   QuotaTable quota_;
   sched::Decider decider_;
   sched::Queue queue_;

@@ -18,6 +18,7 @@
 #include "engine/device_claims.h"
 #include "engine/device_reclaim.h"
 #include "engine/lease_memory.h"
+#include "engine/near_pods.h"
 #include "engine/node_devices.h"
 #include "engine/pod_devices.h"
 #include "engine/pod_ends.h"
@@ -27,11 +28,18 @@
 #include "sched/doors/door.h"
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/ledger.h"
+#include "sched/near/near.h"
+#include "sched/volumes/volume_selections.h"
+#include "sched/volumes/volumes.h"
 
 namespace gs::engine {
 
 struct EngineState {
-  EngineState(sched::Doors by, dra::Drivers drivers) : doors{by}, node_devices{std::move(drivers)} {}
+  EngineState(sched::Doors by, dra::Drivers drivers) : doors{by}, node_devices{std::move(drivers)} {
+    ledger.setReservedListener([this](const model::NodeName& node, const model::Uid& uid, bool is) {
+      near_pods.reserved(node, uid, is);
+    });
+  }
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 
@@ -49,7 +57,11 @@ struct EngineState {
   DerivedHolds held{devices, ledger};
   DeviceBlocks blocks{ledger};
   sched::AntiAffinity anti_affinity{ledger};
+  sched::Near near{ledger};
+  NearPods near_pods{cache, near, anti_affinity, touched};
   Uuids uuids{ledger};
+  sched::Volumes volumes{ledger};
+  sched::VolumeSelections volume_selections{volumes};
 
   DeviceReclaim reclaim{ledger};
   PodEnds ends{cache, devices, taken, reclaim, touched};

@@ -40,8 +40,9 @@ void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, c
   if (used && (!uses || after->node != before->node)) { s_.held.unuse(before->node, uid); }
   if (uses) { s_.held.use(*after, said); }
   const bool over = after == nullptr || after->finished();
-  antiAffinity(any, !over && !uses, uses);
+  s_.near_pods.podChanged(before.get(), after);
   s_.device_claims.podChanged(any, !over && !uses);
+  for (const auto& other : s_.volumes.podChanged(any, !over && !uses, uses)) { s_.touched.pod(other); }
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && s_.reclaim.reclaimed(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated
@@ -73,36 +74,6 @@ void PodHandler::agentChanged(const model::Pod& agent, bool over, Mono now) {
   s_.reclaim.agentChanged(agent.node, agent.uid, !over, agent.ready, now);
   s_.awaited.agentChanged(agent.node, s_.reclaim.hasAgent(agent.node));
   s_.unnamed.agentChanged(agent.node);
-}
-
-/// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
-void PodHandler::antiAffinity(const model::Pod& pod, bool waits, bool runs) {
-  if (waits) {
-    unbound_.insert(pod.uid);
-  } else {
-    unbound_.erase(pod.uid);
-  }
-  if (!runs) {
-    s_.anti_affinity.remove(pod.uid);
-  } else if (s_.anti_affinity.put(pod.uid, pod.key.ns, pod.node, pod.keeps_away)) {
-    touchMeantBy(pod);
-  }
-}
-
-/// Touches the waiting pods that its terms mean. Where finding them would take too long all are touched: a
-/// look in vain costs less.
-void PodHandler::touchMeantBy(const model::Pod& pod) {
-  constexpr std::uint64_t kMostLooks = 65'536;
-  sched::TermIndex said;
-  model::TermId next = 0;  // it is not asked which they are
-  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, ++next, term); }
-  for (const auto& uid : unbound_) {
-    const model::Pod& waiting = *s_.cache.pod(uid);
-    if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) {
-      s_.touched.pod(uid);
-    }
-  }
-  compared_ += said.looks();
 }
 
 }  // namespace gs::engine

@@ -1,13 +1,10 @@
 // Pods: what a new version of one, or its end, changes in the ledger and for others.
 //
 // A pod that came, changed or went is derived anew, its use of its node follows, and what it held when it
-// ended drains. Besides: whom it keeps away by required anti-affinity (the pods that its terms mean are
-// touched), whether it is an agent, and whether its leases are remembered any longer.
+// ended drains. Besides: what it is to pods that speak of others (near_pods.h), whether it is an agent, and
+// whether its leases are remembered any longer.
 // A version that is not newer than the one that is known changes nothing. One thread.
 #pragma once
-
-#include <cstdint>
-#include <set>
 
 #include "base/clock.h"
 #include "controller/reflector.h"
@@ -22,8 +19,6 @@ class PodHandler {
   void apply(const controller::Change& change, Mono now);
   void put(const model::PodPtr& pod, Mono now) { put(pod, s_.devices.read(*pod), now); }
   void gone(const model::Uid& uid, Mono now) { gone(uid, nullptr, now); }
-  /// Anti-affinity terms that waiting pods were compared with so far.
-  [[nodiscard]] std::uint64_t compared() const { return compared_; }
 
  private:
   void put(const model::PodPtr& pod, const sched::Holdings& said, Mono now);
@@ -33,12 +28,8 @@ class PodHandler {
   void changed(const model::PodPtr& before, const model::Pod* after, const sched::Holdings& said, Mono now);
   void lives(const model::Pod& pod);
   void agentChanged(const model::Pod& agent, bool over, Mono now);
-  void antiAffinity(const model::Pod& pod, bool waits, bool runs);
-  void touchMeantBy(const model::Pod& pod);
 
   EngineState& s_;
-  std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
-  std::uint64_t compared_ = 0;
 };
 
 }  // namespace gs::engine

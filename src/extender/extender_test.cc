@@ -317,7 +317,7 @@ TEST_F(ExtenderTest, ABindingOfAVersionThatHasChangedIsSentAgain) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});
   ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
-  server.pods["p"].labels["changed"] = "yes";
+  server.pods["p"].labels = {{"changed", "yes"}};
   server.pods["p"].revision = ++server.revision;
   const RequestId request_id = ask(Verb::Bind, pod, {"a"});
   runUntilAnswered(request_id);

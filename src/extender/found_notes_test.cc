@@ -249,7 +249,7 @@ TEST_F(FoundNotesTest, APromiseThatCannotMoveKeepsItsAnnotationsForAWhileTooWhat
   found("overtaken", {{200, 0}}, "0,1", now.wall - 10s);
   found("named", {{100, 0}}, "3", now.wall - 1s);
   lead();
-  server.pods["overtaken"].labels["touched"] = "yes";
+  server.pods["overtaken"].labels = {{"touched", "yes"}};
   server.pods["overtaken"].revision = ++server.revision;
   watchBrings("overtaken");
   run();

@@ -181,7 +181,9 @@ TEST_F(ReviewsTest, NothingIsRememberedOfWhoIsOverAndAllOfWhoIsNot) {
       {"finished",
        [&] { changes("finished", [](model::Pod& pod) { pod.phase = model::PodPhase::Succeeded; }); }},
       {"gone", [&] { engine.podGone(model::Uid{"uid-gone"}, c.now.mono); }},
-      {"lives", [&] { changes("lives", [](model::Pod& pod) { pod.labels["touched"] = "yes"; }); }},
+      {"lives", [&] { changes("lives", [](model::Pod& pod) {
+                        pod.labels = {{"touched", "yes"}};
+                      }); }},
   };
   for (const auto& [name, comes] : ends) {
     const model::Pod pod = server.add(vcudaPod(name, {{100, 0}}));

@@ -15,16 +15,20 @@
 #include "kapi/call.h"
 #include "model/claim.h"
 #include "model/crd.h"
+#include "model/disruption.h"
 #include "model/dra.h"
 #include "model/lease.h"
+#include "model/namespace.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/quota.h"
+#include "model/volumes.h"
 
 namespace gs::kapi {
 
 [[nodiscard]] model::Pod decodePod(const json::View& v);
 [[nodiscard]] model::Node decodeNode(const json::View& v);
+[[nodiscard]] model::Namespace decodeNamespace(const json::View& v);
 [[nodiscard]] model::GpuClaim decodeClaim(const json::View& v);
 [[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
 [[nodiscard]] model::Lease decodeLease(const json::View& v);
@@ -34,6 +38,17 @@ namespace gs::kapi {
 [[nodiscard]] model::DeviceTaintRule decodeDeviceTaintRule(const json::View& v);
 [[nodiscard]] model::DeviceClass decodeDeviceClass(const json::View& v);
 [[nodiscard]] model::ResourceClaim decodeResourceClaim(const json::View& v);
+[[nodiscard]] model::DisruptionBudget decodeDisruptionBudget(const json::View& v);
+[[nodiscard]] model::PersistentVolume decodePersistentVolume(const json::View& v);
+[[nodiscard]] model::PersistentVolumeClaim decodePersistentVolumeClaim(const json::View& v);
+[[nodiscard]] model::StorageClass decodeStorageClass(const json::View& v);
+[[nodiscard]] model::CsiNode decodeCsiNode(const json::View& v);
+[[nodiscard]] model::CsiDriver decodeCsiDriver(const json::View& v);
+[[nodiscard]] model::CsiStorageCapacity decodeCsiStorageCapacity(const json::View& v);
+[[nodiscard]] model::VolumeAttachment decodeVolumeAttachment(const json::View& v);
+
+/// An azureDisk that its CSI driver can serve (kind Managed, or none).
+[[nodiscard]] bool isManagedDisk(const json::View& azure_disk);
 
 /// As its kind decodes it; nothing where it is no object, or of a kind that is only written.
 [[nodiscard]] model::Object decodeObject(Kind kind, const json::View& v);

@@ -76,6 +76,9 @@ model::Node decodeNode(const View& v) {
   for (const auto [name, quantity] : allocatable.members()) {
     (void)addAmount(node.allocatable, name, quantity);
   }
+  for (const View feature : status["declaredFeatures"].items()) { node.features.push_back(text(feature)); }
+  std::sort(node.features.begin(), node.features.end());
+  node.features.erase(std::unique(node.features.begin(), node.features.end()), node.features.end());
   node.kubelet = text(status["nodeInfo"]["kubeletVersion"]);
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
   for (std::size_t i = 0; i < node.share_capacity.size(); ++i) {

@@ -9,13 +9,17 @@
 #include "base/mutant.h"
 #include "base/utf8.h"
 #include "kapi/decode.h"
+#include "kapi/decode_node_affinity.h"
+#include "kapi/decode_pod_affinity.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/pod_requests.h"
+#include "kapi/pod_volumes.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
 #include "model/cache_volume.h"
+#include "model/disruption.h"
 #include "model/told.h"
 
 namespace gs::kapi {
@@ -23,12 +27,9 @@ namespace {
 
 using json::View;
 
-constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
-
 // What one pod may cost those who decide; no pod that is meant well comes near.
-constexpr std::size_t kMaxTerms = 64;        // of its anti-affinity
-constexpr std::size_t kMaxNames = 4096;      // of namespaces, and of values of labels, in all of them
 constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node is compared with
+constexpr std::size_t kMaxPorts = 4096;      // of one that runs; its kubelet takes no pod beside the rest
 constexpr std::size_t kMaxUnsupported = 16;  // that it is told
 constexpr std::size_t kMaxNameShown = 63;    // of a container's name, and of what it is told
 
@@ -46,20 +47,19 @@ model::PodPhase phaseOf(std::string_view text) {
   return model::PodPhase::Pending;
 }
 
-/// A toleration with an operator that we do not know tolerates nothing.
+/// A toleration with an operator that we do not know tolerates nothing. Lt and Gt count wherever they stand:
+/// an API server that does not serve them (KEP-5471) takes no such pod.
 std::vector<model::Toleration> tolerationsOf(const View& spec) {
+  using Than = model::Toleration::Than;
   std::vector<model::Toleration> out;
   for (const View t : spec["tolerations"].items()) {
     const std::string_view op = t["operator"].str();
-    if (!op.empty() && op != "Equal" && op != "Exists") { continue; }
-    out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists"});
+    const bool compares = op == "Lt" || op == "Gt";
+    if (!op.empty() && op != "Equal" && op != "Exists" && !compares) { continue; }
+    const Than than = op == "Lt" ? Than::Below : op == "Gt" ? Than::Above : Than::Equal;
+    out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists", than});
   }
   return out;
-}
-
-bool usesHostPort(const View& container) {
-  const auto& ports = container["ports"].items();
-  return std::any_of(ports.begin(), ports.end(), [](const View& p) { return p["hostPort"].intOr(0) != 0; });
 }
 
 void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
@@ -76,27 +76,7 @@ void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
 }
 
 /// What kube-scheduler's default filters would look at and we do not (R31).
-void addUnsupported(const View& spec, std::set<std::string>& out) {
-  for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
-    const View required = spec["affinity"][kind][kRequiredTerms];
-    if (!required.members().empty() || !required.items().empty()) {
-      out.insert(std::string{"spec.affinity."} + kind);
-    }
-  }
-  for (const View constraint : spec["topologySpreadConstraints"].items()) {
-    if (constraint["whenUnsatisfiable"].str() != "ScheduleAnyway") {
-      out.insert("spec.topologySpreadConstraints");
-    }
-  }
-  for (const View container : spec["containers"].items()) {
-    if (usesHostPort(container)) { out.insert("spec.containers[].ports[].hostPort"); }
-  }
-  for (const View container : spec["initContainers"].items()) {
-    if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
-  }
-  if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
-  addUnsupportedVolumes(spec, out);
-}
+void addUnsupported(const View& spec, std::set<std::string>& out) { addUnsupportedVolumes(spec, out); }
 
 /// A pod with so many entries is not placed at all: to look at a part of them only might place it wrongly.
 void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
@@ -109,6 +89,7 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.nodeSelector", pod.node_selector.size());
   look("spec.containers[].resources", pod.requests.extended.size());
   look("spec.resourceClaims", pod.claims.size());
+  look("spec.containers[].ports[].hostPort", pod.host_ports.size());
 }
 
 /// Keeps a bounded number of kinds of resources, since every node is asked for each. No node offers more.
@@ -120,83 +101,6 @@ void boundKinds(model::Resources& r) {
     if (const std::int64_t amount = r.get(name); amount != 0) { kept[name] = amount; }
   }
   r.extended = std::move(kept);
-}
-
-/// A requirement with an operator that we do not know is left out: the term then keeps away too many,
-/// not too few.
-model::LabelSelector labelSelector(const View& v) {
-  using Op = model::LabelRequirement::Op;
-  model::LabelSelector out;
-  for (const auto [key, value] : v["matchLabels"].members()) {
-    out.requirements.push_back({std::string{key}, Op::In, {text(value)}});
-  }
-  for (const View e : v["matchExpressions"].items()) {
-    const std::string_view op = e["operator"].str();
-    if (op != "In" && op != "NotIn" && op != "Exists" && op != "DoesNotExist") { continue; }
-    model::LabelRequirement r{text(e["key"]), Op::Exists, {}};
-    r.op = op == "In" ? Op::In : op == "NotIn" ? Op::NotIn : op == "Exists" ? Op::Exists : Op::DoesNotExist;
-    for (const View value : e["values"].items()) { r.values.push_back(text(value)); }
-    sortUnique(r.values);
-    out.requirements.push_back(std::move(r));
-  }
-  sortUnique(out.requirements);
-  return out;
-}
-
-std::size_t namesIn(const model::AntiAffinityTerm& term) {
-  std::size_t names = term.namespaces.size();
-  for (const auto& r : term.pods.requirements) { names += 1 + r.values.size(); }
-  return names;
-}
-
-bool isTooMuch(const std::vector<model::AntiAffinityTerm>& terms) {
-  std::size_t names = 0;
-  for (const auto& term : terms) { names += namesIn(term); }
-  return terms.size() > kMaxTerms || names > kMaxNames;
-}
-
-/// More than a pod can need: it keeps everybody of the namespaces that they mean away from all that the terms
-/// name.
-std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
-  std::map<std::string, std::vector<std::string>> meant;  // by topology key
-  std::size_t names = 0;
-  for (const auto& term : terms) {
-    const auto [it, first] = meant.try_emplace(term.topology_key, term.namespaces);
-    names += term.namespaces.size();
-    if (first || it->second.empty()) { continue; }
-    if (term.namespaces.empty()) {
-      it->second.clear();
-    } else {
-      it->second.insert(it->second.end(), term.namespaces.begin(), term.namespaces.end());
-    }
-  }
-  std::vector<model::AntiAffinityTerm> out;
-  out.reserve(std::min(meant.size(), kMaxEntries));
-  for (auto& [key, namespaces] : meant) {
-    if (out.size() == kMaxEntries) { break; }  // no node has that many labels
-    if (names > kMaxNames) { namespaces.clear(); }
-    sortUnique(namespaces);
-    out.push_back({key, std::move(namespaces), {}});
-  }
-  return out;
-}
-
-/// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here,
-/// and too many refused is better than one placed wrongly. Without a labelSelector a term means nobody.
-std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
-  std::vector<model::AntiAffinityTerm> out;
-  for (const View t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
-    if (!t["labelSelector"].isObject()) { continue; }
-    model::AntiAffinityTerm term{text(t["topologyKey"]), {}, labelSelector(t["labelSelector"])};
-    if (!t["namespaceSelector"].isObject()) {
-      for (const View ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
-      if (term.namespaces.empty()) { term.namespaces.push_back(own_ns); }
-      sortUnique(term.namespaces);
-    }
-    out.push_back(std::move(term));
-  }
-  sortUnique(out);
-  return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
 /// Of several entries of one name the last counts.
@@ -443,7 +347,12 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
       pod.bound() && pod.phase == model::PodPhase::Pending &&
       (status["extendedResourceClaimStatus"].isObject() || !spec["resourceClaims"].items().empty()) &&
       !status["startTime"].isNull() && !hasTrueCondition(status, {"PodReadyToStartContainers"});
+  pod.started = parseTime(status["startTime"].str()).value_or(Wall{});
+  if (!pod.bound()) { pod.nominated = model::NodeName{status["nominatedNodeName"].str()}; }
   for (const View c : status["conditions"].items()) {
+    if (c["type"].str() == "DisruptionTarget") {
+      pod.preempted = c["status"].str() == "True" && c["reason"].str() == model::kPreemptionReason;
+    }
     if (c["type"].str() != "PodScheduled") { continue; }
     pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
     if (pod.scheduled.status == "True") {
@@ -480,19 +389,27 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   pod.preempts = spec["preemptionPolicy"].str() != "Never";
   std::set<std::string> unsupported;
-  pod.requests = podRequests(v, unsupported);
+  PodRequests requests = podRequests(v, unsupported);
+  pod.requests = std::move(requests.now);
+  pod.requests_until_36 = std::move(requests.until_36);
+  readPodVolumes(spec, pod, unsupported);
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);
     pod.init_share_limits = initShareLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }
+  pod.host_ports = hostPortsOf(spec);
+  pod.labels = podLabels(meta["labels"]);
   pod.claims = podClaims(spec, v["status"]);
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
+    if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
   } else {
-    pod.labels = stringMap(meta["labels"]);
+    readPodAffinity(spec, pod, unsupported);
     pod.node_selector = stringMap(spec["nodeSelector"]);
+    pod.node_affinity = nodeAffinityOf(spec, unsupported);
+    pod.node_features = nodeFeaturesOf(spec);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }

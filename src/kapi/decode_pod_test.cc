@@ -19,7 +19,8 @@ constexpr const char* kPodText = R"({
       "kubectl.kubernetes.io/last-applied-configuration":"{}","gpu-scheduling-mapx":"no"}},
   "spec":{"schedulerName":"gpu-scheduler","nodeName":"node-a","priority":7,"nodeSelector":{"disk":"ssd"},
     "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoSchedule"},{"operator":"Exists"},
-      {"key":"n","value":"5","operator":"Gt"}],
+      {"key":"n","value":"5","operator":"Gt"},{"key":"n","value":"9","operator":"Lt"},
+      {"key":"n","operator":"Like"}],
     "schedulingGates":[{"name":"quota"}],
     "containers":[{"name":"c","resources":{"limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]},
   "status":{"phase":"Running","conditions":[
@@ -56,6 +57,26 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_TRUE(pod.unsupported.empty());
 }
 
+TEST(DecodePod, ReadsWhatPreemptionAsks) {
+  const auto podOf = [](const std::string& spec, const std::string& status) {
+    return decodePod(parsed(R"({"metadata":{"name":"p"},"spec":)" + spec + R"(,"status":)" + status + "}"));
+  };
+  const std::string told = R"({"nominatedNodeName":"node-b"})";
+  EXPECT_EQ(podOf("{}", told).nominated, model::NodeName{"node-b"});
+  EXPECT_TRUE(podOf(R"({"nodeName":"node-a"})", told).nominated.empty()) << "it is there";
+  EXPECT_EQ(podOf("{}", R"({"startTime":"2025-06-15T15:06:40Z"})").started,
+            parseTime("2025-06-15T15:06:40Z"));
+  EXPECT_EQ(podOf("{}", "{}").started, Wall{});
+  const auto isPreempted = [&](const char* condition) {
+    return podOf("{}", std::string{R"({"conditions":[)"} + condition + "]}").preempted;
+  };
+  EXPECT_TRUE(isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})"));
+  EXPECT_FALSE(
+      isPreempted(R"({"type":"DisruptionTarget","status":"False","reason":"PreemptionByScheduler"})"));
+  EXPECT_FALSE(
+      isPreempted(R"({"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"})"));
+}
+
 TEST(DecodePod, ReadsWhetherItMayDisplaceOthers) {
   const auto preempts = [](const char* spec) {
     return decodePod(parsed(fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{}}})", spec))).preempts;
@@ -71,8 +92,7 @@ TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
   EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
   EXPECT_EQ(pod.labels, (model::Labels{{"app", "train"}}));
   const model::Pod bound = decodePod(parsed(kPodText));
-  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.labels.empty() &&
-              bound.tolerations.empty());
+  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.tolerations.empty());
 }
 
 std::vector<std::string> cachesOf(const std::string& volumes, bool bound = false) {
@@ -248,7 +268,10 @@ TEST(DecodePod, SeesWhatItsContainersWereToldOfItsMap) {
 
 TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
   EXPECT_EQ(decodePod(parsed(unboundPod())).tolerations,
-            (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false}, {"", "", "", true}}));
+            (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false},
+                                            {"", "", "", true},
+                                            {"n", "5", "", false, model::Toleration::Than::Above},
+                                            {"n", "9", "", false, model::Toleration::Than::Below}}));
 }
 
 TEST(DecodePod, AnEmptyObjectHasDefaults) {
@@ -272,7 +295,7 @@ TEST(DecodePod, AWrongTypeReadsAsAbsent) {
   EXPECT_EQ(pod.priority, INT32_MAX);
 }
 
-TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
+TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAndEachItsLabels) {
   const std::string spec =
       R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
     {"topologyKey":"zone","namespaces":["b","a","b"],"labelSelector":{"matchLabels":{"app":"web"},
@@ -287,9 +310,9 @@ TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
   const model::Pod bound = decodePod(parsed("{" + meta + R"(,"spec":{"nodeName":"n",)" + spec + "}}"));
   std::vector<std::string> terms;
   for (const auto& term : bound.keeps_away) { terms.push_back(model::print(term)); }
-  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in *: ",
+  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in a + (team in (t)): ",
                                              "zone in a,b: app in (web), !old, tier notin (x,y)"}));
-  EXPECT_TRUE(bound.labels.empty());
+  EXPECT_EQ(bound.labels, (model::Labels{{"app", "db"}}));
   const model::Pod unbound = decodePod(parsed("{" + meta + R"(,"spec":{)" + spec + "}}"));
   EXPECT_TRUE(unbound.keeps_away.empty());
   EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
@@ -400,20 +423,25 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         UnsupportedCase{"NodeAffinity",
                         R"({"affinity":{"nodeAffinity":{")" REQUIRED R"(":{"nodeSelectorTerms":[{}]}}}})",
-                        {"spec.affinity.nodeAffinity"}},
-        UnsupportedCase{"PodAffinity",
-                        R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})",
-                        {"spec.affinity.podAffinity"}},
-        UnsupportedCase{"PodAntiAffinity",
-                        R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})",
-                        {"spec.affinity.podAntiAffinity"}},
+                        {}},
+        UnsupportedCase{
+            "PodAffinity", R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})", {}},
+        UnsupportedCase{
+            "PodAntiAffinity", R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})", {}},
+        UnsupportedCase{"PodAffinityOperator",
+                        R"({"affinity":{"podAffinity":{")" REQUIRED
+                        R"(":[{"labelSelector":{"matchExpressions":[{"key":"a","operator":"Like"}]}}]}}})",
+                        {"spec.affinity.podAffinity with an unknown operator"}},
         UnsupportedCase{"PreferencesOnly",
                         R"({"affinity":{"nodeAffinity":{")" PREFERRED R"(":[{}]},"podAffinity":{")" PREFERRED
                         R"(":[{}]},"podAntiAffinity":{")" PREFERRED R"(":[{}],")" REQUIRED R"(":[]}}})",
                         {}},
-        UnsupportedCase{"Spread",
-                        R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
-                        {"spec.topologySpreadConstraints"}},
+        UnsupportedCase{
+            "Spread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})", {}},
+        UnsupportedCase{"SpreadOperator",
+                        R"({"topologySpreadConstraints":[{"labelSelector":{"matchExpressions":[
+                        {"key":"a","operator":"Like"}]}}]})",
+                        {"spec.topologySpreadConstraints with an unknown operator"}},
         UnsupportedCase{
             "SoftSpread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}]})", {}},
         UnsupportedCase{
@@ -421,14 +449,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"x"}},{"ephemeral":{}},
                         {"configMap":{}},{"emptyDir":{}},{"projected":{}},{"hostPath":{}},{"iscsi":{}}]})",
             {"spec.volumes[].ephemeral", "spec.volumes[].iscsi", "spec.volumes[].persistentVolumeClaim"}},
-        UnsupportedCase{"HostPort",
-                        R"({"containers":[{"ports":[{"containerPort":80}]},{"ports":[{"hostPort":80}]}],
-                        "initContainers":[{"ports":[{"hostPort":81}]}]})",
-                        {"spec.containers[].ports[].hostPort", "spec.initContainers[].ports[].hostPort"}},
-        UnsupportedCase{
-            "NoHostPort", R"({"containers":[{"ports":[{"containerPort":80,"hostPort":0}]}]})", {}},
+        UnsupportedCase{"HostPort", R"({"containers":[{"ports":[{"hostPort":80}]}]})", {}},
         UnsupportedCase{"ResourceClaims", R"({"resourceClaims":[{"name":"x"}]})", {}},
-        UnsupportedCase{"PodLevel", R"({"resources":{"requests":{"cpu":"1"}}})", {"spec.resources"}},
+        UnsupportedCase{"PodLevel", R"({"resources":{"requests":{"cpu":"1"}}})", {}},
         UnsupportedCase{"NodeName", R"({"nodeName":"n"})", {}},
         UnsupportedCase{"Quantity",
                         R"({"containers":[{"resources":{"requests":{"cpu":"lots"}}}]})",

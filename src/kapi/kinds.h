@@ -8,6 +8,7 @@ namespace gs::kapi {
 
 extern const Kind kPod;
 extern const Kind kNode;
+extern const Kind kNamespace;
 extern const Kind kGpuClaim;
 extern const Kind kGpuNodeStatus;
 extern const Kind kLease;
@@ -18,5 +19,13 @@ extern const Kind kResourceSlice;
 extern const Kind kDeviceTaintRule;
 extern const Kind kDeviceClass;
 extern const Kind kResourceClaim;
+extern const Kind kDisruptionBudget;
+extern const Kind kPersistentVolume;
+extern const Kind kPersistentVolumeClaim;
+extern const Kind kStorageClass;
+extern const Kind kCsiNode;
+extern const Kind kCsiDriver;
+extern const Kind kCsiStorageCapacity;
+extern const Kind kVolumeAttachment;
 
 }  // namespace gs::kapi

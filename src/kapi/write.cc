@@ -11,6 +11,7 @@
 #include "kapi/paths.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
+#include "model/disruption.h"
 
 namespace gs::kapi {
 namespace {
@@ -46,6 +47,13 @@ Value bodyOf(Kind kind, const model::ObjectKey& key) {
 void setPreconditions(Value& metadata, const model::Uid& uid, model::Revision revision) {
   if (!uid.empty()) { metadata.set("uid", uid.text); }
   if (revision != 0) { metadata.set("resourceVersion", std::to_string(revision)); }
+}
+
+Call deleteObject(Kind kind, const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
+  Call call = callTo(Verb::Delete, kind, key);
+  call.body = Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  setPreconditions(call.body.child("preconditions"), uid, revision);
+  return call;
 }
 
 Value idList(const std::vector<int>& ids) {
@@ -188,6 +196,28 @@ Call setUnschedulable(const model::Pod& pod, const std::string& reason, const st
   return call;
 }
 
+Call nominatePod(const model::Pod& pod, const model::NodeName& node) {
+  Call call = callTo(Verb::MergePatch, kPod, pod.key, "status");
+  setPreconditions(call.body.child("metadata"), pod.uid, pod.revision);
+  call.body.child("status").set("nominatedNodeName", node.empty() ? Value{nullptr} : Value{node.text});
+  return call;
+}
+
+Call markPreempted(const model::Pod& victim, const std::string& scheduler, Wall now) {
+  Call call = callTo(Verb::StrategicPatch, kPod, victim.key, "status");
+  setPreconditions(call.body.child("metadata"), victim.uid, 0);
+  Object condition{
+      {"type", "DisruptionTarget"},
+      {"status", "True"},
+      {"reason", model::kPreemptionReason},
+      {"message", fmt::format("{}: preempting to accommodate a higher priority pod", scheduler)}};
+  if (!victim.preempted) { condition.append("lastTransitionTime", timeText(now)); }
+  call.body.child("status").set("conditions", Array{std::move(condition)});
+  return call;
+}
+
+Call deletePod(const model::ObjectKey& key, const model::Uid& uid) { return deleteObject(kPod, key, uid, 0); }
+
 Call createLease(const model::Lease& lease) {
   Call call = callTo(Verb::Create, kLease, {lease.key.ns, {}});
   call.body = gpuLeaseBody(lease);
@@ -219,10 +249,7 @@ Call leaveLease(const model::Lease& lease, const std::set<model::Uid>& who) {
 }
 
 Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
-  Call call = callTo(Verb::Delete, kLease, key);
-  call.body = Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  setPreconditions(call.body.child("preconditions"), uid, revision);
-  return call;
+  return deleteObject(kLease, key, uid, revision);
 }
 
 Call writeElection(const model::Lease& lease, bool create) {

@@ -35,6 +35,14 @@ namespace gs::kapi {
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
 [[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
                                     const std::string& message, Wall now);
+/// PATCH pods/p/status (merge) with the uid and the resourceVersion of `pod`: status.nominatedNodeName, the
+/// node on which others go for it; "": none any more.
+[[nodiscard]] Call nominatePod(const model::Pod& pod, const model::NodeName& node);
+/// PATCH pods/p/status (strategic) with the uid: condition DisruptionTarget=True, as kube-scheduler writes it
+/// before it deletes a pod for one of higher priority. `scheduler`: of the pod that comes.
+[[nodiscard]] Call markPreempted(const model::Pod& victim, const std::string& scheduler, Wall now);
+/// DELETE with the uid, and the pod's own grace.
+[[nodiscard]] Call deletePod(const model::ObjectKey& key, const model::Uid& uid);
 
 /// A new lease of format 1; `lease.key`, annotations and holder as in the value.
 /// Create carries no preconditions.

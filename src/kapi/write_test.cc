@@ -91,6 +91,38 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
   EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
 }
 
+TEST(Write, NominatePodSaysTheNodeOrTakesItBack) {
+  const Call c = nominatePod(podToBind(), model::NodeName{"node-a"});
+  EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
+  EXPECT_EQ(c.verb, Verb::MergePatch);
+  EXPECT_EQ(json::print(c.body),
+            R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"nominatedNodeName":"node-a"}})");
+  EXPECT_EQ(json::print(nominatePod(podToBind(), {}).body),
+            R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"nominatedNodeName":null}})");
+}
+
+TEST(Write, MarkPreemptedIsTheConditionOfKubeScheduler) {
+  model::Pod victim = podToBind();
+  const Call c = markPreempted(victim, "gpu-scheduler", kNow);
+  EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
+  EXPECT_EQ(c.verb, Verb::StrategicPatch);
+  EXPECT_EQ(json::print(c.body),
+            R"({"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"DisruptionTarget",)"
+            R"("status":"True","reason":"PreemptionByScheduler",)"
+            R"("message":"gpu-scheduler: preempting to accommodate a higher priority pod",)"
+            R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
+  victim.preempted = true;
+  const Call again = markPreempted(victim, "gpu-scheduler", kNow);
+  EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
+}
+
+TEST(Write, DeletePodMeansThatOneAndLeavesItItsGrace) {
+  const Call c = deletePod({"team-a", "train-0"}, model::Uid{"u-1"});
+  EXPECT_EQ(request(c), "DELETE /api/v1/namespaces/team-a/pods/train-0");
+  EXPECT_EQ(json::print(c.body),
+            R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u-1"}})");
+}
+
 model::Lease gpuLease() {
   model::Lease l;
   l.key = {"gs", "gpu-node-a-1"};

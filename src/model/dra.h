@@ -19,6 +19,7 @@
 #include "model/ids.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "model/quantity.h"
 
 namespace gs::model {
 
@@ -36,13 +37,6 @@ struct SemVer {
 /// By semver's precedence: numbers by value and before words, words by bytes; a version with `pre` before the
 /// one without.
 [[nodiscard]] std::strong_ordering precedence(const SemVer& a, const SemVer& b);
-
-/// A Kubernetes quantity to the billionth, as comparisons need it: whole + nano / 10^9, 0 <= nano < 10^9.
-struct Quantity {
-  std::int64_t whole = 0;
-  std::int32_t nano = 0;
-  friend auto operator<=>(const Quantity&, const Quantity&) = default;
-};
 
 struct QualifiedName {
   std::string domain;

@@ -14,7 +14,7 @@ struct SelectorCase {
 };
 class Selecting : public ::testing::TestWithParam<SelectorCase> {};
 TEST_P(Selecting, Labels) {
-  EXPECT_EQ(GetParam().selector.matches({{"app", "web"}, {"tier", ""}}), GetParam().matches);
+  EXPECT_EQ(GetParam().selector.matches(Labels{{"app", "web"}, {"tier", ""}}), GetParam().matches);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Selecting,

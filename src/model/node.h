@@ -31,8 +31,9 @@ struct Node {
   bool ready = false;  // condition Ready=True; absent counts as not ready
   Resources allocatable;
   std::int64_t allocatable_pods = 0;
-  ShareAmounts share_capacity{};  // of kShareResources in status.capacity; decides the enforcer
-  std::string kubelet;            // status.nodeInfo.kubeletVersion: "v1.36.3"
+  ShareAmounts share_capacity{};        // of kShareResources in status.capacity; decides the enforcer
+  std::string kubelet;                  // status.nodeInfo.kubeletVersion: "v1.36.3"
+  std::vector<std::string> features{};  // status.declaredFeatures; sorted, unique
   friend bool operator==(const Node&, const Node&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const Node& node) { return {"", node.name.text}; }

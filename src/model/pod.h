@@ -11,6 +11,10 @@
 #include "base/clock.h"
 #include "model/ids.h"
 #include "model/label_selector.h"
+#include "model/node_affinity.h"
+#include "model/pod_affinity.h"
+#include "model/pod_labels.h"
+#include "model/pod_volumes.h"
 #include "model/resources.h"
 
 namespace gs::model {
@@ -18,10 +22,14 @@ namespace gs::model {
 enum class PodPhase : std::uint8_t { Pending, Running, Succeeded, Failed, Unknown };
 
 struct Toleration {
+  /// What the value is to that of the taint. Below and Above (operators Lt and Gt): the taint's is a whole
+  /// number that is less, or more.
+  enum class Than : std::uint8_t { Equal, Below, Above };
   std::string key;  // "" with Exists tolerates everything
   std::string value;
-  std::string effect;  // "" matches every effect
-  bool exists = false;
+  std::string effect;   // "" matches every effect
+  bool exists = false;  // whatever the value
+  Than than = Than::Equal;
   friend auto operator<=>(const Toleration&, const Toleration&) = default;
 };
 
@@ -96,8 +104,11 @@ struct Pod {
   bool is_agent = false;       // label app=gpu-scheduler-agent
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
-  bool preempts = true;  // others of lower priority, says its preemptionPolicy
-  Wall bound_at{};       // PodScheduled=True lastTransitionTime, else zero
+  bool preempts = true;    // others of lower priority, says its preemptionPolicy
+  Wall bound_at{};         // PodScheduled=True lastTransitionTime, else zero
+  Wall started{};          // status.startTime: its kubelet took it; zero: not yet
+  bool preempted = false;  // it has to go for a pod of higher priority, says a scheduler (DisruptionTarget)
+  NodeName nominated;      // of an unbound pod: where others went for it (status.nominatedNodeName)
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
@@ -117,6 +128,7 @@ struct Pod {
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.
   Resources requests;
+  std::vector<Resources> requests_until_36;  // the kube-scheduler of Kubernetes 1.36: one where it is another
   /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
   /// for none of them.
   std::vector<ShareAmounts> share_limits;
@@ -127,16 +139,23 @@ struct Pod {
   std::string gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
+  PodLabels labels;                          // what others say of pods near them goes by these
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
+  std::vector<HostPort> host_ports;          // of its node, that it takes; sorted, unique
+  std::vector<VolumeClaim> volume_claims;    // in its order; one that it mounts twice is there twice
+  std::vector<InlineDisk> disks;             // in its order
 
   // What only a placement asks; empty once the pod is bound.
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
   MappedLimits mapped;
   std::vector<PodClaim> claims;  // those that it needs, of a bound pod too
   std::map<std::string, std::string> node_selector;
+  NodeAffinity node_affinity;
+  std::vector<std::string> node_features;  // that its node must declare (KEP-5328); sorted, unique
+  PodAffinity affinity;
+  std::vector<SpreadConstraint> spread;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
-  Labels labels;
   /// Kernel caches that it mounts, of its own namespace and of the cluster (""), which are those that it may
   /// (model/cache_volume.h); sorted, unique, at most kMostKernelCaches.
   std::vector<ObjectKey> kernel_caches;

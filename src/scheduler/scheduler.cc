@@ -26,6 +26,7 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kNode},
       {.kind = kapi::kGpuClaim},
       {.kind = kapi::kGpuNodeStatus},
+      {.kind = kapi::kNamespace, .optional = true},  // only a namespaceSelector asks
       // Who may not read them has no nodes with DRA drivers, as far as we are concerned.
       {.kind = kapi::kResourceSlice, .optional = true},
       {.kind = kapi::kDeviceTaintRule, .optional = true},

@@ -8,10 +8,26 @@
 namespace gs::testing {
 
 inline std::vector<kapi::Kind> allKinds() {
-  return {
-      kapi::kPod,         kapi::kNode,         kapi::kGpuClaim, kapi::kGpuNodeStatus, kapi::kLease,
-      kapi::kCrd,         kapi::kEvent,        kapi::kQuotaMap, kapi::kResourceSlice, kapi::kDeviceTaintRule,
-      kapi::kDeviceClass, kapi::kResourceClaim};
+  return {kapi::kPod,
+          kapi::kNode,
+          kapi::kGpuClaim,
+          kapi::kGpuNodeStatus,
+          kapi::kLease,
+          kapi::kCrd,
+          kapi::kEvent,
+          kapi::kQuotaMap,
+          kapi::kResourceSlice,
+          kapi::kDeviceTaintRule,
+          kapi::kDeviceClass,
+          kapi::kResourceClaim,
+          kapi::kPersistentVolume,
+          kapi::kPersistentVolumeClaim,
+          kapi::kStorageClass,
+          kapi::kCsiNode,
+          kapi::kCsiDriver,
+          kapi::kCsiStorageCapacity,
+          kapi::kVolumeAttachment,
+          kapi::kNamespace};
 }
 
 }  // namespace gs::testing

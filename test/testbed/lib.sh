@@ -39,6 +39,7 @@ tool() {
     load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     dra-oracle) echo "$CACHE/dra-oracle-$(sources_version dra-oracle)/dra-oracle" ;;
+    filter-oracle) echo "$CACHE/filter-oracle-$KUBERNETES_VERSION-$(sources_version filter-oracle)/filter-oracle" ;;
     sigstore) echo "$CACHE/sigstore-$(sources_version sigstore)/sigstore" ;;
     cosign) echo "$CACHE/cosign-$COSIGN_VERSION/cosign" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
@@ -54,7 +55,7 @@ triton_folder() { echo "$CACHE/triton-$TRITON_VERSION"; }
 foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION-argocd-$ARGOCD_VERSION"; }
 
 # What is ours has no version: its sources' hash is one.
-sources_version() { cat "$TESTBED/modules/$1"/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
+sources_version() { cat "$TESTBED/modules/$1"/{*.mod,*.sum,*.go} | sha256sum | cut -c1-12; }
 
 # until_served FILE KUBECTL...: objects of the CRDs in FILE can be made. By this and not by `kubectl wait`, which fails on a
 # CRD that has no conditions yet ("accessor error": what is null is no list). Of one object kubectl makes no list.

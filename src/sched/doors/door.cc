@@ -20,7 +20,11 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
     r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
     return r;
   }
+  r.near.rules = nearRulesOf(pod);
   r.node_selector = pod.node_selector;
+  r.node_affinity = pod.node_affinity;
+  r.node_features = pod.node_features;
+  r.host_ports = pod.host_ports;
   r.tolerations = pod.tolerations;
   std::sort(r.tolerations.begin(), r.tolerations.end());
   r.tolerations.erase(std::unique(r.tolerations.begin(), r.tolerations.end()), r.tolerations.end());
@@ -83,12 +87,17 @@ DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors, Fil
         fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
                     fmt::join(pod.unsupported, " and "))};
   }
-  if (asked.door == nullptr) { return baseRequest(pod, filters); }
+  // kube-scheduler looks at names of nodes before it looks at volumes.
+  if (all && !named.no_volumes.kind.empty() && !model::namesNobody(pod.node_affinity)) {
+    return named.no_volumes;
+  }
+  PodRequest base = baseRequest(pod, filters);
+  if (all) { base.volumes = named.volumes; }
+  if (asked.door == nullptr) { return base; }
   if (!asked.door->own || asked.door->request == nullptr) {
     return Blocked{"NoSuchDoor",
                    fmt::format("{} is not served by this scheduler yet", textOf(*asked.door->asked(pod)))};
   }
-  PodRequest base = baseRequest(pod, filters);
   base.door = asked.door;
   return asked.door->request(pod, named, std::move(base));
 }

@@ -39,6 +39,9 @@ struct Objects {
   /// What its ResourceClaims ask for; nullptr: that cannot be said, and `no_selection` says why.
   std::shared_ptr<const DeviceSelection> selection{};
   Blocked no_selection{};
+  /// What its volumes ask for; nullptr: nothing, or that cannot be said, and `no_volumes` says why.
+  std::shared_ptr<const VolumeSelection> volumes{};
+  Blocked no_volumes{};
 };
 
 /// How a pod says that it asks at a door: "annotation" or "resource", and its name.

@@ -1,6 +1,7 @@
-// Required anti-affinity of pods that are already bound (R31): whom they keep away, and from which nodes. It
-// is the half of kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity
-// themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
+// Required anti-affinity of pods that are bound, or reserved on a node (R31): whom they keep away, and from
+// which nodes. It is the part of kube-scheduler's InterPodAffinity filter that concerns pods which ask for
+// no affinity themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity
+// rules"); what they ask themselves is sched/near/near.h.
 //
 // Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is
 // bound to a node with the same value of the term's topology key; a pod whose node is unknown, or has no such
@@ -39,9 +40,10 @@ class AntiAffinity {
   void remove(const model::Uid& uid);
   /// The node came, went, or has other labels. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& node);
-  /// The terms that mean such a pod, ascending.
-  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const {
-    return index_.meaning(ns, labels);
+  /// The terms that mean such a pod, ascending. `ns_labels`: of its Namespace, as far as it is known.
+  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels,
+                                                   const model::Labels& ns_labels = {}) const {
+    return index_.meaning(ns, labels, ns_labels);
   }
   /// What all of this has cost so far, in terms compared, and in labels and values of nodes looked at.
   [[nodiscard]] std::uint64_t looks() const { return looks_ + index_.looks(); }

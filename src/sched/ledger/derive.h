@@ -12,6 +12,8 @@ namespace gs::sched {
 /// whole, topology, healthy, unknown, held, from the devices and agent_stale. Without a pool the topology is
 /// nobody else's.
 void deriveDevices(NodeState& n, TopologyPool* pool);
+/// One pod more takes these ports, or (`sign` -1) one less.
+void countPorts(NodeState& n, const std::vector<model::HostPort>& taken, int sign);
 /// Where that pod stands, or would, in NodeState::counted.
 [[nodiscard]] inline auto countedAt(std::vector<Counted>& counted, const model::Uid& uid) {
   return std::lower_bound(counted.begin(), counted.end(), uid,

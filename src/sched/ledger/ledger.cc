@@ -28,7 +28,8 @@ Amount amountOf(const Holder& h) {
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
          a.allocatable_pods == b.allocatable_pods && a.share_capacity == b.share_capacity &&
-         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
+         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels &&
+         a.features == b.features;
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {
@@ -44,20 +45,6 @@ auto deviceAt(std::vector<DeviceState>& devices, int id) {
 auto holderAt(std::vector<Holder>& holders, const model::Uid& uid) {
   return std::lower_bound(holders.begin(), holders.end(), uid,
                           [](const Holder& h, const model::Uid& wanted) { return h.uid < wanted; });
-}
-
-/// Sums stay exact, so that taking away what was added restores them: no node has more than this of anything.
-constexpr std::int64_t kMostOfAnything = std::int64_t{1} << 50;
-
-std::int64_t countable(std::int64_t amount) { return std::clamp<std::int64_t>(amount, 0, kMostOfAnything); }
-
-model::Resources countable(model::Resources r) {
-  r.cpu_milli = countable(r.cpu_milli);
-  r.memory = countable(r.memory);
-  r.ephemeral = countable(r.ephemeral);
-  for (auto& [name, amount] : r.extended) { amount = countable(amount); }
-  std::erase_if(r.extended, [](const auto& entry) { return entry.second == 0; });
-  return r;
 }
 
 DeviceState unlistedDevice(int id) {
@@ -160,6 +147,7 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
     vacant_.pop_back();
   }
   const NodeIndex i = it->second;
+  nodes_[i]->index = i;
   nodes_[i]->node.name = name;
   factsChanged(i);
   return i;
@@ -253,6 +241,8 @@ void Ledger::publishedAnew(const model::NodeName& name) {
   if (n != nullptr && !n->dra_resource.empty()) { factsChanged(i); }
 }
 
+void Ledger::volumesChanged(NodeIndex i) { factsChanged(i); }
+
 void Ledger::removeStatus(const model::NodeName& name) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
@@ -305,29 +295,6 @@ void Ledger::setTwice(const model::NodeName& name, const std::set<int>& ids) {
   deriveAnonymous(*n);  // of what may be given
   deriveDevices(*n, &topologies_);
   factsChanged(i);
-}
-
-void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
-  NodeState& n = *nodes_[i];
-  if (n.closed_to == terms) { return; }
-  const auto closes = [](const auto& closed) {
-    return std::any_of(closed.begin(), closed.end(), [](const auto& of) { return !of->empty(); });
-  };
-  const bool matters = closes(n.closed_to) || closes(terms);
-  n.closed_to = std::move(terms);
-  if (matters) { closingsChanged(i); }
-}
-
-void Ledger::closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms) {
-  auto& closed = nodes_[i]->closed_to;
-  if (closed.capacity() == 0) { closed.reserve(8); }  // one pod may close it for many keys
-  closed.push_back(std::move(terms));
-}
-
-void Ledger::closingsChanged(NodeIndex i) {
-  std::erase_if(nodes_[i]->closed_to, [](const auto& terms) { return terms->empty(); });
-  nodes_[i]->closed_version = ++version_;
-  closings_.append(i, mostChanges());
 }
 
 // ---- Holdings
@@ -452,84 +419,6 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
   }
 }
 
-// ---- Use
-
-void Ledger::count(NodeState& n, const Use& use, int sign) {
-  if (sign > 0) {
-    n.used += use.resources;
-  } else {
-    n.used -= use.resources;
-  }
-  n.used_pods += sign;
-  charge(modelOf(n), use.charge, sign);
-}
-
-void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source,
-                    const model::Resources& r, std::int64_t counted, const GpuCharge& charge) {
-  GS_CHECK(source == Source::BoundPod || source == Source::Reservation, "source {}", bitsOf(source));
-  const NodeIndex i = indexFor(node);
-  Uses& uses = uses_[i];
-  Use next{countable(r), countable(counted), {charge.ns, countable(charge.milli)}};
-  const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
-  const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
-  if (mine != uses.end() && mine->second == next) { return; }
-  const bool counts = source == Source::BoundPod || bound == uses.end();
-  const auto other = counts && source == Source::BoundPod && mine == uses.end()
-                         ? uses.find(UseKeyRef{uid, Source::Reservation})
-                         : mine;
-  const Use* before = counts && other != uses.end() ? &other->second : nullptr;
-  const bool matters = counts && (before == nullptr || *before != next);
-  if (matters) {
-    if (before != nullptr) { count(*nodes_[i], *before, -1); }
-    count(*nodes_[i], next, +1);
-  }
-  const bool recounts = counts && (next.counted > 0 || !nodes_[i]->counted.empty());
-  uses.insert_or_assign(UseKey{uid, source}, std::move(next));
-  if (recounts) { recount(i, uid); }
-  if (matters) { changed(i); }
-}
-
-void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source source) {
-  NodeIndex i = 0;
-  NodeState* n = known(node, i);
-  if (n == nullptr) { return; }
-  Uses& uses = uses_[i];
-  const auto mine = uses.find(UseKeyRef{uid, source});
-  if (mine == uses.end()) { return; }
-  const auto other =
-      uses.find(UseKeyRef{uid, source == Source::BoundPod ? Source::Reservation : Source::BoundPod});
-  const bool counted = source == Source::BoundPod || other == uses.end();
-  const bool takes_over = counted && other != uses.end();
-  const bool matters = counted && !(takes_over && other->second == mine->second);
-  if (matters) {
-    count(*n, mine->second, -1);
-    if (takes_over) { count(*n, other->second, +1); }
-  }
-  uses.erase(mine);
-  if (counted) { recount(i, uid); }
-  if (matters) { changed(i); }
-  forgetIfNothing(i);
-}
-
-void Ledger::reclaimCounted(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
-  NodeIndex i = 0;
-  if (known(node, i) == nullptr && devices <= 0) { return; }
-  i = indexFor(node);
-  auto& draining = draining_[i];
-  const auto it = draining.find(uid);
-  const std::int64_t before = it == draining.end() ? 0 : it->second;
-  const std::int64_t now = countable(devices);
-  if (now == before) { return; }
-  if (now == 0) {
-    draining.erase(it);
-  } else {
-    draining.insert_or_assign(uid, now);
-  }
-  recount(i, uid);
-  changed(i);
-  forgetIfNothing(i);
-}
-
 // ---- Reservations
 
 /// CHECKs that there is the room that the decision saw: nothing came in between, so less would be a bug.
@@ -562,6 +451,10 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
     fits = fits && (name == n.dra_resource || enough(asked, have.get(name), n.used.get(name)));
   }
   GS_CHECK(fits, "{}: no room for the resources of {}", n.node.name.text, uid.text);
+  for (const auto& port : r.host_ports) {
+    GS_CHECK(!n.takesPort(port), "{}: port {} that {} asks for is taken", n.node.name.text, port.port,
+             uid.text);
+  }
 }
 
 Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
@@ -573,7 +466,7 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
     hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0});
   }
   const std::int64_t counted = ids.empty() ? request.resources.get(model::kNvidiaGpu) : 0;
-  usePod(node, uid, Source::Reservation, request.resources, counted, charge);
+  usePod(node, uid, Source::Reservation, request.resources, counted, charge, request.host_ports);
   Reservation r;
   r.ledger_ = this;
   r.node_ = node;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sched/doors/door.h"
@@ -85,6 +87,8 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
   /// What a DRA driver says of the node's devices besides (DeviceSelection) may be another from now on.
   void publishedAnew(const model::NodeName& name);
+  /// What can be mounted there may be something else from now on (sched/volumes/).
+  void volumesChanged(NodeIndex i);
   /// NodeState::awaits_status, of a node whose object is there.
   void setAwaitsStatus(const model::NodeName& name, bool awaits);
   /// NodeState::awaits_look.
@@ -96,15 +100,23 @@ class Ledger {
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
   void closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms);
   void closingsChanged(NodeIndex i);
+  /// What a NearStanding says of many nodes changed, which are not told one by one. Returns the version of
+  /// that.
+  std::uint64_t wideChange() {
+    ++wide_changes_;
+    return ++version_;
+  }
 
   // Holdings of devices. hold() again with another amount changes it.
   void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);
   void release(const model::NodeName& node, int id, const model::Uid& uid, Source source);
 
   // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what
-  // BoundPod says). `counted`: how many devices it has by their number, those that are named too.
+  // BoundPod says). `counted`: how many devices it has by their number, those that are named too. `ports`:
+  // of its node that it takes.
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
-              std::int64_t counted, const GpuCharge& charge = {});
+              std::int64_t counted, const GpuCharge& charge = {},
+              const std::vector<model::HostPort>& ports = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
   /// An ended pod may still use so many devices there that it had by their number; 0: none any more
   /// (Source::Draining).
@@ -132,7 +144,7 @@ class Ledger {
   [[nodiscard]] const ChangeLog<std::string>& gpuUseChanges() const { return gpu_use_changes_; }
 
   /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
-  /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
+  /// devices, resources, ports and pods suffice is CHECKed, and that this uid has no other reservation there.
   Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                       const std::vector<int>& ids, const GpuCharge& charge = {});
   /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the
@@ -145,6 +157,10 @@ class Ledger {
   Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
                             const GpuCharge& charge, const std::string& gang = {});
 
+  /// Is told whenever a pod comes to be reserved on a node (`is` true) or is so no more. Before the first
+  /// reservation; may change nothing of what is reserved.
+  using ReservedListener = std::function<void(const model::NodeName& node, const model::Uid& uid, bool is)>;
+  void setReservedListener(ReservedListener listener) { reserved_listener_ = std::move(listener); }
   [[nodiscard]] bool isReserved(const model::NodeName& node, const model::Uid& uid) const;
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
@@ -164,8 +180,11 @@ class Ledger {
   [[nodiscard]] std::uint64_t changesEnd() const { return changes_.end(); }
   [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const { return changes_.at(position); }
   [[nodiscard]] const ChangeLog<NodeIndex>& changes() const { return changes_; }
-  /// The same for NodeState::closed_to (closed_version), which matters only to those whom a term means.
+  /// The same for NodeState::closed_version, which matters only to those whom a term means and to those who
+  /// have NearRules.
   [[nodiscard]] const ChangeLog<NodeIndex>& closings() const { return closings_; }
+  /// Grows with each wideChange().
+  [[nodiscard]] std::uint64_t wideChanges() const { return wide_changes_; }
   /// The nodes whose object came or went, in order. What only somebody's pod names is none of them: whoever
   /// makes pods can name many.
   [[nodiscard]] const ChangeLog<NodeIndex>& comings() const { return comings_; }
@@ -183,6 +202,7 @@ class Ledger {
     model::Resources resources;
     std::int64_t counted = 0;
     GpuCharge charge;
+    std::vector<model::HostPort> ports;
     friend bool operator==(const Use&, const Use&) = default;
   };
   struct UseKey {
@@ -213,6 +233,7 @@ class Ledger {
   void eachCharge(NodeIndex i, const Visit& visit) const;
   void chargeAll(NodeIndex i, const std::string& model, int sign);
   [[nodiscard]] const std::string& modelOf(const NodeState& n) const;
+  void tellReserved(const model::NodeName& node, const model::Uid& uid, Source source, bool is) const;
   void changed(NodeIndex i);
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
@@ -240,6 +261,8 @@ class Ledger {
   GpuUse gpu_use_;  // without zeros
   ChangeLog<std::string> gpu_use_changes_;
   std::uint64_t version_ = 0;
+  std::uint64_t wide_changes_ = 0;
+  ReservedListener reserved_listener_;
   ChangeLog<NodeIndex> changes_;
   ChangeLog<NodeIndex> closings_;
   ChangeLog<NodeIndex> comings_;

@@ -45,11 +45,16 @@ void dumpFacts(const NodeState& n, std::string& out) {
                  resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
+  for (const auto& feature : n.node.features) { fmt::format_to(to, "  feature {}\n", feature); }
   std::set<model::TermId> closed_to;
   for (const auto& terms : n.closed_to) {
     for (const auto& [term, pods] : *terms) { closed_to.insert(term); }
   }
   for (const auto& term : closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
+}
+
+std::string portText(const model::HostPort& port) {
+  return fmt::format("{}:{}/{}", port.ip, port.port, port.protocol);
 }
 
 void dumpDevice(const DeviceState& d, std::uint8_t without, std::string& out) {
@@ -127,14 +132,17 @@ void Ledger::dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const
     const auto& [key, use] = *it;
     if ((bitOf(key.source) & without) != 0) { continue; }
     const char* source = key.source == Source::BoundPod ? "bound" : "reservation";
-    fmt::format_to(std::back_inserter(body), "  pod {} {} {} counted={} charge={}:{}\n", key.uid.text, source,
+    fmt::format_to(std::back_inserter(body), "  pod {} {} {} counted={} charge={}:{}", key.uid.text, source,
                    resourcesText(use.resources), use.counted, use.charge.ns, use.charge.milli);
+    for (const auto& port : use.ports) { fmt::format_to(std::back_inserter(body), " {}", portText(port)); }
+    body += '\n';
     const auto next = std::next(it);
     const bool overruled =
         next != uses.end() && next->first.uid == key.uid;  // BoundPod comes after Reservation
     if (!overruled) {
       counted.used += use.resources;
       counted.used_pods += 1;
+      countPorts(counted, use.ports, +1);
       auto& devices = by_number[key.uid];
       devices = std::max(devices, use.counted);
     }
@@ -142,6 +150,7 @@ void Ledger::dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const
   if ((bitOf(Source::Reservation) & without) == 0) {
     counted.used = n.used;
     counted.used_pods = n.used_pods;
+    counted.ports = n.ports;
   }
   for (const auto& d : n.devices) { dumpDevice(d, without, body); }
   for (const auto& flight : n.in_flight) { dumpFlight(flight, without, body); }
@@ -149,6 +158,9 @@ void Ledger::dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const
   dumpFacts(n, out);
   fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods,
                  anonymousOf(n, by_number, without), resourcesText(counted.used));
+  for (const auto& [port, pods] : counted.ports) {
+    fmt::format_to(std::back_inserter(out), "  port {} pods={}\n", portText(port), pods);
+  }
   out += body;
 }
 

@@ -293,6 +293,12 @@ TEST(LedgerDeathTest, ReservingWhatIsNotThereIsABug) {
   PodRequest hungry = testClaim(1);
   hungry.resources.cpu_milli = 101;
   EXPECT_DEATH((void)l.reserve(kNodeA, kPodP, hungry, {1}), "no room for the resources of p");
+  PodRequest web = testClaim(1);
+  web.host_ports = {{80, "TCP", "0.0.0.0"}};
+  Ledger taken;
+  testNode("a").gpus(2).addTo(taken);
+  taken.usePod(kNodeA, kPodQ, Source::BoundPod, {}, 0, {}, web.host_ports);
+  EXPECT_DEATH((void)taken.reserve(kNodeA, kPodP, web, {1}), "port 80 that p asks for is taken");
   const Reservation r = l.reserve(kNodeA, kPodP, testClaim(1), {1});
   EXPECT_DEATH((void)l.reserve(kNodeA, kPodP, PodRequest{}, {}), "no room|reserved there already");
 }
@@ -343,6 +349,13 @@ TEST(Ledger, DumpTellsEverything) {
   EXPECT_NE(others.find("device 4"), std::string::npos);
   const std::string from_api = l.dumpWithout({Source::Reservation, Source::Draining});
   EXPECT_EQ(from_api, others.substr(others.find("node b"))) << "nothing else is known of node a";
+  l.usePod(kNodeA, kPodP, Source::Reservation, {}, 0, {}, {{80, "TCP", "0.0.0.0"}, {81, "UDP", "10.0.0.1"}});
+  EXPECT_NE(l.dump().find("  used pods=1 anonymous=0 cpu=0m memory=0 ephemeral=0\n"
+                          "  port 0.0.0.0:80/TCP pods=1\n"
+                          "  port 10.0.0.1:81/UDP pods=1\n"),
+            std::string::npos);
+  EXPECT_NE(l.dump().find("charge=:0 0.0.0.0:80/TCP 10.0.0.1:81/UDP\n"), std::string::npos);
+  EXPECT_EQ(l.dump(false).find("port "), std::string::npos);
   l.release(kNodeA, 4, kPodQ, Source::Draining);
   EXPECT_EQ(from_api, l.dump(false));
   l.reclaimCounted(model::NodeName{"b"}, kPodQ, 2);

@@ -1,9 +1,9 @@
 // The ledger's changes for classes that wait, and look at them in turn.
 //
 // Problem: the ledger's own log is trimmed, and a class may not look for long. RecentChanges has each node
-// once, so it need not be trimmed. There are two: one for requests that no anti-affinity term means, and one
-// for the others, to whom it matters too when a node is closed to a term or opened. The ledger must outlive
-// it. One thread.
+// once, so it need not be trimmed. There are two: one for requests that no anti-affinity term means and that
+// have no NearRules, and one for the others, to whom it matters too when a node is closed to a term or
+// opened. The ledger must outlive it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,13 @@ class NodeChanges {
   explicit NodeChanges(const Ledger& ledger) : ledger_{ledger} {}
 
   void catchUp();
-  /// From now on closings are kept, too. To be called before of() of a request that a term means.
+  /// From now on closings are kept, too. To be called before of() of a request that reads them.
   void watchClosings();
   [[nodiscard]] const RecentChanges& of(const PodRequest& request) const {
-    return request.kept_away_by.empty() ? plain_ : with_closings_;
+    return readsClosings(request) ? with_closings_ : plain_;
+  }
+  [[nodiscard]] static bool readsClosings(const PodRequest& request) {
+    return !request.kept_away_by.empty() || request.near;
   }
 
  private:

@@ -30,10 +30,32 @@ bool NodeState::closedTo(model::TermId term) const {
                      [&](const auto& terms) { return terms->contains(term); });
 }
 
+bool NodeState::takesPort(const model::HostPort& port) const {
+  if (ports.empty()) { return false; }
+  if (port.ip == model::kEveryIp) {
+    const auto it = ports.lower_bound(model::HostPort{port.port, port.protocol, ""});
+    return it != ports.end() && it->first.port == port.port && it->first.protocol == port.protocol;
+  }
+  return ports.contains(port) || ports.contains(model::HostPort{port.port, port.protocol, model::kEveryIp});
+}
+
+void countPorts(NodeState& n, const std::vector<model::HostPort>& taken, int sign) {
+  for (const auto& port : taken) {
+    const auto it = n.ports.try_emplace(port, 0).first;
+    it->second += sign;
+    if (it->second == 0) { n.ports.erase(it); }
+  }
+}
+
 bool NodeState::answersTo(const std::string& name) const {
   if (by_own_name && node.name.text == name) { return true; }
   const auto label = by_label ? node.labels.find(model::kNodeNameLabel) : node.labels.end();
   return label != node.labels.end() && label->second == name;
+}
+
+std::uint64_t NodeState::versionNear(const NearAsked& near) const {
+  const std::uint64_t here = std::max(version, closed_version);
+  return near.standing == nullptr ? here : std::max(here, near.standing->versionAt(index));
 }
 
 std::int64_t unheldOf(const NodeState& n, const model::Uid& self) {

@@ -91,7 +91,8 @@ struct Counted {
 using ClosedTerms = std::map<model::TermId, int>;
 
 struct NodeState {
-  bool exists = false;  // a Node object is there
+  std::uint32_t index = 0;  // by which the ledger has it
+  bool exists = false;      // a Node object is there
   bool has_status = false;
   /// Of one without a status: an agent is to say, perhaps, which devices there are. Until then ids mean
   /// nothing there.
@@ -107,6 +108,7 @@ struct NodeState {
   std::vector<DeviceState> devices;  // sorted by facts.id
   model::Resources used;
   std::int64_t used_pods = 0;
+  std::map<model::HostPort, int> ports;                       // that pods there take, and how many take each
   std::vector<Counted> counted;                               // sorted by uid
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;                            // sorted by uid, source
@@ -140,16 +142,22 @@ struct NodeState {
   std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
   std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
 
-  std::uint64_t closed_version = 0;  // of the last change of `closed_to`; that is none of `version`
+  /// Of the last change of `closed_to`, or of what a NearStanding says of the node; that is none of
+  /// `version`.
+  std::uint64_t closed_version = 0;
 
   [[nodiscard]] const DeviceState* device(int id) const;
   [[nodiscard]] bool closedTo(model::TermId term) const;
+  /// A pod there takes that port: on that address, or one of them takes it on all.
+  [[nodiscard]] bool takesPort(const model::HostPort& port) const;
   /// Maps that say this name mean this node.
   [[nodiscard]] bool answersTo(const std::string& name) const;
   /// What decides about this request changed last.
   [[nodiscard]] std::uint64_t versionFor(const PodRequest& request) const {
+    if (request.near) { return versionNear(request.near); }
     return request.kept_away_by.empty() ? version : std::max(version, closed_version);
   }
+  [[nodiscard]] std::uint64_t versionNear(const NearAsked& near) const;
   [[nodiscard]] bool isWide() const { return whole > kMaxDevices; }
 };
 

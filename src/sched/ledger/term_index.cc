@@ -10,10 +10,10 @@ using Op = model::LabelRequirement::Op;
 const std::string kEveryNamespace;
 constexpr std::size_t kFewValues = 8;
 
-/// A term that lists very many is looked at for every pod rather than noted for each.
+/// A term that lists very many, or selects some, is looked at for every pod rather than noted for each.
 std::vector<std::string> namespacesOf(const model::AntiAffinityTerm& term) {
   constexpr std::size_t kMany = 64;
-  const bool many = term.namespaces.empty() || term.namespaces.size() > kMany;
+  const bool many = term.namespaces.empty() || term.namespaces.size() > kMany || term.namespace_selector;
   return many ? std::vector<std::string>{kEveryNamespace} : term.namespaces;
 }
 
@@ -102,8 +102,8 @@ void TermIndex::find(const Meant& meant, const model::Labels& labels, Found& fou
 }
 
 /// Owner by owner.
-void TermIndex::addMeaning(const std::string& meant, Found found, const std::string& ns,
-                           const model::Labels& labels, std::vector<model::TermId>& ids) const {
+void TermIndex::addMeaning(const std::string& meant, Found found, const Asked& asked,
+                           std::vector<model::TermId>& ids) const {
   const auto by_owner = [](const auto* a, const auto* b) { return a->first < b->first; };
   if (!std::is_sorted(found.begin(), found.end(), by_owner)) {
     std::stable_sort(found.begin(), found.end(), by_owner);
@@ -120,20 +120,21 @@ void TermIndex::addMeaning(const std::string& meant, Found found, const std::str
     looks_ += terms;
     for (std::size_t of = i; of < end; ++of) {
       for (const auto& [id, term] : found[of]->second) {
-        if (term->matches(ns, labels)) { ids.push_back(id); }
+        if (term->matches(asked.ns, asked.labels, asked.ns_labels)) { ids.push_back(id); }
       }
     }
   }
 }
 
-std::vector<model::TermId> TermIndex::meaning(const std::string& ns, const model::Labels& labels) const {
+std::vector<model::TermId> TermIndex::meaning(const std::string& ns, const model::Labels& labels,
+                                              const model::Labels& ns_labels) const {
   std::vector<model::TermId> ids;
   for (const std::string* meant : {&kEveryNamespace, &ns}) {
     const auto at = meant_.find(*meant);
     if (at == meant_.end()) { continue; }
     Found found;
     find(at->second, labels, found);
-    addMeaning(*meant, std::move(found), ns, labels, ids);
+    addMeaning(*meant, std::move(found), {ns, labels, ns_labels}, ids);
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

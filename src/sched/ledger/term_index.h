@@ -29,8 +29,9 @@ class TermIndex {
   /// A pod of the namespace `owner` says it. The term stays where it is until remove().
   void add(const std::string& owner, model::TermId id, const model::AntiAffinityTerm& term);
   void remove(const std::string& owner, model::TermId id, const model::AntiAffinityTerm& term);
-  /// The terms that mean such a pod, ascending.
-  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const;
+  /// The terms that mean such a pod, ascending. `ns_labels`: of its Namespace, as far as it is known.
+  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels,
+                                                   const model::Labels& ns_labels = {}) const;
   /// Under which ids meaning() may name it: its own, and that of all that its owner says of each namespace it
   /// means.
   [[nodiscard]] static std::vector<model::TermId> namesOf(const std::string& owner, model::TermId id,
@@ -56,7 +57,13 @@ class TermIndex {
   template <class Change>
   void change(const std::string& owner, const model::AntiAffinityTerm& term, const Change& change);
   static void find(const Meant& meant, const model::Labels& labels, Found& found);
-  void addMeaning(const std::string& meant, Found found, const std::string& ns, const model::Labels& labels,
+  /// A pod that is asked about.
+  struct Asked {
+    const std::string& ns;
+    const model::Labels& labels;
+    const model::Labels& ns_labels;
+  };
+  void addMeaning(const std::string& meant, Found found, const Asked& asked,
                   std::vector<model::TermId>& ids) const;
 
   std::map<std::string, Meant> meant_;  // by the namespace that they mean; "": every one, and very many

@@ -62,7 +62,7 @@ class TestFacts {
     }
     for (const auto& [key, used] : uses_) {
       told.push_back([&, k = key, u = used] {
-        other.usePod(std::get<0>(k), std::get<1>(k), std::get<2>(k), u.first, u.second);
+        other.usePod(std::get<0>(k), std::get<1>(k), std::get<2>(k), u.first, u.second, {}, portsOf(u.first));
       });
     }
     for (const auto& [key, devices] : reclaimed_) {
@@ -76,6 +76,13 @@ class TestFacts {
   }
 
   Rng& rng() { return rng_; }
+
+  /// Of its node, that a pod with such requests takes.
+  static std::vector<model::HostPort> portsOf(const model::Resources& r) {
+    if (r.cpu_milli == 500) { return {{80, "TCP", "10.0.0.1"}}; }
+    if (r.cpu_milli == 1'000) { return {{80, "TCP", "0.0.0.0"}, {81, "UDP", "0.0.0.0"}}; }
+    return {};
+  }
 
   /// By which a map may mean one of the nodes, or none.
   static std::string drawLogicalName(Rng& rng) {
@@ -173,7 +180,7 @@ class TestFacts {
     if (rng_.chance(40)) { r.extended[model::kNvidiaGpu] = static_cast<std::int64_t>(1 + rng_.below(2)); }
     const std::int64_t anonymous = std::get<2>(key) == Source::BoundPod ? r.get(model::kNvidiaGpu) : 0;
     uses_[key] = {r, anonymous};
-    ledger_.usePod(std::get<0>(key), std::get<1>(key), std::get<2>(key), r, anonymous);
+    ledger_.usePod(std::get<0>(key), std::get<1>(key), std::get<2>(key), r, anonymous, {}, portsOf(r));
   }
 
   void reclaim() {
@@ -210,6 +217,7 @@ inline PodRequest drawRequest(Rng& rng) {
   const std::uint64_t door = rng.below(10);
   r.resources.cpu_milli = static_cast<std::int64_t>(500 * rng.below(4));
   if (rng.chance(25)) { r.node_selector["zone"] = "east"; }
+  if (r.resources.cpu_milli == 1'500) { r.host_ports = {{80, "TCP", "10.0.0.2"}}; }
   if (rng.chance(30)) { r.tolerations.push_back({"team", "", "", true}); }
   if (door == 0) { return r; }
   if (door >= 8) {

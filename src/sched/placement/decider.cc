@@ -3,69 +3,21 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <list>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
 #include "sched/ledger/node_changes.h"
 #include "sched/placement/choice_memo.h"
+#include "sched/placement/decider_class.h"
 #include "sched/placement/name_ranks.h"
+#include "sched/placement/near_look.h"
 #include "sched/placement/node_ranking.h"
 
 namespace gs::sched {
 namespace {
 
 using NodeIndex = Ledger::NodeIndex;
-
-/// How all nodes stand for one class.
-struct Order {
-  NodeRanking ranking;
-  std::vector<std::uint64_t> seen;     // NodeState::versionFor that the key is from; 0: never
-  std::vector<std::uint8_t> facts_ok;  // refuseFacts() had nothing to say at that version
-  RecentChanges::Moment moment = 0;    // that it is from
-  RecentChanges::Moment bonuses = 0;   // the same, of the log of bonuses
-  std::uint64_t epoch = 0;             // of the ranks
-  /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
-  std::set<std::string> models;
-  bool all_models = false;
-  RejectionBoard board;
-  bool refused = false;  // the board was asked
-  bool unbuilt = false;  // keys were prepared; the ranking is of before that
-};
-
-/// How far the best of a few changed nodes is known, of a class without an order. Good while the best node
-/// and the bonuses are as they were.
-struct Few {
-  RecentChanges::Moment reached = 0;
-  RecentChanges::Moment nowhere = 0;  // before the first of them that fits
-  RecentChanges::Moment bonuses = 0;
-  std::optional<NodeIndex> best;
-  NodeRanking::Key key;
-  std::uint64_t version = 0;  // of the best, NodeState::versionFor
-};
-
-/// The best node, if one fits. Not done: `end` looks were reached before that was known.
-struct Found {
-  bool done = false;
-  std::optional<NodeIndex> best;
-};
-
-struct Class {
-  PodRequest request;
-  ChoiceMemo::ShapeId shape = 0;
-  std::unique_ptr<Order> order;
-  std::unique_ptr<Few> few;
-  std::list<EquivalenceClass>::iterator place{};  // among those with an order
-  /// Nodes that did not change after that moment do not take it,
-  /// as long as the quota allows no other models than `allowed`.
-  RecentChanges::Moment nowhere = 0;
-  std::vector<std::string> allowed;
-  /// Of a class that one node may take: the NodeState::versionFor() at which that one refused; 0: never.
-  std::uint64_t refused_at = 0;
-  std::size_t looks = 0;  // that an order would have saved, about
-};
 
 /// The choice there is no function of topology and free devices that could be remembered (ChoiceMemo).
 bool isPlacedWhole(const NodeState& n, const DeviceRequest& r) {
@@ -83,6 +35,11 @@ bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
 }  // namespace
 
 struct Decider::Impl {
+  using Order = decider::Order;
+  using Few = decider::Few;
+  using Found = decider::Found;
+  using Class = decider::Class;
+
   Impl(const Ledger& l, std::size_t most) : ledger{l}, most_orders{most}, changes{l} {}
 
   Class& at(EquivalenceClass id) {
@@ -122,8 +79,9 @@ struct Decider::Impl {
     return {choice->score, NodeRanking::freeAfter(n.free_devices, bonus), true};
   }
 
-  NodeRanking::Key orderedKeyOf(const Class& c, NodeIndex i) {
+  NodeRanking::Key orderedKeyOf(Class& c, NodeIndex i) {
     ++looks;
+    const AskedInPart in_part{c.request};
     const NodeState& n = ledger.at(i);
     Order& order = *c.order;
     if (n.facts_version > order.seen[i]) { order.facts_ok[i] = refuseFacts(n, c.request) ? 0 : 1; }
@@ -137,6 +95,33 @@ struct Decider::Impl {
     return key.fits && refuseFacts(ledger.at(i), c.request) ? NodeRanking::Key{} : key;
   }
 
+  // ---- Classes with NearRules
+
+  /// Of a class without an order: whether the node takes it now. Of one that would, but for its cell, that is
+  /// remembered.
+  bool takesIt(Class& c, NodeIndex i, NearCellSet open) {
+    const AskedInPart in_part{c.request};
+    if (!singleKeyOf(c, i).fits) { return false; }
+    if (standingOf(c) == nullptr || isOpen(open, *standingOf(c), i)) { return true; }
+    c.near.held |= NearCellSet{1} << standingOf(c)->cells().at(i);
+    return false;
+  }
+
+  [[nodiscard]] std::optional<NodeIndex> bestNow(const Class& c) const {
+    const NodeRanking& ranking = c.order->ranking;
+    return standingOf(c) == nullptr ? ranking.best()
+                                    : ranking.bestIn(standingOf(c)->openCells(), names.ranks());
+  }
+
+  /// Its order is up to date, and no open cell has a node for it.
+  void fitsNowhereInOrder(Class& c) {
+    if (standingOf(c) != nullptr) {
+      c.near.epoch = c.order->near_epoch;
+      c.near.held = c.order->ranking.fitting(kAllNearCells, names.ranks());
+    }
+    fitsNowhere(c, c.order->moment);
+  }
+
   // ---- Classes with an order
 
   [[nodiscard]] std::size_t mostOrders() const {
@@ -144,19 +129,21 @@ struct Decider::Impl {
     return std::min(most_orders, std::max<std::size_t>(8, room));
   }
 
-  /// Those are to be looked at again whose model the quota allows now and did not, or the other way round.
-  void followTerms(Class& c) {
+  /// Those are to be looked at again whose model the quota allows now and did not, or the other way round; or
+  /// all.
+  void lookAgain(Class& c) {
     Order& order = *c.order;
-    const std::string& label = c.request.quota->terms.model_label;
+    const auto is_meant = [&](const model::Labels& labels) {
+      const auto model = labels.find(c.request.quota->terms.model_label);
+      return model != labels.end() && order.models.contains(model->second);
+    };
     for (NodeIndex i = 0; i < ledger.size(); ++i) {
-      const auto& labels = ledger.at(i).node.labels;
-      const auto model = labels.find(label);
-      if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
+      if (!order.all_anew && !is_meant(ledger.at(i).node.labels)) { continue; }
       order.seen[i] = 0;
       order.board.forget(i);
     }
     order.models.clear();
-    order.all_models = false;
+    order.all_anew = false;
     order.moment = 0;
   }
 
@@ -212,23 +199,36 @@ struct Decider::Impl {
     order.bonuses = bonuses.now();
   }
 
+  /// Nodes are in cells as its standing says; in a new epoch all are to be looked at again.
+  static void arrangeNear(Class& c) {
+    if (standingOf(c) == nullptr) { return; }
+    Order& order = *c.order;
+    order.ranking.arrange(standingOf(c)->cells());
+    const std::uint64_t epoch = nearEpochOf(c);
+    if (std::exchange(order.near_epoch, epoch) == epoch) { return; }
+    std::fill(order.seen.begin(), order.seen.end(), 0);
+    order.moment = 0;
+  }
+
   /// Brings an order up to the ledger's present state. False: some of the way; it goes on there the next
   /// time.
   bool catchUp(Class& c, std::uint64_t end) {
     names.catchUp(ledger);
     Order& order = *c.order;
-    const bool moved = order.epoch != names.epoch() || order.ranking.size() < ledger.size();
+    const bool moved = order.epoch != names.epoch() || order.ranking.size() < ledger.size() ||
+                       order.near_epoch != nearEpochOf(c);
     if (moved) {
       const std::size_t room = std::bit_ceil(ledger.size());  // not anew for each node that somebody names
       order.ranking.resize(room);
       order.seen.resize(room);
       order.facts_ok.resize(room);
       order.epoch = names.epoch();
+      arrangeNear(c);
     }
-    const bool bound_otherwise = order.all_models || !order.models.empty();
-    if (bound_otherwise) { followTerms(c); }
+    const bool is_otherwise = order.all_anew || !order.models.empty();
+    if (is_otherwise) { lookAgain(c); }
     const std::size_t changed = changes.of(c.request).countSince(order.moment);
-    const bool anew = moved || bound_otherwise || order.unbuilt || isMany(changed);
+    const bool anew = moved || is_otherwise || order.unbuilt || isMany(changed);
     if (!placeChanged(c, anew, end)) { return false; }
     followBonuses(c);
     return true;
@@ -236,8 +236,9 @@ struct Decider::Impl {
 
   /// It is in `ordered`.
   void forgetOrder(Class& c) {
-    const bool is_known = !c.order->unbuilt && !c.order->all_models && c.order->models.empty();
-    if (is_known && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
+    const bool is_known = !c.order->unbuilt && !c.order->all_anew && c.order->models.empty() &&
+                          c.order->near_epoch == nearEpochOf(c);
+    if (is_known && !c.order->ranking.best()) { fitsNowhereInOrder(c); }
     c.order.reset();
     ordered.erase(c.place);
   }
@@ -270,9 +271,9 @@ struct Decider::Impl {
   Found bestInOrder(EquivalenceClass id, Class& c, std::uint64_t end) {
     if (!c.order) { beginOrder(id, c); }
     if (!catchUp(c, end)) { return {}; }
-    const auto best = c.order->ranking.best();
+    const auto best = bestNow(c);
     c.looks = 0;
-    if (!best) { fitsNowhere(c, c.order->moment); }
+    if (!best) { fitsNowhereInOrder(c); }
     if (unfinished == id) {
       unfinished.reset();
       keepOrder(id, c, best.has_value());
@@ -342,13 +343,15 @@ struct Decider::Impl {
   }
 
   Standing lookAtChanged(Class& c, std::uint64_t end) {
+    followNear(c);
+    const NearCellSet open = standingOf(c) == nullptr ? kAllNearCells : standingOf(c)->openCells();
     const RecentChanges& recent = changes.of(c.request);
     Standing standing = Standing::Nowhere;
     RecentChanges::Moment nowhere = recent.now();
     recent.since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
       if (looked() >= end) {
         standing = Standing::Unknown;
-      } else if (singleKeyOf(c, i).fits) {
+      } else if (takesIt(c, i, open)) {
         standing = Standing::Fits;
       } else {
         return true;
@@ -379,8 +382,15 @@ struct Decider::Impl {
 
   // ---- Questions
 
-  Standing look(EquivalenceClass id, std::uint64_t most) {
+  /// To answer for it.
+  Class& asked(EquivalenceClass id) {
     Class& c = at(id);
+    followVolumes(c);
+    return c;
+  }
+
+  Standing look(EquivalenceClass id, std::uint64_t most) {
+    Class& c = asked(id);
     if (isOverQuota(c.request)) { return Standing::Nowhere; }
     if (isForOne(c)) { return namedIfItFits(c) ? Standing::Fits : Standing::Nowhere; }
     changes.catchUp();
@@ -391,7 +401,7 @@ struct Decider::Impl {
   }
 
   std::optional<Rejection> rejection(EquivalenceClass id, std::uint64_t most, RejectionBoard& so_far) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isForOne(c)) {
       looks += RejectionBoard::kLooksPerReason;
       return explainNamed(ledger, c.request);
@@ -412,17 +422,21 @@ struct Decider::Impl {
   Found bestOf(EquivalenceClass id, Class& c, std::uint64_t end) {
     if (isForOne(c)) { return {true, namedIfItFits(c)}; }
     changes.catchUp();
-    return !c.order && (isFew(c) || isKnown(c)) ? bestOfFew(c, end) : bestInOrder(id, c, end);
+    if (c.order) { return bestInOrder(id, c, end); }
+    if (!c.request.near) { return isFew(c) || isKnown(c) ? bestOfFew(c, end) : bestInOrder(id, c, end); }
+    followNear(c);
+    const bool is_nowhere = c.nowhere > 0 && changes.of(c.request).countSince(c.nowhere) == 0;
+    return is_nowhere ? Found{true, std::nullopt} : bestInOrder(id, c, end);
   }
 
   bool prepare(EquivalenceClass id, std::uint64_t most) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isForOne(c) || isOverQuota(c.request)) { return true; }
     return bestOf(id, c, endOf(most)).done;
   }
 
   std::optional<Placed> decide(EquivalenceClass id) {
-    Class& c = at(id);
+    Class& c = asked(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
     const auto best = bestOf(id, c, kAnyNumber).best;
     if (!best) { return std::nullopt; }
@@ -452,7 +466,7 @@ struct Decider::Impl {
     if (c.order) {
       std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
                                     now.models.end(), std::inserter(c.order->models, c.order->models.end()));
-      c.order->all_models |= !alike;
+      c.order->all_anew |= !alike;
     }
     const bool tried =
         std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
@@ -506,9 +520,10 @@ EquivalenceClass Decider::classOf(const PodRequest& request) {
     if (impl_->at(it->second).request == request) { return it->second; }
   }
   const EquivalenceClass id = impl_->next++;
-  Class c;
+  Impl::Class c;
   c.request = request;
-  if (!request.kept_away_by.empty()) { impl_->changes.watchClosings(); }
+  if (NodeChanges::readsClosings(request)) { impl_->changes.watchClosings(); }
+  if (request.volumes != nullptr) { c.volumes_moment = request.volumes->moment(); }
   if (request.quota) {
     c.allowed = request.quota->terms.models;
     impl_->quotas.add(id, *request.quota);
@@ -555,7 +570,7 @@ std::vector<EquivalenceClass> Decider::followQuotas(const QuotaIndex::RoomOf& ro
 
 std::uint64_t Decider::looks() const { return impl_->looked(); }
 bool Decider::remembersRejection(EquivalenceClass id) const {
-  const Class& c = impl_->at(id);
+  const Impl::Class& c = impl_->at(id);
   return Impl::isForOne(c) || (c.order && c.order->refused);
 }
 Rejection Decider::rejection(EquivalenceClass id) {

@@ -5,162 +5,17 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "model/annotations.h"
 #include "model/dra.h"
 #include "model/map.h"
-#include "sched/policy/topology.h"
+#include "sched/filters/filter.h"
 
 namespace gs::sched {
-namespace {
-
-const char* kindOf(Reason r) {
-  switch (r) {
-    case Reason::OtherName: return "OtherName";
-    case Reason::Unschedulable: return "Unschedulable";
-    case Reason::NotReady: return "NotReady";
-    case Reason::SelectorMismatch: return "SelectorMismatch";
-    case Reason::ClaimSelectorMismatch: return "ClaimSelectorMismatch";
-    case Reason::UntoleratedTaint: return "UntoleratedTaint";
-    case Reason::ManagedByOther: return "ManagedByOther";
-    case Reason::TwoMechanisms: return "TwoMechanisms";
-    case Reason::DraClaimsOnly: return "DraClaimsOnly";
-    case Reason::KubeletTooOld: return "KubeletTooOld";
-    case Reason::DraIsTheirs: return "DraIsTheirs";
-    case Reason::DraNotShared: return "DraNotShared";
-    case Reason::DraNeedsLimit: return "DraNeedsLimit";
-    case Reason::DraTooMany: return "DraTooMany";
-    case Reason::NoDraDevices: return "NoDraDevices";
-    case Reason::NoDraDriver: return "NoDraDriver";
-    case Reason::TriedInVain: return "TriedInVain";
-    case Reason::ExceedsQuota: return "ExceedsQuota";
-    case Reason::TooManyPods: return "TooManyPods";
-    case Reason::InsufficientResource: return "InsufficientResource";
-    case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
-    case Reason::NoGpuStatus: return "NoGpuStatus";
-    case Reason::AwaitsStatus: return "AwaitsStatus";
-    case Reason::NoGpu: return "NoGpu";
-    case Reason::TooFewGpus: return "TooFewGpus";
-    case Reason::NoSuchGpus: return "NoSuchGpus";
-    case Reason::TopologyImpossible: return "TopologyImpossible";
-    case Reason::GpusTwice: return "GpusTwice";
-    case Reason::TooFewHealthy: return "TooFewHealthy";
-    case Reason::GpusUnhealthy: return "GpusUnhealthy";
-    case Reason::TooFewFree: return "TooFewFree";
-    case Reason::GpusHeld: return "GpusHeld";
-    case Reason::TopologyUnmet: return "TopologyUnmet";
-    case Reason::ClaimsUnmet: return "ClaimsUnmet";
-    case Reason::AwaitsLook: return "AwaitsLook";
-    case Reason::NotTakenYet: return "NotTakenYet";
-  }
-  return "?";
-}
-
-/// Of a node whose GPUs a DRA driver prepares, or that has none of these.
-std::string textOfDra(const Misfit& m) {
-  switch (m.reason) {
-    case Reason::TwoMechanisms:
-      return fmt::format("node(s) offered {} by a device plugin and by a DRA driver: one of them must go",
-                         m.detail);
-    case Reason::KubeletTooOld:
-      return fmt::format(
-          "node(s) had kubelet {}: one older than 1.{} starts pods without what a DRA driver prepared",
-          m.detail.empty() ? "of an unknown version" : m.detail, m.need);
-    case Reason::DraIsTheirs: return "node(s) had GPUs of a DRA driver: kube-scheduler gives these itself";
-    case Reason::DraNotShared: return "node(s) had GPUs of a DRA driver: these are not shared";
-    case Reason::DraNeedsLimit:
-      return fmt::format("node(s) had GPUs of a DRA driver: write a limit {}: {} into the pod too", m.detail,
-                         m.need);
-    case Reason::DraTooMany:
-      return fmt::format(
-          "node(s) had GPUs of a DRA driver: a ResourceClaim for the containers' limits would name {} and "
-          "may "
-          "name {}",
-          m.need, model::kMaxResults);
-    case Reason::DraClaimsOnly:
-      return fmt::format(
-          "node(s) had GPUs of a DRA driver for {}: only pods that name ResourceClaims get these", m.detail);
-    case Reason::NoDraDevices: return "node(s) had no GPUs of a DRA driver";
-    default: return "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already";
-  }
-}
-
-/// What stands after the number of nodes.
-std::string textOf(const Misfit& m) {
-  switch (m.reason) {
-    case Reason::OtherName: return fmt::format("node(s) were not named {}", m.detail);
-    case Reason::Unschedulable: return "node(s) were unschedulable";
-    case Reason::NotReady: return "node(s) were not ready";
-    case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
-    case Reason::ClaimSelectorMismatch:
-      return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
-    case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
-    case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
-    case Reason::TwoMechanisms:
-    case Reason::KubeletTooOld:
-    case Reason::DraIsTheirs:
-    case Reason::DraNotShared:
-    case Reason::DraNeedsLimit:
-    case Reason::DraTooMany:
-    case Reason::DraClaimsOnly:
-    case Reason::NoDraDevices:
-    case Reason::NoDraDriver: return textOfDra(m);
-    case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
-    case Reason::ExceedsQuota: return "ExceedsGPUQuota";
-    case Reason::TooManyPods: return "Too many pods";
-    case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
-    case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
-    case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
-    case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
-    case Reason::NoGpu: return "node(s) had no GPU";
-    case Reason::TooFewGpus:
-      return m.need > kMaxDevices && m.have == kMaxDevices
-                 ? fmt::format("node(s) had too few GPUs: need {} and a pod gets at most {} of one node",
-                               m.need, m.have)
-                 : fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
-    case Reason::NoSuchGpus: return fmt::format("node(s) had no {}", m.detail);
-    case Reason::GpusUnhealthy: return fmt::format("node(s) had unhealthy {}", m.detail);
-    case Reason::GpusHeld: return fmt::format("node(s) had {}", m.detail);
-    case Reason::TopologyImpossible:
-      return m.detail.empty()
-                 ? fmt::format("node(s) had too few GPUs in one island: need {} and the largest has {}",
-                               m.need, m.have)
-                 : fmt::format(
-                       "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
-                       "best is {}",
-                       m.detail, m.need, m.have);
-    case Reason::TooFewHealthy:
-      return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
-    case Reason::TooFewFree:
-      return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
-    case Reason::GpusTwice:
-      return m.detail.empty()
-                 ? fmt::format("node(s) had too few GPUs whose UUID stands once: need {} and most is {}",
-                               m.need, m.have)
-                 : fmt::format("node(s) had {} with a UUID that stands at another GPU too", m.detail);
-    case Reason::AwaitsLook:
-      return "node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
-             "have";
-    case Reason::ClaimsUnmet:
-      return fmt::format("node(s) had no devices for the pod's ResourceClaims: {}{}", m.detail,
-                         m.need > 0 ? fmt::format(" and most free is {}", m.have) : "");
-    case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
-    case Reason::TopologyUnmet:
-      return m.detail.empty()
-                 ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}",
-                               m.need, m.have)
-                 : fmt::format(
-                       "node(s) had no free GPUs with enough bandwidth: need {} with {} GB/s per pair in one "
-                       "island and best is {}",
-                       m.detail, m.need, m.have);
-  }
-  return "?";
-}
-
-}  // namespace
 
 std::string wordsOf(const Misfit& misfit) {
-  std::string text = textOf(misfit);
+  std::string text = rowOf(misfit.reason).words(misfit);
   std::replace(text.begin(), text.end(), ',', ';');  // a comma parts reasons
   return text;
 }
@@ -221,15 +76,10 @@ std::string kindOf(const ReasonGroups& groups) {
   Reason last{};
   for (const auto& [key, group] : groups) {  // in the order of reasons
     if (!out.empty() && key.first == last) { continue; }
-    out += (out.empty() ? "" : ",") + std::string{kindOf(key.first)};
+    out += (out.empty() ? "" : ",") + std::string{rowOf(key.first).kind};
     last = key.first;
   }
   return out;
-}
-
-/// It would fit there if others ended.
-bool isHeldByOthers(Reason reason) {
-  return reason == Reason::TooFewFree || reason == Reason::GpusHeld || reason == Reason::TopologyUnmet;
 }
 
 /// Those who hold devices of nodes that are added, while they are few and all known; of a request that names
@@ -283,7 +133,7 @@ Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
     const NodeState& node = ledger.at(i);
     const auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
     if (!misfit) { continue; }
-    if (are_few && isHeldByOthers(misfit->reason)) { are_few = holders.add(node, request); }
+    if (are_few && rowOf(misfit->reason).is_held) { are_few = holders.add(node, request); }
     const std::vector<Misfit> also = alsoShort(node, request, *misfit);
     all.push_back(*misfit);
     all.insert(all.end(), also.begin(), also.end());
@@ -304,7 +154,7 @@ Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
     for (const Misfit& also : alsoShort(ledger.at(*i), request, *misfit)) {
       groups[{also.reason, also.detail}].add(also.need, also.have);
     }
-    if (isHeldByOthers(misfit->reason)) { holders.add(ledger.at(*i), request); }
+    if (rowOf(misfit->reason).is_held) { holders.add(ledger.at(*i), request); }
   }
   return {kindOf(groups), textOf(groups, ledger.existing()), holders.get()};
 }
@@ -334,12 +184,20 @@ void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entr
   entry.group = groups_.try_emplace(std::move(key), next).first->second;
 }
 
+/// Volumes changed that are not of single nodes: what is known of any may not be true any more.
+void RejectionBoard::followVolumes(const PodRequest& request) {
+  const std::uint64_t moment = request.volumes == nullptr ? 0 : request.volumes->moment();
+  if (std::exchange(volumes_moment_, moment) == moment) { return; }
+  for (Entry& entry : entries_) { entry.seen = 0; }
+}
+
 bool RejectionBoard::catchUp(const Ledger& ledger, const PodRequest& request, std::uint64_t most_looks) {
   constexpr std::size_t kMostGroups = 1024;  // details that no node has any more add up: all is read anew
   if (!halfway_ && groups_.size() > kMostGroups) {  // equivalent: one more or less
     groups_.clear();
     entries_.clear();
   }
+  followVolumes(request);
   entries_.resize(ledger.size());
   const std::uint64_t steps = meter_.steps;
   const std::uint64_t nodes = looked_at_;
@@ -373,7 +231,7 @@ Rejection RejectionBoard::said(const Ledger& ledger, const PodRequest& request) 
 
 std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger, const PodRequest& request) const {
   std::vector<bool> is_held(groups_.size() + 1);
-  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.front().first); }
+  for (const auto& [key, group] : groups_) { is_held[group] = rowOf(key.front().first).is_held; }
   Holders holders;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
     if (is_held[entries_[i].group] && !holders.add(ledger.at(i), request)) { break; }

@@ -70,12 +70,14 @@ class RejectionBoard {
   using GroupKey = std::vector<std::pair<Reason, std::string>>;
 
   void look(const NodeState& node, const PodRequest& request, Entry& entry);
+  void followVolumes(const PodRequest& request);
   [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger, const PodRequest& request) const;
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;
   bool halfway_ = false;  // catchUp() is to go on
   std::uint64_t looked_at_ = 0;
+  std::uint64_t volumes_moment_ = 0;  // VolumeSelection::moment() that the entries are from
   Meter meter_;
 };
 

@@ -1,55 +1,13 @@
 #include "sched/placement/fit.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 #include "sched/doors/door.h"
-#include "sched/ledger/quota.h"
+#include "sched/filters/filter.h"
+#include "sched/filters/rows.h"
 
 namespace gs::sched {
 namespace {
-
-/// As k8s.io/api/core/v1 Toleration.ToleratesTaint.
-bool tolerates(const model::Toleration& t, const model::Taint& taint) {
-  if (!t.effect.empty() && t.effect != taint.effect) { return false; }
-  if (!t.key.empty() && t.key != taint.key) { return false; }
-  return t.exists || t.value == taint.value;
-}
-
-bool toleratesAny(const std::vector<model::Toleration>& tolerations, const model::Taint& taint) {
-  return std::any_of(tolerations.begin(), tolerations.end(),
-                     [&](const auto& t) { return tolerates(t, taint); });
-}
-
-/// The first of them that the node does not have; nullptr: it has all.
-const std::pair<const std::string, std::string>* missingLabel(
-    const model::Node& node, const std::map<std::string, std::string>& wanted) {
-  const auto it = std::find_if(wanted.begin(), wanted.end(), [&](const auto& want) {
-    const auto label = node.labels.find(want.first);
-    return label == node.labels.end() || label->second != want.second;
-  });
-  return it == wanted.end() ? nullptr : &*it;
-}
-
-const model::Taint* untoleratedTaint(const model::Node& node,
-                                     const std::vector<model::Toleration>& tolerations) {
-  for (const auto& taint : node.taints) {
-    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") { continue; }
-    if (!toleratesAny(tolerations, taint)) { return &taint; }
-  }
-  return nullptr;
-}
-
-/// Only what is asked for has to be there.
-bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
-  return asked > 0 && asked > allocatable - used;
-}
-
-bool isKeptAway(const NodeState& n, const PodRequest& r) {
-  return std::any_of(r.kept_away_by.begin(), r.kept_away_by.end(),
-                     [&](const auto& term) { return n.closedTo(term); });
-}
 
 /// The one whose reason comes first; where both have the same reason, the one with less room.
 std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) {
@@ -58,127 +16,24 @@ std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) 
   return a->have <= b->have ? a : b;
 }
 
-/// The first kubelets, 1.x, that give containers what DRA prepared unless somebody turns that off: for the
-/// limits of containers (KEP-5004), and for claims that the pod names (KEP-4381). One of 1.33 starts such
-/// containers without any GPU, one of 1.35 those with limits.
-constexpr int kMapsLimits = 36;
-constexpr int kPreparesClaims = 34;
-
-bool isAtLeast(std::string_view kubelet, int minor) {
-  constexpr int kMajor = 1;
-  if (!kubelet.empty() && kubelet.front() == 'v') { kubelet.remove_prefix(1); }
-  int numbers[2] = {0, 0};
-  for (int& number : numbers) {
-    const auto [end, error] = std::from_chars(kubelet.data(), kubelet.data() + kubelet.size(), number);
-    if (error != std::errc{}) { return false; }
-    kubelet.remove_prefix(static_cast<std::size_t>(end - kubelet.data()));
-    if (!kubelet.empty() && kubelet.front() == '.') { kubelet.remove_prefix(1); }
-  }
-  return numbers[0] > kMajor || (numbers[0] == kMajor && numbers[1] >= minor);
-}
-
-/// Of a node whose GPUs a DRA driver prepares for limits of containers: why this pod gets none of them. And
-/// of any other, why a pod that was once meant for such a node cannot run there: its kubelet would wait for
-/// what the pod's claim is allocated (docs/inside/decisions/0011-gpus-by-dra.md).
-std::optional<Misfit> refuseDra(const NodeState& n, const PodRequest& r) {
-  if (r.door == nullptr) { return std::nullopt; }
-  const bool selects = r.devices && r.devices->selection != nullptr;
-  if (n.dra_resource.empty()) {
-    if (selects) { return Misfit{Reason::NoDraDevices, "", 0, 0}; }
-    return r.mapped ? std::optional{Misfit{Reason::NoDraDriver, "", 0, 0}} : std::nullopt;
-  }
-  // The kubelet would hand the plugin's devices to some pods and the driver's to others, which are the same.
-  if (n.node.allocatable.get(n.dra_resource) > 0) {
-    return Misfit{Reason::TwoMechanisms, n.dra_resource, 0, 0};
-  }
-  if (!selects && r.devices && n.dra_resource != model::kNvidiaGpu) {
-    return Misfit{Reason::DraClaimsOnly, n.dra_resource, 0, 0};
-  }
-  const int oldest = selects ? kPreparesClaims : kMapsLimits;
-  if (!isAtLeast(n.node.kubelet, oldest)) { return Misfit{Reason::KubeletTooOld, n.node.kubelet, oldest, 0}; }
-  if (selects) { return std::nullopt; }
-  if (r.theirs) { return Misfit{Reason::DraIsTheirs, "", 0, 0}; }
-  if (!r.devices) { return std::nullopt; }
-  if (r.devices->shared) { return Misfit{Reason::DraNotShared, "", 0, 0}; }
-  if (r.resources.get(model::kNvidiaGpu) != r.devices->count) {
-    return Misfit{Reason::DraNeedsLimit, model::kNvidiaGpu, r.devices->count, 0};
-  }
-  if (r.too_many_results > 0) { return Misfit{Reason::DraTooMany, "", r.too_many_results, 0}; }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
-  static const model::Taint kCordoned{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
-  if (!r.on_node.empty() && !n.answersTo(r.on_node)) { return Misfit{Reason::OtherName, r.on_node, 0, 0}; }
-  if (n.node.unschedulable && !toleratesAny(r.tolerations, kCordoned)) {
-    return Misfit{Reason::Unschedulable, "", 0, 0};
-  }
-  if (!n.exists || !n.node.ready) { return Misfit{Reason::NotReady, "", 0, 0}; }
-  if (missingLabel(n.node, r.node_selector) != nullptr) { return Misfit{Reason::SelectorMismatch, "", 0, 0}; }
-  if (const auto* label = missingLabel(n.node, r.match_labels)) {
-    return Misfit{Reason::ClaimSelectorMismatch, label->first + "=" + label->second, 0, 0};
-  }
-  if (const model::Taint* taint = untoleratedTaint(n.node, r.tolerations)) {
-    return Misfit{Reason::UntoleratedTaint, taint->key + ": " + taint->value, 0, 0};
-  }
-  if (!isKeptBy(r.door, n.enforcer)) {
-    return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
-  }
-  if (auto misfit = refuseDra(n, r)) { return misfit; }
-  if (std::binary_search(r.not_on.begin(), r.not_on.end(), n.node.name)) {
-    return Misfit{Reason::TriedInVain, "", 0, 0};
-  }
-  if (r.quota && !passesQuota(n.node, r.quota->terms)) { return Misfit{Reason::ExceedsQuota, "", 0, 0}; }
-  return std::nullopt;
-}
-
-namespace {
-
-/// Calls `lacks(reason, what)` for each amount of which too little is left, but for nvidia.com/gpu, until it
-/// returns false. The order is that of reasons, then of resources.
-template <class Lacks>
-void eachShort(const NodeState& n, const PodRequest& r, const Lacks& lacks) {
-  const model::Resources& asked = r.resources;
-  const model::Resources& have = n.node.allocatable;
-  if (n.used_pods + 1 > n.node.allocatable_pods && !lacks(Reason::TooManyPods, "")) { return; }
-  const auto goes_on = [&](std::int64_t wants, std::int64_t all, std::int64_t used, const char* what) {
-    return !isShort(wants, all, used) || lacks(Reason::InsufficientResource, what);
-  };
-  if (!goes_on(asked.cpu_milli, have.cpu_milli, n.used.cpu_milli, "cpu")) { return; }
-  if (!goes_on(asked.memory, have.memory, n.used.memory, "memory")) { return; }
-  if (!goes_on(asked.ephemeral, have.ephemeral, n.used.ephemeral, "ephemeral-storage")) { return; }
-  for (const auto& [name, wants] : asked.extended) {
-    if (name == model::kNvidiaGpu) { continue; }
-    if (!goes_on(wants, have.get(name), n.used.get(name), name.c_str())) { return; }
-  }
-}
-
 bool isOfResources(Reason reason) {
   return reason == Reason::TooManyPods || reason == Reason::InsufficientResource;
 }
 
 }  // namespace
 
+std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
+  return refusalOf(n, r, Filter::Kept::Facts);
+}
+
 std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
-  std::optional<Misfit> first;
-  eachShort(n, r, [&](Reason reason, const char* what) {
-    first = Misfit{reason, what, 0, 0};
-    return false;
-  });
-  if (!first && isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
-  return first;
+  return refusalOf(n, r, Filter::Kept::Use);
 }
 
 std::vector<Misfit> alsoShort(const NodeState& n, const PodRequest& r, const Misfit& first,
                               const model::Uid& self) {
-  std::vector<Misfit> all;
-  if (!isOfResources(first.reason)) { return all; }
-  eachShort(n, r, [&](Reason reason, const char* what) {
-    all.push_back({reason, what, 0, 0});
-    return true;
-  });
+  if (!isOfResources(first.reason)) { return {}; }
+  std::vector<Misfit> all = shortOf(n, r);
   if (auto gpus = refuseCounted(n, r, self)) { all.push_back(*std::move(gpus)); }
   std::erase(all, first);
   return all;
@@ -217,8 +72,12 @@ bool awaitsLook(const NodeState& n, const PodRequest& r) { return n.awaits_look 
 namespace {
 
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, const model::Uid& self) {
-  if (auto misfit = refuseFacts(n, r)) { return misfit; }
-  if (auto misfit = refuseUse(n, r)) { return misfit; }
+  if (auto misfit = refusalOf(n, r)) {
+    // To kube-scheduler an amount as any other: it counts these before it looks at volumes and other pods.
+    if (misfit->reason <= Reason::InsufficientResource) { return misfit; }
+    auto counted = refuseCounted(n, r, self);
+    return counted ? counted : misfit;
+  }
   if (needsIds(r) && !takesDevices(n, r)) {
     const Reason silent = n.awaits_status ? Reason::AwaitsStatus : Reason::NoGpuStatus;
     return firstOf(Misfit{silent, "", 0, 0}, refuseCounted(n, r, self));

@@ -1,7 +1,5 @@
-// Does a request fit a node, and if not, why? The node filters, in the order of sched/request/reason.h; the
-// first that refuses gives the reason. Pure over the node's state. Selectors, taints and tolerations,
-// unschedulable nodes, the number of pods, amounts of resources (a request of 0 always fits) and the
-// required anti-affinity of pods that are there are judged as kube-scheduler's default filters judge them.
+// Does a request fit a node, and if not, why? The rows of sched/filters/filter.h are asked first, then what
+// is said here of GPUs; the first that refuses gives the reason. Pure over the node's state.
 //
 // GPUs are counted in two ways: as devices, and as the resource nvidia.com/gpu. What counts for whom:
 //   - A pod with a limit of nvidia.com/gpu, on a node with a GpuNodeStatus, needs both: room in the
@@ -27,11 +25,11 @@
 
 namespace gs::sched {
 
-// The filters, in this order. nullopt: not refused.
+// nullopt: not refused.
 
-/// What changes only with the node's facts: its names, unschedulable, ready, selectors, taints, enforcer.
+/// The rows of which only the node's facts change the answer (Filter::Kept).
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
-/// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
+/// And those that pods change which come and go.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
 /// Of a node that refused for `first`, an amount of which it has too little: all others of which it has too
 /// little as well, nvidia.com/gpu among them, as kube-scheduler's filter of resources names them all. Else

@@ -282,9 +282,14 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   constexpr model::TermId kAway = 7;
   asks_cpu.kept_away_by = {kAway};
   bool kept_away = true;
+  asks_cpu.host_ports = {{80, "TCP", "0.0.0.0"}};
+  bool port_taken = true;
   const auto reason = [&] {
     Ledger l;
     t.addTo(l);
+    if (port_taken) {
+      l.usePod(model::NodeName{"a"}, model::Uid{"p"}, Source::BoundPod, {}, 0, {}, asks_cpu.host_ports);
+    }
     if (kept_away) { l.setClosedTo(*l.indexOf(model::NodeName{"a"}), {closedBy({kAway})}); }
     return misfitOn(stateOf(l, "a"), asks_cpu)->reason;
   };
@@ -294,22 +299,24 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
     told.push_back(reason());
   };
   then([&] { t.node.unschedulable = false; });
-  then([&] { t.node.ready = true; });
-  then([&] { t.label("zone", "east"); });
-  then([&] { t.label("gpu", "h100"); });
   then([&] { t.node.taints.clear(); });
+  then([&] { t.label("zone", "east"); });
+  then([&] { t.node.ready = true; });
+  then([&] { t.label("gpu", "h100"); });
   then([&] { t.node.labels["gpu.scheduling/enforcer"] = "agent"; });
+  then([&] { port_taken = false; });
   then([&] { t.pods(1); });
   then([&] { t.cpu(2); });
   then([&] { kept_away = false; });
   then([&] { t.has_status = true; });
   then([&] { t.gpus(3); });
   then([&] { t.gpus(1).health(0, model::Health::Unhealthy); });
-  EXPECT_EQ(told, (std::vector<Reason>{
-                      Reason::Unschedulable, Reason::NotReady, Reason::SelectorMismatch,
-                      Reason::ClaimSelectorMismatch, Reason::UntoleratedTaint, Reason::ManagedByOther,
-                      Reason::TooManyPods, Reason::InsufficientResource, Reason::ExistingAntiAffinity,
-                      Reason::NoGpuStatus, Reason::NoGpu, Reason::TooFewGpus, Reason::TooFewHealthy}));
+  EXPECT_EQ(told,
+            (std::vector<Reason>{Reason::Unschedulable, Reason::UntoleratedTaint, Reason::SelectorMismatch,
+                                 Reason::NotReady, Reason::ClaimSelectorMismatch, Reason::ManagedByOther,
+                                 Reason::HostPortsTaken, Reason::TooManyPods, Reason::InsufficientResource,
+                                 Reason::ExistingAntiAffinity, Reason::NoGpuStatus, Reason::NoGpu,
+                                 Reason::TooFewGpus, Reason::TooFewHealthy}));
 }
 
 TEST(FitUse, CountsWhatOthersUse) {

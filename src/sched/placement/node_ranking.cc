@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace gs::sched {
 
@@ -11,8 +12,51 @@ NodeRanking::Node NodeRanking::winnerBelow(std::size_t match, const Ranks& ranks
   const bool leaves = left >= matches;
   const Node a = leaves ? leaf(left - matches) : winner_[left];
   const Node b = leaves ? leaf(left + 1 - matches) : winner_[left + 1];
-  if (a == kNone || b == kNone) { return a == kNone ? b : a; }
-  return isBetter(b, a, ranks) ? b : a;
+  return betterOf(a, b, ranks);
+}
+
+void NodeRanking::arrange(const NearCells& cells) {
+  begins_.assign(cells.count + 1, 0);
+  for (Node node = 0; node < keys_.size(); ++node) { ++begins_[cells.at(node) + 1U]; }
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  nodes_.resize(keys_.size());
+  leaves_.resize(keys_.size());
+  std::vector<std::size_t> next{begins_.begin(), begins_.end()};
+  for (Node node = 0; node < keys_.size(); ++node) {
+    const std::size_t leaf = next[cells.at(node)]++;
+    nodes_[leaf] = node;
+    leaves_[node] = static_cast<std::uint32_t>(leaf);
+  }
+}
+
+NodeRanking::Node NodeRanking::bestInCell(std::size_t cell, const Ranks& ranks) const {
+  const std::size_t matches = winner_.size();
+  const auto at = [&](std::size_t m) { return m >= matches ? leaf(m - matches) : winner_[m]; };
+  Node best = kNone;
+  std::size_t from = begins_[cell] + matches;
+  std::size_t to = begins_[cell + 1] + matches;
+  for (; from < to; from /= 2, to /= 2) {
+    if (from % 2 == 1) { best = betterOf(best, at(from++), ranks); }
+    if (to % 2 == 1) { best = betterOf(best, at(--to), ranks); }
+  }
+  return best;
+}
+
+std::optional<NodeRanking::Node> NodeRanking::bestIn(NearCellSet cells, const Ranks& ranks) const {
+  Node best = kNone;
+  for (std::size_t cell = 0; cell + 1 < begins_.size(); ++cell) {
+    if ((cells >> cell & 1U) != 0) { best = betterOf(best, bestInCell(cell, ranks), ranks); }
+  }
+  return best == kNone ? std::nullopt : std::optional{best};
+}
+
+NearCellSet NodeRanking::fitting(NearCellSet cells, const Ranks& ranks) const {
+  NearCellSet out = 0;
+  for (std::size_t cell = 0; cell + 1 < begins_.size(); ++cell) {
+    const NearCellSet bit = NearCellSet{1} << cell;
+    if ((cells & bit) != 0 && bestInCell(cell, ranks) != kNone) { out |= bit; }
+  }
+  return out;
 }
 
 void NodeRanking::rebuild(const Ranks& ranks) {
@@ -25,7 +69,7 @@ void NodeRanking::rebuild(const Ranks& ranks) {
 void NodeRanking::set(Node node, const Key& key, const Ranks& ranks) {
   if (keys_[node] == key) { return; }
   keys_[node] = key;
-  for (std::size_t match = (winner_.size() + node) / 2; match > 0; match /= 2) {
+  for (std::size_t match = (winner_.size() + leafOf(node)) / 2; match > 0; match /= 2) {
     const Node winner = winnerBelow(match, ranks);
     if (winner == winner_[match] && winner != node) { return; }
     winner_[match] = winner;

@@ -1,7 +1,8 @@
 // NodeRanking: the best of many nodes, kept up to date while their keys change. It is a tournament tree
 // over all nodes, so one change costs O(log nodes). Better is, in this order: the higher score; the smaller
 // `free`, which is the node's number of free devices less its bonus (see sched/placement/decider.h); the
-// lower rank, which is by name. One thread.
+// lower rank, which is by name. Nodes may be in cells (sched/request/near_standing.h), which lie side by side
+// in it: then the best of some cells costs O(cells * log nodes). One thread.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <limits>
 #include <optional>
 #include <vector>
+
+#include "sched/request/near_standing.h"
 
 namespace gs::sched {
 
@@ -28,11 +31,17 @@ class NodeRanking {
   /// Keys that are set one by one, and more nodes (that do not fit), count from the next rebuild() on.
   void prepare(Node node, const Key& key) { keys_[node] = key; }
   void resize(std::size_t nodes) { keys_.resize(nodes); }
-  /// After prepare(), resize(), or another order of ranks. O(nodes).
+  /// After resize(): which node is in which cell. Without it, all are in one.
+  void arrange(const NearCells& cells);
+  /// After prepare(), resize(), arrange(), or another order of ranks. O(nodes).
   void rebuild(const Ranks& ranks);
 
   void set(Node node, const Key& key, const Ranks& ranks);
   [[nodiscard]] std::optional<Node> best() const;
+  /// Of the nodes in these cells, after arrange().
+  [[nodiscard]] std::optional<Node> bestIn(NearCellSet cells, const Ranks& ranks) const;
+  /// The cells with a node that fits, of these.
+  [[nodiscard]] NearCellSet fitting(NearCellSet cells, const Ranks& ranks) const;
   /// The order, of two that fit.
   [[nodiscard]] static bool isBetter(const Key& a, std::uint32_t rank_a, const Key& b, std::uint32_t rank_b) {
     if (a.score != b.score) { return a.score > b.score; }
@@ -50,14 +59,26 @@ class NodeRanking {
  private:
   static constexpr Node kNone = ~Node{0};
   [[nodiscard]] Node leaf(std::size_t i) const {
-    return i < keys_.size() && keys_[i].fits ? static_cast<Node>(i) : kNone;
+    if (i >= keys_.size()) { return kNone; }
+    const Node node = nodes_.empty() ? static_cast<Node>(i) : nodes_[i];
+    return keys_[node].fits ? node : kNone;
   }
+  [[nodiscard]] std::size_t leafOf(Node node) const { return leaves_.empty() ? node : leaves_[node]; }
+  [[nodiscard]] Node betterOf(Node a, Node b, const Ranks& ranks) const {
+    if (a == kNone || b == kNone) { return a == kNone ? b : a; }
+    return isBetter(b, a, ranks) ? b : a;
+  }
+  [[nodiscard]] Node bestInCell(std::size_t cell, const Ranks& ranks) const;
   [[nodiscard]] Node winnerBelow(std::size_t match, const Ranks& ranks) const;
   [[nodiscard]] bool isBetter(Node a, Node b, const Ranks& ranks) const {
     return isBetter(keys_[a], ranks[a], keys_[b], ranks[b]);
   }
 
   std::vector<Key> keys_;
+  // Of arranged ones.
+  std::vector<Node> nodes_;            // by leaf
+  std::vector<std::uint32_t> leaves_;  // by node
+  std::vector<std::size_t> begins_;    // leaves of cell c: begins_[c] to begins_[c + 1]
   /// winner_[1]: of all. Match m is between matches 2m and 2m+1; from size() on they are single nodes.
   std::vector<Node> winner_;
 };

@@ -64,5 +64,37 @@ RC_GTEST_PROP(NodeRankingProperty, KnowsTheBestOfAllAfterAnyChange, (std::uint64
   }
 }
 
+RC_GTEST_PROP(NodeRankingProperty, KnowsTheBestOfTheNodesInSomeCells, (std::uint64_t seed)) {
+  Rng rng{seed};
+  NodeRanking r;
+  const std::size_t nodes = 1 + rng.below(40);
+  NearCells cells;
+  cells.count = 1 + rng.below(5);
+  NodeRanking::Ranks ranks(nodes);
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  for (std::size_t i = 0; i + 1 < nodes; ++i) {  // the last one is beyond the end
+    cells.of.push_back(static_cast<NearCells::Cell>(rng.below(cells.count)));
+  }
+  r.resize(nodes);
+  r.arrange(cells);
+  r.rebuild(ranks);
+  for (int i = 0; i < 60; ++i) {
+    const auto node = static_cast<NodeRanking::Node>(rng.below(nodes));
+    r.set(node,
+          {static_cast<std::int64_t>(rng.below(3)), static_cast<std::int32_t>(rng.below(3)), rng.chance(60)},
+          ranks);
+    const NearCellSet open = rng.next();
+    std::optional<NodeRanking::Node> best;
+    NearCellSet fitting = 0;
+    for (NodeRanking::Node n = 0; n < nodes; ++n) {
+      if (!r.key(n).fits || (open >> cells.at(n) & 1U) == 0) { continue; }
+      fitting |= NearCellSet{1} << cells.at(n);
+      if (!best || NodeRanking::isBetter(r.key(n), ranks[n], r.key(*best), ranks[*best])) { best = n; }
+    }
+    RC_ASSERT(r.bestIn(open, ranks) == best);
+    RC_ASSERT(r.fitting(open, ranks) == fitting);
+  }
+}
+
 }  // namespace
 }  // namespace gs::sched

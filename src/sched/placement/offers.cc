@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sched/filters/filter.h"
 #include "sched/placement/explain.h"
 #include "sched/placement/fit.h"
 #include "sched/placement/node_ranking.h"
@@ -56,20 +57,7 @@ class Fits {
 
 }  // namespace
 
-bool isNever(Reason reason) {
-  switch (reason) {
-    case Reason::ExceedsQuota:
-    case Reason::TooManyPods:
-    case Reason::InsufficientResource:
-    case Reason::ExistingAntiAffinity:
-    case Reason::TooFewFree:
-    case Reason::GpusHeld:
-    case Reason::TopologyUnmet:
-    case Reason::ClaimsUnmet:
-    case Reason::NotTakenYet: return false;
-    default: return true;
-  }
-}
+bool isNever(Reason reason) { return !isCuredBy(reason, Cure::PodGone); }
 
 Offers refusedBy(std::size_t nodes, std::string text, bool never) {
   return {{{std::move(text), never}}, std::vector<std::uint32_t>(nodes, 0)};

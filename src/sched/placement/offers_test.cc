@@ -151,11 +151,15 @@ TEST_F(OffersTest, TheRestOfThePodIsTheOtherSchedulers) {
   model::Pod pod;
   pod.unsupported = {"spec.affinity.podAffinity"};
   pod.node_selector = {{"zone", "east"}};
+  pod.node_affinity.is_required = true;
+  pod.host_ports = {{80, "TCP", "0.0.0.0"}};
+  l.usePod(model::NodeName{"a"}, model::Uid{"web"}, Source::BoundPod, {}, 0, {}, pod.host_ports);
   pod.requests.extended[model::kNvidiaGpu] = 1;
   ASSERT_TRUE(std::holds_alternative<Blocked>(readPod(pod, {})));
   const auto door = readPod(pod, {}, kDoors, Filters::Theirs);
   const auto& request = std::get<PodRequest>(door);
   EXPECT_EQ(refuseFacts(*l.find(model::NodeName{"a"}), request), std::nullopt);
+  EXPECT_EQ(refuseUse(*l.find(model::NodeName{"a"}), request), std::nullopt);
 }
 
 TEST_F(OffersTest, OneReasonForAll) {

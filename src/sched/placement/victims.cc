@@ -48,7 +48,10 @@ std::optional<Room> RoomSearch::look(const FitsOn& fits) {
 std::optional<Room> RoomSearch::takeLower() {
   auto& lower = pods_.lower;
   if (lower.empty()) { return room(Room::When::Never); }
-  std::sort(lower.begin(), lower.end(), [](const auto* a, const auto* b) { return isMoreImportant(*a, *b); });
+  if (!pods_.as_listed) {
+    std::sort(lower.begin(), lower.end(),
+              [](const auto* a, const auto* b) { return isMoreImportant(*a, *b); });
+  }
   if (lower.size() > kMostLowerPods) {
     lower.erase(lower.begin(), lower.end() - static_cast<std::ptrdiff_t>(kMostLowerPods));
   }

@@ -36,6 +36,8 @@ struct NodePods {
   std::vector<const model::Pod*> given;  // go in any case: bound there, not finished, each once
   std::vector<model::Uid> leaving;       // go by themselves
   std::vector<const model::Pod*> lower;  // may be told to go; none of the others
+  /// They come back in the order in which `lower` lists them, not the most important first.
+  bool as_listed = false;
   /// What each of them counts of the quota of the pod's namespace.
   std::map<model::Uid, std::int64_t> charges;
 };

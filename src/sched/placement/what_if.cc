@@ -39,6 +39,7 @@ NodeWithout::NodeWithout(const NodeState& node)
 void NodeWithout::take(const model::Pod& pod) {
   state_.used -= pod.requests;
   --state_.used_pods;
+  countPorts(state_, pod.host_ports, -1);
   derived_ = false;
   take(pod.uid);
 }
@@ -46,6 +47,7 @@ void NodeWithout::take(const model::Pod& pod) {
 void NodeWithout::giveBack(const model::Pod& pod) {
   state_.used += pod.requests;
   ++state_.used_pods;
+  countPorts(state_, pod.host_ports, +1);
   derived_ = false;
   giveBack(pod.uid);
 }

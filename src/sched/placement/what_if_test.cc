@@ -74,8 +74,8 @@ auto usedPartOf(const NodeState& n) {
   for (const auto& d : n.devices) {
     if (!d.holders.empty()) { holders[d.facts.id] = d.holders; }
   }
-  return std::tuple{holders,     n.counted,      n.in_flight,  n.used.cpu_milli, n.used_pods,    n.held,
-                    n.anonymous, n.free_devices, n.free_milli, n.free_mib,       n.overcommitted};
+  return std::tuple{holders,     n.counted,      n.in_flight,  n.used.cpu_milli, n.used_pods,     n.held,
+                    n.anonymous, n.free_devices, n.free_milli, n.free_mib,       n.overcommitted, n.ports};
 }
 
 /// Whoever comes and goes in whatever order, it is as if those that are gone had never been there.
@@ -97,6 +97,7 @@ TEST(WhatIfProperty, IsTheNodeWithoutThosePodsWhateverWentBefore) {
       pod.uid = model::Uid{"p" + std::to_string(p)};
       pod.node = kOnA;
       pod.requests.cpu_milli = static_cast<std::int64_t>(rng.below(3));
+      if (p % 3 == 0) { pod.host_ports = {{80, "TCP", "0.0.0.0"}}; }
       const auto counted = static_cast<std::int64_t>(rng.below(2));
       const int id = static_cast<int>(rng.below(4));
       const Amount amount = rng.chance(50) ? Amount{} : Amount{true, 100, 512};
@@ -104,7 +105,7 @@ TEST(WhatIfProperty, IsTheNodeWithoutThosePodsWhateverWentBefore) {
       const SharePicks picks{{{0, 100, 512}, {id}}};
       const bool flies = rng.chance(30);
       says.emplace_back([=](Ledger& l) {
-        l.usePod(kOnA, pod.uid, Source::BoundPod, pod.requests, counted);
+        l.usePod(kOnA, pod.uid, Source::BoundPod, pod.requests, counted, {}, pod.host_ports);
         l.hold(kOnA, id, pod.uid, source, amount);
         if (flies) { l.setInFlight(kOnA, pod.uid, Source::BoundPod, picks); }
       });

@@ -16,13 +16,13 @@ struct Case {
   std::vector<ContainerShare> containers;
   std::optional<ShareChoice> expect;
 };
-class Tightest : public testing::TestWithParam<Case> {};
+class Tightest : public ::testing::TestWithParam<Case> {};
 TEST_P(Tightest, Picks) {
   EXPECT_EQ(tightestFit(GetParam().devices, GetParam().containers), GetParam().expect);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Tightest,
-    testing::Values(
+    ::testing::Values(
         Case{"TheFewestFreeMilliWin", {{0, 1000, kMib}, {1, 300, kMib}}, {{0, 300, 1}}, {{{1}}}},
         Case{"ThenTheFewestFreeMib", {{0, 300, 20}, {1, 300, 10}}, {{0, 100, 10}}, {{{1}}}},
         Case{"ThenTheLowestId", {{3, 300, 10}, {1, 300, 10}}, {{0, 100, 10}}, {{{1}}}},

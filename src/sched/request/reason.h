@@ -1,8 +1,9 @@
-// Why a node cannot take a pod. The first that applies, in this order, is the node's reason: of what is asked
-// of GPUs, what never changes there comes before what will pass. The words that a user reads are made in
-// sched/placement/explain.h.
+// Why a node cannot take a pod. The first that applies, in this order, is the node's reason: that of the rows
+// of sched/filters/filter.h, then of what is asked of GPUs, where what never changes there comes before what
+// will pass. Words, kind and cures of each stand in sched/filters/reasons.cc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,10 +14,10 @@ namespace gs::sched {
 enum class Reason : std::uint8_t {
   OtherName,              // "node(s) were not named node1"; all: "no node carries the name node1 ..."
   Unschedulable,          // "node(s) were unschedulable"
-  NotReady,               // "node(s) were not ready"                     (R6)
-  SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
-  ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector gpu-type=a100"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
+  SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
+  NotReady,               // "node(s) were not ready"                     (R6)
+  ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector gpu-type=a100"
   ManagedByOther,         // "node(s) were managed by gpu-manager"
   /// "node(s) offered nvidia.com/gpu by a device plugin and by a DRA driver: one of them must go"
   TwoMechanisms,
@@ -39,9 +40,25 @@ enum class Reason : std::uint8_t {
   NoDraDriver,
   TriedInVain,           // "node(s) did not take this pod a moment ago"
   ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
+  HostPortsTaken,        // "node(s) didn't have free ports for the requested pod ports"
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
+  // Of its volumes, in kube-scheduler's words (sched/filters/volumes.cc).
+  DiskInUse,             // "node(s) had no available disk"
+  VolumeOfOnePod,        // "... PersistentVolumeClaim with ReadWriteOncePod access mode ..."
+  NoSuchDriver,          // "ebs.csi.aws.com CSI driver is not installed on the node"
+  TooManyVolumes,        // "node(s) exceed max volume count"
+  VolumeElsewhere,       // "node(s) didn't match PersistentVolume's node affinity"
+  NoVolumeToBind,        // "node(s) didn't find available persistent volumes to bind"
+  TooLittleStorage,      // "node(s) did not have enough free storage"
+  VolumeMissing,         // "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+  VolumeInOtherZone,     // "node(s) had no available volume zone"
+  SpreadNoLabel,         // "node(s) didn't match pod topology spread constraints (missing required label)"
+  SpreadUnmet,           // "node(s) didn't match pod topology spread constraints"
+  PodAffinity,           // "node(s) didn't match pod affinity rules"
+  PodAntiAffinity,       // "node(s) didn't match pod anti-affinity rules"
   ExistingAntiAffinity,  // "node(s) didn't satisfy existing pods anti-affinity rules"
+  MissesFeatures,        // "node(s) didn't match Pod's required features"
   NoGpuStatus,           // "node(s) had no GpuNodeStatus"
   AwaitsStatus,          // "node(s) had no GpuNodeStatus yet: its agent is waited for"
   NoGpu,                 // "node(s) had no GPU"
@@ -67,6 +84,7 @@ enum class Reason : std::uint8_t {
   AwaitsLook,
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/ledger/shares.h)
 };
+inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::NotTakenYet) + 1;  // the last one
 
 /// One node's rejection. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where
 /// a reason has none.

@@ -18,6 +18,27 @@ std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
   return mix(h, std::hash<std::shared_ptr<const DeviceSelection>>{}(r.selection));
 }
 
+std::size_t hashWith(std::size_t h, const std::vector<model::NodeRequirement>& requirements) {
+  for (const auto& r : requirements) {
+    h = mix(mix(h, r.key), static_cast<std::size_t>(r.op));
+    for (const auto& value : r.values) { h = mix(h, value); }
+  }
+  return mix(h, requirements.size());
+}
+
+std::size_t hashWith(std::size_t h, const model::NodeTerm& term) {
+  return hashWith(hashWith(h, term.labels), term.fields);
+}
+
+std::size_t hashWith(std::size_t h, const model::NodeAffinity& affinity) {
+  if (affinity == model::NodeAffinity{}) { return h; }
+  for (const auto& term : affinity.required) { h = hashWith(h, term); }
+  for (const auto& [weight, term] : affinity.preferred) {
+    h = hashWith(mix(h, static_cast<std::size_t>(weight)), term);
+  }
+  return mix(h, affinity.is_required ? 1 : 0);
+}
+
 }  // namespace
 
 const char* enforcerName(Enforcer e) {
@@ -42,7 +63,13 @@ std::size_t hashOf(const PodRequest& r) {
   for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
   for (const auto& t : r.tolerations) {
     h = mix(mix(mix(mix(h, t.key), t.value), t.effect), t.exists ? 1 : 0);
+    h = mix(h, static_cast<std::size_t>(t.than));
   }
+  h = hashWith(h, r.node_affinity);
+  for (const auto& p : r.host_ports) {
+    h = mix(mix(mix(h, static_cast<std::size_t>(p.port)), p.protocol), p.ip);
+  }
+  for (const auto& feature : r.node_features) { h = mix(h, feature); }
   if (r.quota) { h = mix(mix(h, r.quota->ns), static_cast<std::size_t>(r.quota->milli)); }
   h = mix(mix(mix(h, r.gang), r.on_node), r.only_certain ? 1 : 0);
   h = mix(h, (r.theirs ? 2U : 0U) + (r.mapped ? 1U : 0U));
@@ -52,6 +79,8 @@ std::size_t hashOf(const PodRequest& r) {
             static_cast<std::size_t>(s.mib));
   }
   for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
+  h = mix(h, std::hash<std::shared_ptr<const VolumeSelection>>{}(r.volumes));
+  if (r.near) { h = mix(h, hashOf(*r.near.rules)); }
   for (const auto& node : r.not_on) { h = mix(h, node.text); }
   for (const auto& key : r.better_with) { h = mix(mix(h, key.ns), key.name); }
   return r.devices ? hashWith(h, *r.devices) : h;

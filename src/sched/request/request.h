@@ -16,7 +16,9 @@
 #include "model/lease.h"
 #include "model/pod.h"
 #include "model/resources.h"
+#include "sched/request/near_rules.h"
 #include "sched/request/selection.h"
+#include "sched/request/volume_selection.h"
 
 namespace gs::sched {
 
@@ -101,9 +103,14 @@ struct PodRequest {
   std::optional<QuotaBound> quota;  // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
+  model::NodeAffinity node_affinity{};               // the pod's
+  std::vector<model::HostPort> host_ports{};         // sorted, unique
+  std::vector<std::string> node_features{};          // that the node must declare; sorted, unique
   std::map<std::string, std::string> match_labels;   // the claim's selector
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted
+  NearAsked near{};                                  // what it says of other pods itself
+  std::shared_ptr<const VolumeSelection> volumes{};  // of a pod that mounts some
   std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
   std::vector<model::ObjectKey> better_with;         // see BonusOf; sorted, few
   friend bool operator==(const PodRequest&, const PodRequest&) = default;

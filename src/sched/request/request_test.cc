@@ -9,6 +9,8 @@
 namespace gs::sched {
 namespace {
 
+using NodeOp = model::NodeRequirement::Op;
+
 /// With something in each field.
 PodRequest full() {
   PodRequest r = testClaim(2);
@@ -21,6 +23,10 @@ PodRequest full() {
   r.quota = QuotaBound{"ml", 1'000, {}};
   r.resources = {1'000, 1'024, 64, {{"example.com/nic", 1}}};
   r.node_selector = {{"zone", "east"}};
+  r.node_affinity = {
+      true, {{{{"zone", NodeOp::In, {"east"}}}, {}}}, {{5, {{{"rack", NodeOp::Exists, {}}}, {}}}}};
+  r.host_ports = {{80, "TCP", "0.0.0.0"}};
+  r.node_features = {"Sleeps"};
   r.match_labels = {{"gpu-type", "a100"}};
   r.tolerations = {{"team", "research", "NoSchedule", false}};
   r.kept_away_by = {7};
@@ -32,7 +38,7 @@ struct Change {
   const char* name;
   std::function<void(PodRequest&)> make;
 };
-class RequestHash : public testing::TestWithParam<Change> {};
+class RequestHash : public ::testing::TestWithParam<Change> {};
 TEST_P(RequestHash, IsAnotherWhereThatFieldIs) {
   PodRequest other = full();
   GetParam().make(other);
@@ -45,7 +51,7 @@ TEST_P(RequestHash, IsAnotherWhereThatFieldIs) {
   }
 INSTANTIATE_TEST_SUITE_P(
     Table, RequestHash,
-    testing::Values(
+    ::testing::Values(
         GS_CHANGE(NoDoor, r.door = nullptr), GS_CHANGE(PlainDoor, r.door = &kPlainDoor),
         GS_CHANGE(NoDevices, r.devices.reset()), GS_CHANGE(Count, r.devices->count = 3),
         GS_CHANGE(Policy, r.devices->policy = model::Policy::Spread),
@@ -80,6 +86,22 @@ INSTANTIATE_TEST_SUITE_P(
         GS_CHANGE(TolerationValue, r.tolerations[0].value = "web"),
         GS_CHANGE(TolerationEffect, r.tolerations[0].effect = "NoExecute"),
         GS_CHANGE(TolerationExists, r.tolerations[0].exists = true),
+        GS_CHANGE(TolerationThan, r.tolerations[0].than = model::Toleration::Than::Below),
+        GS_CHANGE(AffinityKey, r.node_affinity.required[0].labels[0].key = "rack"),
+        GS_CHANGE(AffinityOp, r.node_affinity.required[0].labels[0].op = NodeOp::NotIn),
+        GS_CHANGE(AffinityValue, r.node_affinity.required[0].labels[0].values = {"west"}),
+        GS_CHANGE(AffinityValues, r.node_affinity.required[0].labels[0].values = {"east", "west"}),
+        GS_CHANGE(AffinityTerms, r.node_affinity.required.emplace_back()),
+        GS_CHANGE(AffinityField, r.node_affinity.required[0].fields = {{"metadata.name", NodeOp::In, {"a"}}}),
+        GS_CHANGE(AffinityLabelIsNoField,
+                  std::swap(r.node_affinity.required[0].labels, r.node_affinity.required[0].fields)),
+        GS_CHANGE(AffinityNotRequired, r.node_affinity.is_required = false),
+        GS_CHANGE(PreferredWeight, r.node_affinity.preferred[0].weight = 6),
+        GS_CHANGE(PreferredTerm, r.node_affinity.preferred[0].term.labels[0].key = "row"),
+        GS_CHANGE(NothingPreferred, r.node_affinity.preferred.clear()),
+        GS_CHANGE(Port, r.host_ports[0].port = 81), GS_CHANGE(PortProtocol, r.host_ports[0].protocol = "UDP"),
+        GS_CHANGE(PortIp, r.host_ports[0].ip = "10.0.0.1"), GS_CHANGE(PortCount, r.host_ports.clear()),
+        GS_CHANGE(Feature, r.node_features = {"Wakes"}), GS_CHANGE(NoFeature, r.node_features.clear()),
         GS_CHANGE(TolerationCount, r.tolerations.clear()), GS_CHANGE(KeptAway, r.kept_away_by = {8}),
         GS_CHANGE(KeptAwayCount, r.kept_away_by = {7, 8}),
         GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear())),

@@ -29,6 +29,11 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   const bool we_filter = !c_.asksUs(pod);
   sched::Objects named = we_filter ? c_.engine.deviceClaims().asked(pod) : sched::Objects{};
   named.claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)});
+  if (we_filter) {
+    auto volumes = c_.engine.askedOfVolumes(pod);
+    named.volumes = std::move(volumes.selection);
+    named.no_volumes = std::move(volumes.blocked);
+  }
   auto door = sched::readPod(pod, named, c_.engine.doors(),
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
@@ -41,7 +46,9 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
                                                "gpu-scheduler-webhook runs, or write that entry into it"};
   }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
+  if (we_filter) {
+    if (auto blocked = c_.engine.askNear(pod, *request)) { return *std::move(blocked); }
+  }
   const std::int64_t milli = sched::gpuMilli(*request);
   const bool counts = milli > 0 || (selects && request->devices->count == 0);
   if (counts && c_.engine.quota().awaited()) {

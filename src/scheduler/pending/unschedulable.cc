@@ -142,6 +142,8 @@ void Unschedulable::noteChanges() {
   };
   follow(ledger.changes(), checked_changes_);
   follow(ledger.closings(), checked_closings_);
+  const std::uint64_t wide = ledger.wideChanges();
+  if (std::exchange(checked_wide_, wide) != wide) { lookAtAll(); }
   if (changed) { unchecked_ = c_.engine.queue().unschedulableAnywhere().size(); }
   if (std::exchange(checked_comings_, ledger.comings().end()) != checked_comings_) {
     all_stale_ = true;  // they say how many nodes there are

@@ -94,6 +94,7 @@ class Unschedulable : public controller::Part {
   std::uint64_t checked_changes_ = 0;
   std::uint64_t checked_closings_ = 0;
   std::uint64_t checked_comings_ = 0;
+  std::uint64_t checked_wide_ = 0;
   std::size_t unchecked_ = 0;  // of those that any node may take, how many were not looked at since
   std::set<sched::EquivalenceClass> woken_;  // others that are to be looked at, mostly of one node
   sched::EquivalenceClass last_woken_ = 0;

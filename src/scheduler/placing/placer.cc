@@ -80,6 +80,8 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
       b_.leftovers.removing(item.uid)) {
     return;
   }
+  // The pod that was decided before it may want no such pod beside it.
+  c_.reconciles.add(c_.engine.takeTouched());
   if (c_.reconciles.contains(item.uid)) {
     return;
   }  // it asks for something else now: it will be queued again

@@ -111,12 +111,12 @@ pod mig mig | create
 expect_waiting mig 'MIG partitions are not supported yet'
 eventually "phase of the MIG claim" Failed field gclaim/mig .status.phase
 
-step "a filter of kube-scheduler that is not served makes the pod wait, naming the field"
+step "a node that the pod does not want refuses it in kube-scheduler's words"
 affinity='nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}'
 pod affine one spec "affinity: {$affinity}" | create
-expect_waiting affine 'spec\.affinity\.nodeAffinity'
-pod port '' spec 'hostNetwork: true, initContainers: [{name: i, image: pause, ports: [{containerPort: 80, hostPort: 80}]}]' | create
-expect_waiting port 'hostPort'
+expect_waiting affine "didn't match Pod's node affinity/selector"
+
+step "a filter of kube-scheduler that is not served makes the pod wait, naming the field"
 pod spread '' spec 'topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]' | create
 expect_waiting spread 'spec\.topologySpreadConstraints'
 

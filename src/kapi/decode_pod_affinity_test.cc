@@ -1,0 +1,81 @@
+#include "kapi/decode_pod_affinity.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "kapi/decode.h"
+#include "kapi/json_text_test.h"
+
+namespace gs::kapi {
+namespace {
+
+using Op = model::LabelRequirement::Op;
+
+model::Pod waiting(const std::string& spec) {
+  return decodePod(parsed(R"({"metadata":{"namespace":"own","labels":{"app":"a"}},"spec":{)" + spec + "}}"));
+}
+
+std::string affinity(const char* kind, const std::string& terms) {
+  return fmt::format(R"("affinity":{{"{}":{{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}}})", kind,
+                     terms);
+}
+
+TEST(DecodePodAffinity, ReadsTermsWithTheirNamespaces) {
+  const model::Pod pod =
+      waiting(affinity("podAffinity",
+                       R"({"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"a"}}},
+         {"topologyKey":"zone","namespaces":["y","x"],"labelSelector":{}},
+         {"topologyKey":"host","namespaceSelector":{"matchLabels":{"team":"t"}},"labelSelector":{}},
+         {"topologyKey":"host","namespaceSelector":{}})"));
+  EXPECT_TRUE(pod.unsupported.empty());
+  const model::LabelSelector all{};
+  const model::LabelSelector team{{{"team", Op::In, {"t"}}}};
+  const model::LabelSelector app{{{"app", Op::In, {"a"}}}};
+  EXPECT_EQ(pod.affinity.near, (std::vector<model::PodTerm>{{"host", {}, all, std::nullopt},
+                                                            {"host", {}, team, all},
+                                                            {"zone", {"own"}, std::nullopt, app},
+                                                            {"zone", {"x", "y"}, std::nullopt, all}}));
+  EXPECT_TRUE(pod.affinity.apart.empty());
+}
+
+TEST(DecodePodAffinity, PreferencesHaveASign) {
+  const char* spec = R"("affinity":{
+    "podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+      {"weight":5,"podAffinityTerm":{"topologyKey":"a"}},{"weight":0,"podAffinityTerm":{"topologyKey":"b"}}]},
+    "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+      {"weight":7,"podAffinityTerm":{"topologyKey":"c"}}]}})";
+  const auto preferred = waiting(spec).affinity.preferred;
+  ASSERT_EQ(preferred.size(), 2U);
+  EXPECT_EQ(preferred[0].weight, -7);
+  EXPECT_EQ(preferred[0].term.topology_key, "c");
+  EXPECT_EQ(preferred[1].weight, 5);
+}
+
+TEST(DecodePodAffinity, SpreadHasTheDefaultsOfTheApi) {
+  const model::Pod pod = waiting(R"("topologySpreadConstraints":[
+    {"topologyKey":"zone","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule","labelSelector":{}},
+    {"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","minDomains":3,
+     "nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor","matchLabelKeys":["b","a"]}])");
+  ASSERT_EQ(pod.spread.size(), 2U);
+  const model::SpreadConstraint& zone = pod.spread[0];
+  EXPECT_EQ(zone.max_skew, 2);
+  EXPECT_TRUE(zone.is_required && zone.honors_affinity && !zone.honors_taints && zone.pods.has_value());
+  EXPECT_EQ(zone.min_domains, std::nullopt);
+  const model::SpreadConstraint& host = pod.spread[1];
+  EXPECT_TRUE(!host.is_required && !host.honors_affinity && host.honors_taints && !host.pods.has_value());
+  EXPECT_EQ(host.min_domains, 3);
+  EXPECT_EQ(host.match_label_keys, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(DecodePodAffinity, MoreThanAPodCanNeedIsRefusedByName) {
+  std::string terms;
+  for (int i = 0; i < 17; ++i) { terms += fmt::format(R"({}{{"topologyKey":"k{}"}})", i == 0 ? "" : ",", i); }
+  EXPECT_EQ(waiting(affinity("podAntiAffinity", terms)).unsupported,
+            std::vector<std::string>{"spec.affinity.podAntiAffinity with more than 16 required terms (17)"});
+  EXPECT_EQ(
+      waiting(fmt::format(R"("topologySpreadConstraints":[{}])", terms)).unsupported,
+      std::vector<std::string>{"spec.topologySpreadConstraints with more than 16 constraints or 4096 names"});
+}
+
+}  // namespace
+}  // namespace gs::kapi

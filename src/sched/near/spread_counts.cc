@@ -1,0 +1,43 @@
+#include "sched/near/spread_counts.h"
+
+#include <algorithm>
+
+namespace gs::sched {
+
+void SpreadCounts::enlist(DomainId domain) {
+  Domains& same = by_pods_[domains_[domain].pods];
+  domains_[domain].place = static_cast<std::uint32_t>(same.size());
+  same.push_back(domain);
+  ++counted_;
+}
+
+void SpreadCounts::strike(DomainId domain) {
+  const auto same = by_pods_.find(domains_[domain].pods);
+  const std::uint32_t place = domains_[domain].place;
+  same->second[place] = same->second.back();
+  domains_[same->second[place]].place = place;
+  same->second.pop_back();
+  if (same->second.empty()) { by_pods_.erase(same); }
+  --counted_;
+}
+
+void SpreadCounts::change(DomainId domain, std::int64_t nodes, std::int64_t pods, Domains& turned) {
+  if (domain >= domains_.size()) { domains_.resize(domain + 1); }
+  Domain& of = domains_[domain];
+  const std::int64_t before = most();
+  const bool was_closed = of.pods > before;
+  if (of.nodes > 0) { strike(domain); }
+  of.nodes += nodes;
+  of.pods += pods;
+  if (of.nodes > 0) { enlist(domain); }
+  const std::int64_t now = most();
+  if (was_closed != (of.pods > now)) { turned.push_back(domain); }
+  const auto end = by_pods_.upper_bound(std::max(before, now));
+  for (auto same = by_pods_.upper_bound(std::min(before, now)); same != end; ++same) {
+    for (const DomainId other : same->second) {
+      if (other != domain) { turned.push_back(other); }
+    }
+  }
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,54 @@
+// Nominated pods: each waits for one node, from which others went for it, or which another scheduler named
+// (status.nominatedNodeName). Whoever is less important may not take that room: a pod fits there only if it
+// fits beside those of its own priority and higher ones that are nominated there (kube-scheduler counts them
+// so). That keeps victims that are made again from coming back into the room, and evicted again, for ever.
+// Pure; one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "model/ids.h"
+#include "sched/ledger/node_state.h"
+#include "sched/request/request.h"
+
+namespace gs::sched {
+
+struct Nomination {
+  model::Uid uid;
+  model::NodeName node;
+  std::int32_t priority = 0;
+  PodRequest request;
+  std::int64_t milli = 0;  // that it counts of its namespace's quota
+  friend bool operator==(const Nomination&, const Nomination&) = default;
+};
+
+class Nominations {
+ public:
+  /// One for each pod: a new one replaces the old one.
+  void put(Nomination nomination);
+  void remove(const model::Uid& uid);
+  [[nodiscard]] const Nomination* of(const model::Uid& uid) const;
+  [[nodiscard]] std::size_t size() const { return node_of_.size(); }
+
+  /// Those that count for a pod of that priority on that node: not itself, and none of lower priority. The
+  /// most important first, then by uid.
+  [[nodiscard]] std::vector<const Nomination*> before(const model::NodeName& node, const model::Uid& self,
+                                                      std::int32_t priority) const;
+  /// Those of lower priority there. They may not fit any more when this one comes.
+  [[nodiscard]] std::vector<model::Uid> below(const model::NodeName& node, std::int32_t priority) const;
+
+ private:
+  std::map<model::NodeName, std::map<model::Uid, Nomination>> on_;  // none is empty
+  std::unordered_map<model::Uid, model::NodeName> node_of_;
+};
+
+/// The node as it would be with them there, each with devices that it would get. One that finds none counts
+/// by its number of devices.
+[[nodiscard]] NodeState withNominated(NodeState node, const std::vector<const Nomination*>& nominated);
+
+}  // namespace gs::sched

@@ -1,0 +1,105 @@
+#include "sched/request/near_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mix.h"
+
+namespace gs::sched {
+namespace {
+
+using Op = model::LabelRequirement::Op;
+
+/// What it selects, and for each of these keys that the pod has: those with the same value.
+std::optional<model::LabelSelector> withKeys(const model::SpreadConstraint& constraint,
+                                             const model::PodLabels& labels) {
+  auto selector = constraint.pods;
+  if (!selector) { return selector; }
+  auto& all = selector->requirements;
+  for (const auto& key : constraint.match_label_keys) {
+    if (const auto value = labels.find(key)) { all.push_back({key, Op::In, {std::string{*value}}}); }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return selector;
+}
+
+SpreadRule spreadRule(const model::SpreadConstraint& constraint, const model::PodLabels& labels) {
+  SpreadRule rule;
+  rule.topology_key = constraint.topology_key;
+  rule.max_skew = constraint.max_skew;
+  rule.min_domains = std::max(1, constraint.min_domains.value_or(1));
+  rule.honors_affinity = constraint.honors_affinity;
+  rule.honors_taints = constraint.honors_taints;
+  rule.pods = withKeys(constraint, labels);
+  rule.counts_itself = rule.pods && rule.pods->matches(labels);
+  return rule;
+}
+
+void addNodesAsked(const model::Pod& pod, NearRules& rules) {
+  const auto any = [&](bool SpreadRule::*policy) {
+    return std::any_of(rules.spread.begin(), rules.spread.end(), [&](const auto& r) { return r.*policy; });
+  };
+  if (any(&SpreadRule::honors_affinity)) {
+    rules.node_selector = pod.node_selector;
+    rules.has_node_terms = pod.node_affinity.is_required;
+    rules.node_terms = pod.node_affinity.required;
+  }
+  if (any(&SpreadRule::honors_taints)) {
+    rules.tolerations = pod.tolerations;
+    std::sort(rules.tolerations.begin(), rules.tolerations.end());
+  }
+}
+
+std::size_t hashWith(std::size_t h, const model::LabelSelector& selector) {
+  for (const auto& r : selector.requirements) {
+    h = mix(mix(h, r.key), static_cast<std::size_t>(r.op));
+    for (const auto& value : r.values) { h = mix(h, value); }
+  }
+  return mix(h, selector.requirements.size());
+}
+
+std::size_t hashWith(std::size_t h, const std::vector<model::PodTerm>& terms) {
+  for (const auto& term : terms) {
+    h = mix(h, term.topology_key);
+    for (const auto& ns : term.namespaces) { h = mix(h, ns); }
+    if (term.namespace_selector) { h = hashWith(h, *term.namespace_selector); }
+    if (term.pods) { h = hashWith(h, *term.pods); }
+  }
+  return mix(h, terms.size());
+}
+
+}  // namespace
+
+std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod) {
+  NearRules rules;
+  rules.near = pod.affinity.near;
+  rules.apart = pod.affinity.apart;
+  for (const auto& constraint : pod.spread) {
+    if (constraint.is_required) { rules.spread.push_back(spreadRule(constraint, pod.labels)); }
+  }
+  if (rules.near.empty() && rules.apart.empty() && rules.spread.empty()) { return nullptr; }
+  rules.ns = pod.key.ns;
+  rules.means_itself = std::all_of(rules.near.begin(), rules.near.end(), [&](const model::PodTerm& term) {
+    return term.pods && term.pods->matches(pod.labels);
+  });
+  addNodesAsked(pod, rules);
+  return std::make_shared<const NearRules>(std::move(rules));
+}
+
+std::size_t hashOf(const NearRules& rules) {
+  std::size_t h = hashWith(hashWith(mix(std::size_t{1}, rules.ns), rules.near), rules.apart);
+  h = mix(h, rules.means_itself ? 1 : 0);
+  for (const auto& r : rules.spread) {
+    h = mix(mix(h, r.topology_key), static_cast<std::size_t>(r.max_skew));
+    h = mix(mix(h, static_cast<std::size_t>(r.min_domains)), r.counts_itself ? 1 : 0);
+    if (r.pods) { h = hashWith(h, *r.pods); }
+  }
+  for (const auto& [key, value] : rules.node_selector) { h = mix(mix(h, key), value); }
+  for (const auto& term : rules.node_terms) {
+    for (const auto& r : term.labels) { h = mix(h, r.key); }
+  }
+  return h;
+}
+
+}  // namespace gs::sched

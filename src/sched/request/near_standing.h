@@ -1,0 +1,59 @@
+// How the rules of a class of waiting pods stand (NearRules): which nodes refuse them for the sake of other
+// pods, now. One for all requests with equal rules. Asked for a node by its index in the ledger; it follows
+// the ledger and is true as long as whoever changes one tells the other (sched/near/near.h).
+//
+// What changes its answers is told in two ways:
+//   - A domain of few nodes: each of these is in Ledger::closings().
+//   - A wide domain, a zone say, whose nodes change together and often: Ledger::wideChanges() grows, and
+//     versionAt() of these nodes.
+// So that nobody need look at all nodes of a zone, who looks for the best node asks in two parts. Fine: of
+// the domains of few nodes, node by node. Wide: of whole cells, where a cell is the nodes that are in the
+// same wide domains; openCells() says which of these take the pod. A node takes it when both do. How nodes
+// are in cells, and what Fine says of very many nodes, changes with epoch().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sched/request/reason.h"
+
+namespace gs::sched {
+
+enum class NearPart : std::uint8_t { All, Fine };
+
+/// The cell of each node, by its index.
+struct NearCells {
+  using Cell = std::uint8_t;
+  static constexpr std::size_t kMost = 64;
+  std::vector<Cell> of;  // nodes beyond its end: cell 0
+  std::size_t count = 1;
+  [[nodiscard]] Cell at(std::uint32_t node) const { return node < of.size() ? of[node] : Cell{0}; }
+};
+/// Bits, by cell.
+using NearCellSet = std::uint64_t;
+
+class NearStanding {
+ public:
+  using Node = std::uint32_t;
+  NearStanding() = default;
+  NearStanding(const NearStanding&) = delete;
+  NearStanding& operator=(const NearStanding&) = delete;
+  virtual ~NearStanding() = default;
+
+  // nullopt: it takes the pod.
+  /// SpreadNoLabel or SpreadUnmet.
+  [[nodiscard]] virtual std::optional<Reason> spreadAt(Node node, NearPart part) const = 0;
+  /// PodAffinity or PodAntiAffinity.
+  [[nodiscard]] virtual std::optional<Reason> nearAt(Node node, NearPart part) const = 0;
+
+  /// Of the last change there by way of wide domains; one of NodeState::version's.
+  [[nodiscard]] virtual std::uint64_t versionAt(Node node) const = 0;
+  [[nodiscard]] virtual std::uint64_t epoch() const = 0;
+  /// Costs a look at all nodes in a new epoch.
+  [[nodiscard]] virtual const NearCells& cells() const = 0;
+  [[nodiscard]] virtual NearCellSet openCells() const = 0;
+};
+
+}  // namespace gs::sched

@@ -1,0 +1,31 @@
+// Which nodes can mount what a pod mounts. Who knows the cluster's volumes answers (sched/volumes/); pods
+// whose volumes ask for the same of every node have one selection, so that they are of one class.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/node.h"
+#include "sched/request/reason.h"
+
+namespace gs::sched {
+
+class VolumeSelection {
+ public:
+  VolumeSelection() = default;
+  VolumeSelection(const VolumeSelection&) = delete;
+  VolumeSelection& operator=(const VolumeSelection&) = delete;
+  virtual ~VolumeSelection() = default;
+
+  /// What is asked, as kube-scheduler's plugins share it out.
+  enum class Filter : std::uint8_t { Restrictions, Limits, Binding, Zone };
+
+  /// Why that node cannot; nullopt: it can. A function of the node's name and labels, and of the volumes.
+  /// What of these concerns single nodes is told to the ledger (Ledger::volumesChanged()); of Restrictions
+  /// and Limits, also which pods are there.
+  [[nodiscard]] virtual std::optional<Misfit> refuse(Filter filter, const model::Node& node) const = 0;
+  /// Grows when the answers of all nodes may have changed without that: all are to be looked at again.
+  [[nodiscard]] virtual std::uint64_t moment() const = 0;
+};
+
+}  // namespace gs::sched

@@ -1,0 +1,53 @@
+#include "sched/volumes/volume_ask.h"
+
+#include "base/mix.h"
+
+namespace gs::sched {
+namespace {
+
+std::size_t withNumber(std::size_t h, std::int64_t number) {
+  return mix(h, static_cast<std::size_t>(number));
+}
+
+std::size_t withAffinity(std::size_t h, const model::VolumeAffinity& affinity) {
+  h = mix(h, affinity.is_required ? 1 + affinity.terms.size() : 0);
+  for (const auto& term : affinity.terms) {
+    for (const auto& r : term.labels) {
+      h = mix(h, r.key);
+      for (const auto& value : r.values) { h = mix(h, value); }
+    }
+  }
+  return h;
+}
+
+std::size_t withLate(std::size_t h, const LateClaim& late) {
+  h = mix(mix(mix(h, late.storage_class), late.attributes_class), late.modes);
+  h = withNumber(h, late.size ? late.size->whole : -1);
+  h = mix(h, late.selected_node ? late.selected_node->text : "");
+  if (late.selector) {
+    for (const auto& r : late.selector->requirements) {
+      h = mix(h, r.key);
+      for (const auto& value : r.values) { h = mix(h, value); }
+    }
+  }
+  return mix(mix(h, late.key.ns), late.key.name);
+}
+
+}  // namespace
+
+std::size_t VolumeAsk::hash() const {
+  std::size_t h = mix(bound.size(), is_in_use ? 1 : 0);
+  for (const auto& one : bound) {
+    h = mix(withAffinity(mix(h, one.is_there ? 1 : 0), one.affinity), one.migrated.plugin);
+  }
+  for (const auto& one : late) { h = withLate(h, one); }
+  for (const auto& zone : zones) {
+    h = mix(h, zone.key);
+    for (const auto& value : zone.values) { h = mix(h, value); }
+  }
+  for (const auto& one : attaches) { h = mix(mix(mix(h, one.driver), one.plugin), one.handle); }
+  for (const auto& disk : disks) { h = mix(mix(h, disk.name), static_cast<std::size_t>(disk.kind)); }
+  return h;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,276 @@
+#include "scheduler/preempt/preemptor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kapi/kinds.h"
+#include "model/annotations.h"
+#include "scheduler/parts_test.h"
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(PreemptionStep, FollowsFromTheFacts) {
+  using Step = PreemptionStep;
+  const auto step = [](bool waits, bool fits_now, bool has_room, bool nominated, bool all_go) {
+    return nextStep(PreemptionFacts{waits, fits_now, has_room, nominated, all_go});
+  };
+  EXPECT_EQ(step(false, true, true, true, false), Step::GiveUp) << "it does not come";
+  EXPECT_EQ(step(true, true, true, true, false), Step::Place) << "it needs nobody's going";
+  EXPECT_EQ(step(true, false, false, true, false), Step::GiveUp) << "it would be in vain";
+  EXPECT_EQ(step(true, false, true, false, false), Step::Nominate) << "before anybody goes";
+  EXPECT_EQ(step(true, false, true, false, true), Step::Nominate);
+  EXPECT_EQ(step(true, false, true, true, false), Step::Evict);
+  EXPECT_EQ(step(true, false, true, true, true), Step::Wait);
+}
+
+TEST(PreemptionStep, AVictimIsMarkedThenDeletedOnce) {
+  model::Pod victim;
+  EXPECT_EQ(nextStep(victim, false, false), VictimStep::Mark);
+  EXPECT_EQ(nextStep(victim, true, false), VictimStep::Delete);
+  EXPECT_EQ(nextStep(victim, true, true), VictimStep::Nothing);
+  victim.preempted = true;
+  EXPECT_EQ(nextStep(victim, false, false), VictimStep::Delete);
+  victim.deleting = true;
+  EXPECT_EQ(nextStep(victim, false, false), VictimStep::Nothing);
+}
+
+/// Node a has one GPU, which pod low has.
+class PreemptorTest : public ::testing::Test {
+ protected:
+  PreemptorTest() {
+    t.claim("one", 1);
+    t.node("a", 1);
+    testing::PodBuilder low{"low"};
+    low.claim("one").on("a").priority(1).allocated("a:0").annotate(model::kReservationKey, "r1").running();
+    comes(low);
+    const auto lease =
+        std::make_shared<const model::Lease>(testing::makeLease("a", 0, low.value(), "r1", "a:0"));
+    t.c.engine.apply({kapi::kLease, lease->key, {}, lease, lease->revision}, t.c.now.mono);
+    comes(testing::PodBuilder{"high"}.claim("one").priority(10));
+    (void)t.calls();
+  }
+  void comes(const testing::PodBuilder& pod) {
+    t.learn(pod);
+    p.podSeen(t.known(pod.value().key.name));
+  }
+  /// Calls about pods that left since; of events only how many.
+  std::vector<kapi::Call> calls() {
+    std::vector<kapi::Call> out;
+    for (auto& call : t.calls()) {
+      events += call.kind == kapi::kEvent ? 1 : 0;
+      if (call.kind == kapi::kPod) { out.push_back(std::move(call)); }
+    }
+    return out;
+  }
+  /// What leaves next: "nominate high a", "clear high", "mark low", "delete low"; "" nothing.
+  std::string next() {
+    p.work();
+    p.work();  // a search that is over is followed by its first step
+    std::string out;
+    for (auto& call : calls()) {
+      out += (out.empty() ? "" : ", ") + textOf(call);
+      last = std::move(call);
+    }
+    return out;
+  }
+  static std::string textOf(const kapi::Call& call) {
+    if (call.verb == kapi::Verb::Delete) { return "delete " + call.key.name; }
+    if (call.verb == kapi::Verb::StrategicPatch) { return "mark " + call.key.name; }
+    const json::Value node = call.body["status"]["nominatedNodeName"];
+    return node.isNull() ? "clear " + call.key.name
+                         : "nominate " + call.key.name + " " + std::string{node.str()};
+  }
+  /// The API server does what was asked last; its answer shows the pod.
+  void applied() {
+    model::Pod pod = *t.known(last.key.name);
+    pod.revision += 1'000;
+    const std::string what = textOf(last);
+    if (what.starts_with("nominate")) { pod.nominated = model::NodeName{"a"}; }
+    if (what.starts_with("clear")) { pod.nominated = {}; }
+    if (what.starts_with("mark")) { pod.preempted = true; }
+    if (what.starts_with("delete")) { pod.deleting = true; }
+    t.answer(last, kapi::CallResult::Applied, 200, std::make_shared<const model::Pod>(pod));
+    p.podSeen(t.known(last.key.name));
+  }
+  std::string after() {
+    applied();
+    return next();
+  }
+  void want(const char* name = "high") { p.wanted(*t.known(name)); }
+
+  TestParts t;
+  bool asks = true;
+  bool fits_now = false;
+  bool is_being_placed = false;
+  Preemptor p{t.c,
+              {[this](const model::Pod& pod) {
+                 return asks ? std::optional{Preemptor::Asks{t.requestOf(pod)}} : std::nullopt;
+               },
+               [this](const model::Pod&) { return fits_now; },
+               [this](const model::Uid&) { return is_being_placed; }}};
+  kapi::Call last;
+  int events = 0;
+};
+
+TEST_F(PreemptorTest, NominatesThenMarksThenDeletesThenWaits) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_TRUE(p.writes(TestParts::uid("high")));
+  EXPECT_EQ(next(), "") << "nobody goes before that is written";
+  EXPECT_EQ(after(), "mark low");
+  EXPECT_EQ(after(), "delete low");
+  EXPECT_EQ(json::print(last.body["preconditions"]), R"({"uid":"uid-low"})");
+  EXPECT_EQ(after(), "");
+  EXPECT_EQ(events, 1) << "low is told by whom";
+  EXPECT_EQ(p.nominatedTo(TestParts::uid("high")), model::NodeName{"a"});
+  fits_now = true;
+  EXPECT_EQ(next(), "");
+  p.podBound(*t.known("high"));
+  EXPECT_EQ(p.size(), 0U);
+}
+
+TEST_F(PreemptorTest, NobodyGoesForAPodThatDoesNotWaitAnyMore) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  asks = false;
+  EXPECT_EQ(after(), "clear high");
+  EXPECT_EQ(after(), "");
+  EXPECT_FALSE(p.nominatedTo(TestParts::uid("high")));
+}
+
+TEST_F(PreemptorTest, NobodyGoesForAPodThatFitsMeanwhile) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  fits_now = true;
+  EXPECT_EQ(after(), "");
+}
+
+TEST_F(PreemptorTest, NobodyGoesForAPodThatWasFencedMeanwhile) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  model::Pod fenced = *t.known("high");
+  fenced.annotations[model::kFenceKey] = "another";
+  fenced.revision += 1;
+  t.c.engine.learn(std::make_shared<const model::Pod>(fenced), t.c.now.mono);
+  EXPECT_EQ(after(), "clear high");
+}
+
+TEST_F(PreemptorTest, NobodyGoesWhereThatIsInVainByNow) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  applied();
+  model::Node node = testing::makeNode("a");
+  node.unschedulable = true;
+  node.revision = 9'000;
+  t.c.engine.apply({kapi::kNode, {"", "a"}, {}, std::make_shared<const model::Node>(node), 9'000},
+                   t.c.now.mono);
+  EXPECT_EQ(next(), "clear high");
+}
+
+TEST_F(PreemptorTest, WhileItIsBeingPlacedNothingIsWritten) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  is_being_placed = true;
+  EXPECT_EQ(after(), "");
+  is_being_placed = false;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "mark low") << "it came to nothing, and the pod waits again";
+}
+
+TEST_F(PreemptorTest, TheNextLeaderGoesOnFromWhatThePodSays) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  applied();
+  p.reset();
+  EXPECT_EQ(next(), "");
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "delete low");
+  EXPECT_EQ(after(), "");
+  p.reset();
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "") << "low goes already";
+  EXPECT_EQ(p.nominatedTo(TestParts::uid("high")), model::NodeName{"a"});
+}
+
+TEST_F(PreemptorTest, WhoIsNominatedAndIsNotToBePlacedLosesThat) {
+  model::Pod told = *t.known("high");
+  told.nominated = model::NodeName{"a"};
+  told.revision += 1;
+  t.c.engine.learn(std::make_shared<const model::Pod>(told), t.c.now.mono);
+  asks = false;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "clear high");
+}
+
+TEST_F(PreemptorTest, WhatIsRefusedIsTriedAgainLater) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  t.refuse(last);
+  EXPECT_EQ(next(), "");
+  t.pass(10s);
+  EXPECT_EQ(next(), "mark low");
+}
+
+TEST_F(PreemptorTest, AServerThatDoesNotWriteDownTheNodeIsNotAskedAtOnce) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  model::Pod same = *t.known("high");
+  same.revision += 1;
+  t.answer(last, kapi::CallResult::Applied, 200, std::make_shared<const model::Pod>(same));
+  EXPECT_EQ(next(), "");
+  t.pass(10s);
+  EXPECT_EQ(next(), "nominate high a");
+}
+
+TEST_F(PreemptorTest, NobodyGoesForAPodThatIsNotMoreImportant) {
+  comes(testing::PodBuilder{"equal"}.claim("one").priority(1));
+  want("equal");
+  EXPECT_EQ(next(), "");
+  EXPECT_FALSE(p.hasMore());
+}
+
+/// Else a victim that its controller makes again would take the room, and have to go again, for ever.
+TEST_F(PreemptorTest, NobodyLessImportantIsPlacedInTheRoomThatWasMade) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  t.c.engine.ledger().release(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::Lease);
+  t.c.engine.ledger().release(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::BoundPod);
+  const auto& node = *t.c.engine.ledger().find(model::NodeName{"a"});
+  ASSERT_EQ(node.free_devices, 1);
+  comes(testing::PodBuilder{"low-again"}.claim("one").priority(1));
+  comes(testing::PodBuilder{"top"}.claim("one").priority(100));
+  const auto admits = [&](const char* name) {
+    return p.admits(node, *t.known(name), t.requestOf(*t.known(name)));
+  };
+  EXPECT_FALSE(admits("low-again"));
+  EXPECT_TRUE(admits("high"));
+  EXPECT_TRUE(admits("top"));
+}
+
+TEST_F(PreemptorTest, WhoIsLessImportantLosesItsNomination) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  applied();
+  comes(testing::PodBuilder{"top"}.claim("one").priority(100));
+  (void)calls();
+  want("top");
+  p.work();
+  (void)calls();
+  EXPECT_FALSE(p.nominatedTo(TestParts::uid("high")));
+  EXPECT_EQ(p.nominatedTo(TestParts::uid("top")), model::NodeName{"a"});
+}
+
+}  // namespace
+}  // namespace gs::scheduler
