@@ -84,6 +84,7 @@ int run(const process::Program& program, Flags& f) {
   if (!quota || !drivers) { return process::refuse(!quota ? quota.error() : drivers.error()); }
   f.scheduler.quota = *std::move(quota);
   f.scheduler.drivers = *std::move(drivers);
+  f.scheduler.asks_server = true;
   f.scheduler.schedules = f.offers.schedules;
   f.scheduler.extender_pods = f.offers.names();
   f.scheduler.max_waiting_binds = std::max<std::size_t>(2, f.extender.workers / 2);

@@ -48,7 +48,39 @@ Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rn
       watches_{parts_, kindsOf(sources, listed_to_catch_up), rng,
                [this](const auto& reflector, const auto& output, Now now, kapi::Effects&) {
                  take(reflector, output, now);
-               }} {}
+               }},
+      server_{parts_, [this](std::optional<int> minor, Now now, kapi::Effects& out) {
+                if (minor) { engine_.setServer(*minor); }
+                begin(now, out);
+              }} {}
+
+void Informers::start(Now now, kapi::Effects& out) {
+  if (asks_server_) {
+    server_.ask(now, out);
+  } else {
+    begin(now, out);
+  }
+}
+
+void Informers::begin(Now now, kapi::Effects& out) {
+  watches_.start(now, out);
+  for (const auto& [kind, revision] : std::exchange(to_catch_up_, {})) {
+    watches_.catchUp(kind, revision, now, out);
+  }
+}
+
+void Informers::tick(Now now, kapi::Effects& out) {
+  server_.tick(now, out);
+  watches_.tick(now, out);
+}
+
+void Informers::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
+  if (server_.open()) {
+    to_catch_up_.emplace_back(kind, revision);
+  } else {
+    watches_.catchUp(kind, revision, now, out);
+  }
+}
 
 bool Informers::complete() const {
   const auto& all = watches_.all();
@@ -158,6 +190,9 @@ bool Informers::knowSlices() const {
 
 Readiness Informers::readiness() const {
   Readiness out;
+  if (server_.open()) {
+    out.note("server", server_.trouble().empty() ? "its version was not answered yet" : server_.trouble());
+  }
   for (const auto& reflector : watches_.all()) {
     const bool undecided = reflector.kind() == kapi::kQuotaMap && engine_.quota().undecided();
     const bool fine = reflector.synced() || (reflector.absent() && !undecided);

@@ -23,6 +23,7 @@
 #include "base/readiness.h"
 #include "controller/watches.h"
 #include "engine/engine.h"
+#include "engine/server_question.h"
 #include "kapi/call.h"
 
 namespace gs::engine {
@@ -42,10 +43,13 @@ class Informers {
   Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng, controller::Owners owners = {},
             std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp);
 
-  void start(Now now, kapi::Effects& out) { watches_.start(now, out); }
+  /// To be called before start(): nothing is listed before the server said which Kubernetes it is (or would
+  /// not). Else the engine takes it for the newest.
+  void asksServer() { asks_server_ = true; }
+  void start(Now now, kapi::Effects& out);
   /// False: it is no event of these reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
-  void tick(Now now, kapi::Effects& out) { watches_.tick(now, out); }
+  void tick(Now now, kapi::Effects& out);
   /// These calls of the component leave now: their answers must be newer than what is known now.
   void sent(const kapi::Effects& effects);
   /// Somebody else saw that history went back, the election say.
@@ -53,9 +57,7 @@ class Informers {
 
   /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
   void expectCatchUp(const std::vector<kapi::Kind>& kinds, Now now, kapi::Effects& out);
-  void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
-    watches_.catchUp(kind, revision, now, out);
-  }
+  void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
   [[nodiscard]] std::vector<kapi::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
 
   /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start
@@ -74,12 +76,16 @@ class Informers {
   void tellQuota(const controller::Reflector& reflector, const controller::Reflector::Output& output,
                  Now now);
   void forgetUnlisted(const controller::Reflector& reflector, model::Revision listed_at, Now now);
+  void begin(Now now, kapi::Effects& out);
   [[nodiscard]] bool complete() const;
   void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
   controller::Parts parts_;
   controller::Watches watches_;
+  ServerQuestion server_;
+  bool asks_server_ = false;
+  std::vector<std::pair<kapi::Kind, model::Revision>> to_catch_up_;  // that were wanted before the first list
   std::vector<kapi::Kind> caught_up_;
   std::unordered_map<kapi::Token, std::pair<kapi::Kind, model::Revision>> floors_;  // of calls under way
 };

@@ -4,6 +4,7 @@
 
 #include "kapi/decode.h"
 #include "kapi/kinds.h"
+#include "kapi/paths.h"
 #include "kapi/write.h"
 
 namespace gs::engine {
@@ -117,6 +118,85 @@ TEST_F(QuotaInformers, OneThatWasAwayBetweenForbidsAnew) {
   tick();
   answer(403);
   EXPECT_TRUE(engine.quota().awaited());
+}
+
+/// Before anything is listed the server is asked which Kubernetes it is.
+class ServerInformers : public QuotaInformers {
+ protected:
+  ServerInformers() { informers->asksServer(); }
+  void version(kapi::CallResult result, int http, int minor = 0) {
+    ASSERT_TRUE(call);
+    ASSERT_EQ(call->kind, kapi::kServerVersion);
+    EXPECT_EQ(kapi::target(*call), "/version");
+    kapi::Outcome o;
+    o.token = std::exchange(call, std::nullopt)->token;
+    o.result = result;
+    o.http = http;
+    if (http == 200) {
+      o.object = std::make_shared<const model::ServerVersion>(model::ServerVersion{.minor = minor});
+    }
+    kapi::Effects out;
+    EXPECT_TRUE(informers->handle(o, now, out));
+    look(out);
+  }
+};
+
+TEST_F(ServerInformers, ListsOnceTheServerAnswered) {
+  start();
+  EXPECT_FALSE(informers->readiness().ready);
+  EXPECT_EQ(informers->readiness().checks.at(0).state, "its version was not answered yet");
+  version(kapi::CallResult::Applied, 200, 33);
+  EXPECT_TRUE(engine.volumes().rules().old_words);
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->verb, kapi::Verb::List);
+  answer(200);
+  EXPECT_TRUE(informers->readiness().ready);
+}
+
+TEST_F(ServerInformers, AsksAgainWithPausesThatGrow) {
+  start();
+  const Mono began = now.mono;
+  Duration last{};
+  for (int i = 0; i < 4; ++i) {
+    const Mono before = now.mono;
+    version(kapi::CallResult::NotSent, 0);
+    untilAsked();
+    EXPECT_GT(now.mono - before, last);
+    last = now.mono - before;
+  }
+  version(kapi::CallResult::Unknown, 503);
+  EXPECT_EQ(informers->readiness().checks.at(0).state.substr(0, 17), "GET /version: 503");
+  untilAsked();
+  EXPECT_GT(now.mono, began + 3s);
+  version(kapi::CallResult::Applied, 200, 37);
+  EXPECT_FALSE(engine.volumes().rules().old_words);
+  EXPECT_EQ(call->verb, kapi::Verb::List);
+}
+
+TEST_F(ServerInformers, OneThatWillNotSayIsTakenForTheNewest) {
+  for (const auto& [result, http] :
+       {std::pair{kapi::CallResult::Refused, 403}, std::pair{kapi::CallResult::Applied, 200}}) {
+    informers.emplace(
+        engine, std::vector{Informers::quotaSource({{"kube-system", "gpuquota"}, {}, kOfTheFile})}, rng);
+    informers->asksServer();
+    start();
+    version(result, http);
+    EXPECT_FALSE(engine.volumes().rules().old_words);
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->verb, kapi::Verb::List);
+    call.reset();
+  }
+}
+
+/// Leading may begin before the server answered.
+TEST_F(ServerInformers, WhatIsToCatchUpThenDoesOnceItIsListed) {
+  start();
+  kapi::Effects out;
+  informers->catchUp(kapi::kQuotaMap, 9, now, out);
+  EXPECT_TRUE(out.empty()) << "nothing is listed yet";
+  version(kapi::CallResult::Applied, 200, 33);
+  answer(200);
+  EXPECT_EQ(informers->takeCaughtUp(), std::vector{kapi::kQuotaMap});
 }
 
 /// A feed of leases that is listed at revision 10.

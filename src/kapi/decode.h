@@ -22,6 +22,7 @@
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/quota.h"
+#include "model/server_version.h"
 #include "model/volumes.h"
 
 namespace gs::kapi {
@@ -29,6 +30,8 @@ namespace gs::kapi {
 [[nodiscard]] model::Pod decodePod(const json::View& v);
 [[nodiscard]] model::Node decodeNode(const json::View& v);
 [[nodiscard]] model::Namespace decodeNamespace(const json::View& v);
+/// Of what a server answers at /version.
+[[nodiscard]] model::ServerVersion decodeServerVersion(const json::View& v);
 [[nodiscard]] model::GpuClaim decodeClaim(const json::View& v);
 [[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
 [[nodiscard]] model::Lease decodeLease(const json::View& v);

@@ -12,6 +12,17 @@ namespace {
 
 // ---- nodes and their GPUs
 
+TEST(DecodeServerVersion, ReadsTheMinorOfOne) {
+  const auto minor = [](const char* text) { return decodeServerVersion(parsed(text)).minor; };
+  EXPECT_EQ(minor(R"({"major":"1","minor":"33","gitVersion":"v1.33.0"})"), 33);
+  EXPECT_EQ(minor(R"({"major":"1","minor":"31+"})"), 31) << "as some providers write it";
+  for (const char* text :
+       {R"({"major":"2","minor":"33"})", R"({"major":"1","minor":""})", R"({"major":"1","minor":33})",
+        R"({"major":"1","minor":"x"})", R"({"major":"1","minor":"99999999999"})", "{}", "[]"}) {
+    EXPECT_EQ(minor(text), 0) << text;
+  }
+}
+
 TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
   const model::Node node =
       decodeNode(parsed(R"({"metadata":{"name":"node-a","uid":"n-1","resourceVersion":"9",

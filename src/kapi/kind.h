@@ -20,10 +20,10 @@ class View;
 namespace gs::kapi {
 
 struct KindInfo {
-  std::string_view group;  // "" for core
-  std::string_view version;
-  std::string_view plural;  // "pods"
-  std::string_view name;    // "Pod"
+  std::string_view group;    // "" for core
+  std::string_view version;  // "": its path has nothing before `plural`
+  std::string_view plural;   // "pods"
+  std::string_view name;     // "Pod"
   bool namespaced = true;
   /// Of what is an object of JSON. Nullptr: its objects are only written.
   model::Object (*decode)(const json::View& object) = nullptr;

@@ -27,5 +27,6 @@ extern const Kind kCsiNode;
 extern const Kind kCsiDriver;
 extern const Kind kCsiStorageCapacity;
 extern const Kind kVolumeAttachment;
+extern const Kind kServerVersion;  // no kind of object: what the server says at /version; only got
 
 }  // namespace gs::kapi

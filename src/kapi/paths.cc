@@ -11,8 +11,9 @@ namespace gs::kapi {
 namespace {
 
 std::string path(Kind kind, const std::string& ns, const std::string& name, const std::string& subresource) {
-  std::string out = kind->group.empty() ? fmt::format("/api/{}", kind->version)
-                                        : fmt::format("/apis/{}/{}", kind->group, kind->version);
+  std::string out = kind->version.empty() ? ""
+                    : kind->group.empty() ? fmt::format("/api/{}", kind->version)
+                                          : fmt::format("/apis/{}/{}", kind->group, kind->version);
   if (kind->namespaced && !ns.empty()) { out += "/namespaces/" + percentEncode(ns); }
   out += '/';
   out += kind->plural;

@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
         PathCase{"CreateIgnoresTheName", Verb::Create, kLease, "gs", "x", "", "",
                  "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
+        PathCase{"Version", Verb::Get, kServerVersion, "", "", "", "", "/version"},
         PathCase{"Node", Verb::Get, kNode, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
         PathCase{"Claim", Verb::Apply, kGpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
                  "/apis/gpu.scheduling/v1/namespaces/ns/gpuclaims/c/status?fieldManager=x&force=true"},

@@ -80,6 +80,7 @@ Scheduler::Scheduler(Config config, Rng rng)
 
 kapi::Effects Scheduler::start(Now now) {
   c_.now = now;
+  if (c_.config.asks_server) { informers_.asksServer(); }
   informers_.start(now, c_.out);
   node_caches_.start(now, c_.out);
   changesApplied();

@@ -54,6 +54,7 @@ class Volumes {
 
   /// The server's version became known, or is another one. Before anything is asked.
   void setRules(VolumeRules rules) { rules_ = rules; }
+  [[nodiscard]] const VolumeRules& rules() const { return rules_; }
 
   // Objects that came or changed; nullptr: that one went. Each gives the pods that are to be asked anew.
   Pods putVolume(const std::string& name, const model::Ptr<model::PersistentVolume>& volume);

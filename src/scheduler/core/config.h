@@ -30,6 +30,7 @@ struct Config {
   std::size_t max_waiting_binds = 16;          // of --extender-pods: callers that wait at once
   int max_binding_cycles = 256;                // placements whose writes are under way at once
   std::size_t listed_to_catch_up = controller::Reflector::kListedToCatchUp;  // see there
+  bool asks_server = false;  // which Kubernetes it is, before all else; without, it is taken for the newest
   int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
 };
 
