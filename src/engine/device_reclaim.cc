@@ -16,7 +16,7 @@ std::string DeviceReclaim::uuidOf(const model::NodeName& node, int id) const {
 }
 
 void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
-                          bool clean, Mono now, std::int64_t counted) {
+                          bool clean, Mono now, std::int64_t counted, bool told) {
   if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     Ended& e = it->second;
     if (clean) {
@@ -25,6 +25,7 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
     }
     for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
     e.counted = std::max(e.counted, counted);
+    e.is_seen = e.is_seen || told;
     holdAll(it->first, e);
     reviewEnded({uid, node}, now);
     return;
@@ -35,6 +36,8 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
   end.wait_observations = !clean && !GS_MUTANT(FreesUnobserved);
   end.until = now + kAgentGone;
   end.by_driver = isByDriver(node);
+  const auto looked = observed_.find(node);
+  end.is_seen = told || (looked != observed_.end() && looked->second.users.contains(uid));
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
@@ -190,11 +193,12 @@ void DeviceReclaim::reviewOne(const Key& key, bool is_watched, Mono now) {
   Ended& e = it->second;
   e.by_driver = e.by_driver || isByDriver(node);  // when it ended that may not have been known yet
   const bool is_trusted = GS_MUTANT(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
-  const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
+  const bool is_blind = e.by_driver && !e.is_seen;  // to that pod: looks say nothing
+  const bool seen = !e.wait_observations || (e.observations >= 2 && !is_blind) || is_trusted;
   const bool proven = complete_ && !inUse(key) && seen;
   if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
   const bool waits_out = e.wait_observations && e.by_driver && now < e.until;
-  if (proven || (!is_watched && !waits_out)) { free(key); }
+  if (proven || ((!is_watched || is_blind) && !waits_out)) { free(key); }
 }
 
 /// Whether or not it has an agent too.
@@ -227,6 +231,7 @@ void DeviceReclaim::statusChanged(const model::GpuNodeStatus& status, Mono now) 
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
     for (const auto& uid : here->second) {
       Ended& e = ended_.at({uid, status.node});
+      e.is_seen = e.is_seen || seen.users.contains(uid);
       if (e.floor && status.revision > *e.floor) { ++e.observations; }
     }
   }
@@ -301,8 +306,9 @@ void DeviceReclaim::plan(const model::NodeName& node) {
   a.due.reset();
   if (!a.ready.empty() && !a.isReady() && !a.stale) { a.due = a.not_ready_since + kAgentStale; }
   // Nothing is freed before all is known; then each node is looked at.
-  if (complete_ && a.ready.empty() && on_node_.contains(node)) {
-    a.due = nextEnd(node, a.absent_since + kAgentGone);
+  if (complete_ && on_node_.contains(node)) {
+    const Mono next = a.ready.empty() ? nextEnd(node, a.absent_since + kAgentGone) : nextUnseen(node);
+    if (next != Mono::max()) { a.due = a.due ? std::min(*a.due, next) : next; }
   }
   if (a.due) { due_.insert({*a.due, node}); }
 }
@@ -314,6 +320,16 @@ Mono DeviceReclaim::nextEnd(const model::NodeName& node, Mono absent_until) cons
     const Ended& e = ended_.at({uid, node});
     const bool waits_out = e.wait_observations && e.by_driver;
     next = std::min(next, waits_out ? std::max(e.until, absent_until) : absent_until);
+  }
+  return next;
+}
+
+/// The same, of pods that the agent there does not see.
+Mono DeviceReclaim::nextUnseen(const model::NodeName& node) const {
+  Mono next = Mono::max();
+  for (const auto& uid : on_node_.at(node)) {
+    const Ended& e = ended_.at({uid, node});
+    if (e.wait_observations && e.by_driver && !e.is_seen) { next = std::min(next, e.until); }
   }
   return next;
 }

@@ -9,7 +9,8 @@
 // all its containers reported terminated, it also stays so until the second look since the end shows it
 // without that uid.
 // A node of a DRA driver without an agent says nothing of containers: after an end that is not clean its
-// devices stay Draining for kAgentGone.
+// devices stay Draining for kAgentGone. So do those of a pod that agents do not see, one there or not: they
+// know who has what by the annotations that we write.
 // Looks: the agent's times are compared only with each other, and only for change. A watch may be late, so a
 // look counts only when it was written after the end: its revision is above one that the statuses had when
 // somebody asked after the end (wantsFloor()). Only a new look takes users away: one with the old time adds.
@@ -51,9 +52,10 @@ class DeviceReclaim {
 
   /// The pod ended holding these devices, and `counted` by their number, some of which these may be
   /// (sched::Counted). `clean`: all its containers are reported terminated. Again for the same uid: devices
-  /// are added, and a clean end lifts the wait for observations.
+  /// are added, and a clean end lifts the wait for observations. `told`: its annotations say what it had, so
+  /// that an agent sees its containers.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
-             Mono now, std::int64_t counted = 0);
+             Mono now, std::int64_t counted = 0, bool told = true);
   /// A look of the agent names this device as used by a pod that ended: it is held too, until a later look
   /// does not name it.
   /// That look may be older than the end, so it does not shorten the wait for looks.
@@ -101,6 +103,7 @@ class DeviceReclaim {
     /// node it drains until then, whatever the driver publishes meanwhile.
     Mono until{};
     bool by_driver = false;
+    bool is_seen = true;                   // by agents, while its containers are there
     int observations = 0;                  // new observedTimes since the end
     std::uint64_t number = 0;              // of those that wait for looks; 0: it does not
     std::optional<model::Revision> floor;  // looks above it were written after the end
@@ -128,6 +131,7 @@ class DeviceReclaim {
   [[nodiscard]] bool inUse(const Key& key) const;
   [[nodiscard]] bool isByDriver(const model::NodeName& node) const;
   [[nodiscard]] Mono nextEnd(const model::NodeName& node, Mono absent_until) const;
+  [[nodiscard]] Mono nextUnseen(const model::NodeName& node) const;
   void review(const model::NodeName& node, Mono now);
   void reviewEnded(const Key& key, Mono now);
   void reviewOne(const Key& key, bool is_watched, Mono now);

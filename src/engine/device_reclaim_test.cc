@@ -291,6 +291,34 @@ TEST_F(ReclaimByDriver, AfterAnEndThatIsNotCleanItDrainsForFiveMinutes) {
 }
 
 // A driver that is being upgraded takes its slices away.
+/// Agents know by our annotations who has what: of a pod of another scheduler that has a ResourceClaim they
+/// see nothing, so that they do not name it says nothing.
+TEST_F(DeviceReclaimTest, WhomAgentsDoNotSeeDrainsForFiveMinutes) {
+  for (const bool is_named : {false, true}) {
+    model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+    s.dra_resource = model::kNvidiaGpu;
+    s.observed_time = is_named ? "n1" : "m1";
+    s.revision = ++revision;
+    if (is_named) { s.devices[0].in_use_by = {pod}; }
+    const auto looks = [&](const char* time) {
+      s.observed_time = time;
+      s.revision = ++revision;
+      ledger.upsertStatus(s);
+      reclaim.statusChanged(s, now);
+    };
+    looks(is_named ? "n2" : "m2");
+    reclaim.ended(pod, node, {0}, false, now, 0, false);
+    if (const auto number = reclaim.wantsFloor()) { reclaim.setFloor(*number, revision); }
+    s.devices[0].in_use_by.clear();
+    for (const char* time : {"a", "b", "c"}) { looks(time); }
+    EXPECT_EQ(use(), is_named ? sched::DeviceUse::Free : sched::DeviceUse::Draining);
+    pass(kAgentGone - 1s);
+    EXPECT_EQ(use(), is_named ? sched::DeviceUse::Free : sched::DeviceUse::Draining);
+    pass(1s);
+    EXPECT_EQ(use(), sched::DeviceUse::Free);
+  }
+}
+
 TEST_F(ReclaimByDriver, ItDrainsOnThoughTheSlicesVanish) {
   end(false);
   ledger.removeStatus(node);

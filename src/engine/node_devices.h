@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -66,15 +67,20 @@ class NodeDevices {
   [[nodiscard]] Published published(const model::NodeName& node) const;
   /// It has the node's GPUs, and publishes nothing whole. `last`: what was known of them; nullptr: nothing.
   /// What was noted first stays.
-  void driverWent(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& last, Mono now) {
-    away_.try_emplace(node, Away{now, last});
+  void driverWent(const model::NodeName& node, const model::Ptr<model::GpuNodeStatus>& last) {
+    away_.try_emplace(node, Away{last, std::nullopt});
+  }
+  /// Of one whose driver is away: the Node is there, or not. No effect on others.
+  void nodeIsThere(const model::NodeName& node, bool is_there, Mono now) {
+    const auto it = away_.find(node);
+    if (it == away_.end() || is_there == !it->second.node_went) { return; }
+    it->second.node_went = is_there ? std::nullopt : std::optional{now};
   }
   /// It is back, or it has the node's GPUs no more.
   void forgetDriver(const model::NodeName& node) { away_.erase(node); }
-  /// Since when, by node.
   struct Away {
-    Mono since{};
     model::Ptr<model::GpuNodeStatus> last;
+    std::optional<Mono> node_went;  // since when there is no such Node
   };
   [[nodiscard]] const std::map<model::NodeName, Away>& away() const { return away_; }
   [[nodiscard]] bool isAway(const model::NodeName& node) const { return away_.contains(node); }

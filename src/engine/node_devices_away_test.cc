@@ -101,10 +101,40 @@ TEST_F(DraNodes, OfANodeThatWentItIsForgottenInTheEnd) {
   sliceGoes("node-d");
   nodeComes("node-d");
   EXPECT_EQ(node().dra_resource, "nvidia.com/gpu") << "its kubelet registered it anew";
+  passes(1h);
+  passes(1s);
   engine.apply({kapi::kNode, {"", "node-d"}, {}, {}, ++revision}, now);
-  for (int i = 0; i < 7; ++i) { passes(1min); }
+  for (int i = 0; i < 4; ++i) { passes(1min); }
+  passes(1s);
+  EXPECT_TRUE(engine.nodeDevices().isAway(kDraNode)) << "it counts from when the Node went";
+  for (int i = 0; i < 3; ++i) { passes(1min); }
   passes(1s);
   EXPECT_FALSE(engine.nodeDevices().isAway(kDraNode));
+}
+
+/// Whoever starts to lead meanwhile does not know which driver it was: a plugin of any of them will do.
+TEST_F(DraNodes, APluginOfAnotherDriverTakesItsPlaceWhereNobodyKnowsWhichItWas) {
+  statusComes(saysDra("t1"));
+  ASSERT_EQ(node().dra_resource, "nvidia.com/gpu");
+  model::Node amd = testing::makeNode("node-d");
+  amd.revision = ++revision;
+  amd.allocatable.extended["amd.com/gpu"] = 2;
+  engine.apply({kapi::kNode, {"", "node-d"}, {}, shared(amd), amd.revision}, now);
+  EXPECT_EQ(node().dra_resource, "");
+}
+
+/// Access for whoever watches over devices is none that holds them.
+TEST_F(DraNodes, AClaimForAdminsKeepsNoPluginAway) {
+  const auto pod = PodBuilder("monitor").on("node-d").running();
+  comes(pod);
+  statusComes(saysDra("t1"));
+  sliceComes(slice("node-d", {gpu(0), gpu(1)}));
+  auto claim = claimed(1, pod);
+  claim.results.front().admin = true;
+  claimComes(claim);
+  sliceGoes("node-d");
+  nodeOffers(2);
+  EXPECT_EQ(node().dra_resource, "");
 }
 
 /// Nobody says what its containers do, and what is on the node is the driver's all the same.

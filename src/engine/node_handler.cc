@@ -22,6 +22,7 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
   const bool was_there = isThere(name);
   if (const auto node = change.object.as<model::Node>()) {
     s_.ledger.upsertNode(*node);
+    s_.node_devices.nodeIsThere(name, true, now);
     if (!was_there) { s_.uuids.changed(name, nullptr, s_.cache.status(name)); }
     settleStatus(name, now);
     // What it offers decides whether it is still its driver's.
@@ -35,6 +36,7 @@ void NodeHandler::applyNode(const controller::Change& change, Mono now) {
     if (was_there) { s_.uuids.changed(name, s_.cache.status(name), nullptr); }
     s_.unnamed.nodeGone(name);
     s_.ledger.removeNode(name);
+    s_.node_devices.nodeIsThere(name, false, now);
   }
   s_.near_pods.nodeChanged(name);
   s_.volumes.nodeChanged(name);
@@ -95,23 +97,28 @@ void NodeHandler::show(const model::NodeName& name, bool report_went, Mono now) 
 void NodeHandler::followDriver(const model::NodeName& name, Mono now) {
   NodeDevices& devices = s_.node_devices;
   const auto published = devices.published(name);
+  const auto last = s_.cache.statusPtr(name);
+  const bool was_its = last != nullptr && last->enforcement == model::Enforcement::Dra;
+  const bool is_away = devices.isAway(name);
+  if (!is_away && !was_its && !devices.saysDra(name)) { return; }  // most nodes: it has none
   const bool is_whole = published == NodeDevices::Published::Whole;
   const bool has_left = published == NodeDevices::Published::Nothing && hasLeft(name, now);
   if (is_whole || has_left || devices.drivers().empty() || GS_MUTANT(ForgetsDrivers)) {
     return devices.forgetDriver(name);
   }
-  const auto last = s_.cache.statusPtr(name);
-  const bool was_its = last != nullptr && last->enforcement == model::Enforcement::Dra;
-  if (devices.isAway(name) || (!was_its && !devices.saysDra(name))) { return; }
+  if (is_away) { return; }
   if (devices.away().empty()) { look_at_away_ = now + kLookAtAway; }
-  devices.driverWent(name, was_its ? last : nullptr, now);
+  devices.driverWent(name, was_its ? last : nullptr);
+  const sched::NodeState* node = s_.ledger.find(name);
+  devices.nodeIsThere(name, node != nullptr && node->exists, now);
 }
 
 bool NodeHandler::hasLeft(const model::NodeName& name, Mono now) const {
   const sched::NodeState* node = s_.ledger.find(name);
   if (node == nullptr || !node->exists) {
     const auto away = s_.node_devices.away().find(name);
-    return away != s_.node_devices.away().end() && now - away->second.since >= kAgentGone;
+    if (away == s_.node_devices.away().end() || !away->second.node_went) { return false; }
+    return now - *away->second.node_went >= kAgentGone;
   }
   return offersPlugin(*node) && !hasClaims(*node);
 }
@@ -119,7 +126,9 @@ bool NodeHandler::hasLeft(const model::NodeName& name, Mono now) const {
 /// By a device plugin it offers what limits of containers call the GPUs of its driver; not known: of any.
 bool NodeHandler::offersPlugin(const sched::NodeState& node) const {
   const auto offers = [&](const std::string& resource) { return node.node.allocatable.get(resource) > 0; };
-  if (!node.dra_resource.empty()) { return offers(node.dra_resource); }
+  const auto away = s_.node_devices.away().find(node.node.name);
+  const bool is_known = away == s_.node_devices.away().end() || away->second.last != nullptr;
+  if (is_known && !node.dra_resource.empty()) { return offers(node.dra_resource); }
   const auto& drivers = s_.node_devices.drivers();
   return std::any_of(drivers.begin(), drivers.end(), [&](const auto& d) { return offers(d.resource); });
 }
@@ -139,7 +148,7 @@ bool NodeHandler::hasClaims(const sched::NodeState& node) const {
   };
   const auto has = [&](const model::ResourceClaim& claim) {
     return std::any_of(claim.results.begin(), claim.results.end(), [&](const auto& result) {
-      return dra::findDriver(s_.node_devices.drivers(), result.device.driver) != nullptr &&
+      return !result.admin && dra::findDriver(s_.node_devices.drivers(), result.device.driver) != nullptr &&
              (result.device.pool == node.node.name.text ||
               std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(), is_there));
     });

@@ -14,7 +14,8 @@ void PodEnds::ended(const model::Pod& pod, const sched::Holdings& said, bool cle
 void PodEnds::drain(const model::Pod& pod, const sched::Holdings& said, bool clean, Mono now) {
   const std::vector<int> ids = devices_.ofEnded(pod, said);
   const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
-  if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted); }
+  const bool told = said.ids.has_value();
+  if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted, told); }
 }
 
 bool PodEnds::isKnown(const model::Uid& uid) const {
@@ -49,7 +50,7 @@ void PodEnds::tookFromUnknown(const model::Uid& uid, Mono now) {
   for (const auto& [device, for_many] : devices_.takenFrom(uid)) {
     ids[device.first].push_back(device.second);
   }
-  for (const auto& [node, of_node] : ids) { reclaim_.ended(uid, node, of_node, false, now); }
+  for (const auto& [node, of_node] : ids) { reclaim_.ended(uid, node, of_node, false, now, 0, false); }
 }
 
 void PodEnds::allListed(Mono now) {
