@@ -132,9 +132,9 @@ class ServerInformers : public QuotaInformers {
     o.token = std::exchange(call, std::nullopt)->token;
     o.result = result;
     o.http = http;
-    if (http == 200) {
-      o.object = std::make_shared<const model::ServerVersion>(model::ServerVersion{.minor = minor});
-    }
+    model::ServerVersion said;
+    said.minor = minor;
+    if (http == 200) { o.object = std::make_shared<const model::ServerVersion>(said); }
     kapi::Effects out;
     EXPECT_TRUE(informers->handle(o, now, out));
     look(out);
