@@ -25,7 +25,7 @@ void complain(GpuClaim& claim, const char* field, const View& seen, const char* 
 }
 
 /// What is left out is complained about, so nobody is placed by the rest.
-void readSelector(const View& labels, GpuClaim& claim) {
+void readClaimSelector(const View& labels, GpuClaim& claim) {
   for (const auto [key, value] : labels.members()) {
     if (claim.match_labels.size() >= kMaxSelectorLabels) {
       complain(claim, "spec.selector.matchLabels", labels, "write at most 64 labels");
@@ -129,7 +129,7 @@ GpuClaim decodeClaim(const View& v) {
   claim.key = objectKey(v);
   claim.uid = uidField(v);
   claim.revision = objectRevision(v);
-  readSelector(spec["selector"]["matchLabels"], claim);
+  readClaimSelector(spec["selector"]["matchLabels"], claim);
   readCount(spec["devices"], claim);
   readPolicy(spec["devices"], claim);
   readPreferIds(spec["devices"], claim);
