@@ -52,16 +52,24 @@ std::optional<std::int64_t> bytesOf(const View& v) {
   return units ? std::optional{*units} : std::nullopt;
 }
 
+// The sandbox serves none of them.
 constexpr const char* kStorageGroup = "storage.k8s.io";
-constexpr KindInfo kStorageClassInfo{kStorageGroup,  "v1",  "storageclasses",
-                                     "StorageClass", false, decodedBy<decodeStorageClass>};
-constexpr KindInfo kCsiNodeInfo{kStorageGroup, "v1", "csinodes", "CSINode", false, decodedBy<decodeCsiNode>};
-constexpr KindInfo kCsiDriverInfo{kStorageGroup, "v1",  "csidrivers",
-                                  "CSIDriver",   false, decodedBy<decodeCsiDriver>};
-constexpr KindInfo kCsiStorageCapacityInfo{kStorageGroup,        "v1", "csistoragecapacities",
-                                           "CSIStorageCapacity", true, decodedBy<decodeCsiStorageCapacity>};
-constexpr KindInfo kVolumeAttachmentInfo{kStorageGroup,      "v1",  "volumeattachments",
-                                         "VolumeAttachment", false, decodedBy<decodeVolumeAttachment>};
+constexpr KindInfo kStorageClassInfo{
+    kStorageGroup, "v1", "storageclasses", "StorageClass", false, decodedBy<decodeStorageClass>, true};
+constexpr KindInfo kCsiNodeInfo{kStorageGroup, "v1", "csinodes", "CSINode", false, decodedBy<decodeCsiNode>,
+                                true};
+constexpr KindInfo kCsiDriverInfo{
+    kStorageGroup, "v1", "csidrivers", "CSIDriver", false, decodedBy<decodeCsiDriver>, true};
+constexpr KindInfo kCsiStorageCapacityInfo{kStorageGroup,
+                                           "v1",
+                                           "csistoragecapacities",
+                                           "CSIStorageCapacity",
+                                           true,
+                                           decodedBy<decodeCsiStorageCapacity>,
+                                           true};
+constexpr KindInfo kVolumeAttachmentInfo{
+    kStorageGroup, "v1", "volumeattachments", "VolumeAttachment", false, decodedBy<decodeVolumeAttachment>,
+    true};
 
 }  // namespace
 

@@ -27,7 +27,7 @@ struct KindInfo {
   bool namespaced = true;
   /// Of what is an object of JSON. Nullptr: its objects are only written.
   model::Object (*decode)(const json::View& object) = nullptr;
-  /// Served by a CRD, which may not be there.
+  /// Served by a CRD, say, which may not be there.
   bool may_be_absent = false;
 };
 

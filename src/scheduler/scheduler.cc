@@ -32,6 +32,14 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kDeviceTaintRule, .optional = true},
       {.kind = kapi::kResourceClaim, .optional = true},
       {.kind = kapi::kDeviceClass, .optional = true},
+      // And who may not read these places no pod that names a claim of a volume.
+      {.kind = kapi::kPersistentVolume, .optional = true},
+      {.kind = kapi::kPersistentVolumeClaim, .optional = true},
+      {.kind = kapi::kStorageClass, .optional = true},
+      {.kind = kapi::kCsiNode, .optional = true},
+      {.kind = kapi::kCsiDriver, .optional = true},
+      {.kind = kapi::kCsiStorageCapacity, .optional = true},
+      {.kind = kapi::kVolumeAttachment, .optional = true},
       {.kind = kapi::kLease,
        .ns = config.lease_namespace,
        .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};

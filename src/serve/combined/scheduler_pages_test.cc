@@ -164,6 +164,9 @@ TEST_F(SchedulerPagesTest, AStandbyThatIsSyncedIsReady) {
             "ok\ncache/namespaces: ok\n"
             "cache/resourceslices: ok\ncache/devicetaintrules: ok\ncache/resourceclaims: "
             "ok\ncache/deviceclasses: ok\n"
+            "cache/persistentvolumes: ok\ncache/persistentvolumeclaims: ok\ncache/storageclasses: ok\n"
+            "cache/csinodes: ok\ncache/csidrivers: ok\ncache/csistoragecapacities: ok\n"
+            "cache/volumeattachments: ok\n"
             "cache/leases: ok\nrole: standby\ntoken: ok\n");
 }
 
