@@ -62,22 +62,6 @@ std::vector<model::Toleration> tolerationsOf(const View& spec) {
   return out;
 }
 
-void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
-  // The first two bind late or to a zone; two pods on one node cannot share the others.
-  static constexpr std::array<std::string_view, 6> kTypes{
-      "persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi"};
-  for (const View volume : spec["volumes"].items()) {
-    for (const auto [type, source] : volume.members()) {
-      if (source.isObject() && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) {
-        out.insert(fmt::format("spec.volumes[].{}", type));
-      }
-    }
-  }
-}
-
-/// What kube-scheduler's default filters would look at and we do not (R31).
-void addUnsupported(const View& spec, std::set<std::string>& out) { addUnsupportedVolumes(spec, out); }
-
 /// A pod with so many entries is not placed at all: to look at a part of them only might place it wrongly.
 void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   const auto look = [&](const char* field, std::size_t entries) {
@@ -417,7 +401,6 @@ model::Pod decodePod(const View& v) {
     for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }
-    addUnsupported(spec, unsupported);
     addTooMany(pod, unsupported);
     pod.unsupported.assign(unsupported.begin(), unsupported.end());
     if (pod.unsupported.size() > kMaxUnsupported) { pod.unsupported.resize(kMaxUnsupported); }

@@ -52,7 +52,7 @@ std::optional<std::int64_t> bytesOf(const View& v) {
   return units ? std::optional{*units} : std::nullopt;
 }
 
-// The sandbox serves none of them.
+// A server without storage serves none of them.
 constexpr const char* kStorageGroup = "storage.k8s.io";
 constexpr KindInfo kStorageClassInfo{
     kStorageGroup, "v1", "storageclasses", "StorageClass", false, decodedBy<decodeStorageClass>, true};

@@ -44,12 +44,6 @@ void feed(engine::Engine& engine, kapi::Kind kind, const json::Value& object) {
   engine.apply({kind, decoded.key(), decoded.uid(), decoded, decoded.revision()}, kNow);
 }
 
-/// The filters of volumes are compared before the scheduler serves pods that mount some.
-model::Pod withVolumesServed(model::Pod pod) {
-  std::erase_if(pod.unsupported, [](const std::string& what) { return what.starts_with("spec.volumes[]."); });
-  return pod;
-}
-
 /// As scheduler/pending/pending_pods.cc makes it.
 sched::DoorResult requestOf(engine::Engine& engine, const model::Pod& pod) {
   sched::Objects named = engine.deviceClaims().asked(pod);
@@ -95,7 +89,7 @@ Answer ourAnswer(const json::Value& question) {
   feed(engine, kapi::kPod, question["pod"]);
   engine.synced(kNow);
 
-  const model::Pod pod = withVolumesServed(kapi::decodePod(question["pod"]));
+  const model::Pod pod = kapi::decodePod(question["pod"]);
   const sched::DoorResult read = requestOf(engine, pod);
   Answer out;
   if (const auto* blocked = std::get_if<sched::Blocked>(&read)) {
