@@ -66,11 +66,12 @@ LAYERS = {
     "scheduler/term":    ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/report":  ("scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
     "scheduler/leases":  ("scheduler/term scheduler/core dra engine sched controller model kapi json base", "fmt expected",  PURE),
+    "scheduler/volumes": ("scheduler/core engine sched controller model kapi base",  "fmt expected",  PURE),
     "scheduler/preempt": ("scheduler/core engine sched controller model kapi base",  "fmt expected",  PURE),
     "scheduler/pending": ("scheduler/report scheduler/caches scheduler/core engine sched controller model kapi json base", "fmt expected",  PURE),
-    "scheduler/placing": ("scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
+    "scheduler/placing": ("scheduler/volumes scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core dra engine sched controller model kapi json base",
                           "fmt expected",  PURE),
-    "scheduler": ("scheduler/placing scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
+    "scheduler": ("scheduler/placing scheduler/volumes scheduler/preempt scheduler/pending scheduler/leases scheduler/term scheduler/report scheduler/caches scheduler/core engine sched controller model "
                   "kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/protocol": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),

@@ -134,6 +134,11 @@ class TestParts {
         c.reconciles.add(notice.uid);
         again = binder.noticed(notice) || again;
       }
+      volumes.pump(c.now.mono, c.out);
+      for (const auto& notice : volumes.takeNotices()) {
+        c.reconciles.add(notice.uid);
+        again = binder.noticed(notice) || again;
+      }
       while (const auto uid = c.reconciles.take()) { again = binder.advance(*uid) || again; }
     }
     binds.settle();
@@ -195,10 +200,11 @@ class TestParts {
   Slots slots{c.config.max_binding_cycles};
   LeaseDesk desk{c.engine, c.config.max_sharers, c.parts};
   AllocationDesk allocations{c.engine, c.rng, c.parts};
+  VolumeDesk volumes{c.engine, c.parts};
   GoneProofs proofs{c};
   PendingPods pending{c};
   Probes probes{c, slots, pending};
-  Binder binder{c, {desk, allocations, slots, pending, proofs, node_caches}};
+  Binder binder{c, {desk, allocations, volumes, slots, pending, proofs, node_caches}};
   Leftovers leftovers{c, desk, allocations, record, pending, binder, proofs};
   Holds holds{c};
   Nominator nominator{c, holds};

@@ -27,6 +27,7 @@ void Scheduler::reconcileSome(int& left) {
 void Scheduler::reconcile(const model::Uid& uid) {
   ++reconciles_;
   allocations_.touched(uid);
+  volumes_.touched(uid);
   const model::Pod* pod = c_.cache().pod(uid);
   if (pod == nullptr || pod->finished()) {
     reconcileEnded(uid);
@@ -112,6 +113,12 @@ void Scheduler::noticed(const LeaseNotice& notice) {
 void Scheduler::noticed(const AllocationNotice& notice) {
   c_.reconciles.add(notice.uid);
   if (!binder_.noticed(notice)) { (void)leftovers_.noticed(notice); }
+}
+
+/// What came of a pod's volumes.
+void Scheduler::noticed(const VolumeNotice& notice) {
+  c_.reconciles.add(notice.uid);
+  (void)binder_.noticed(notice);
 }
 
 bool Scheduler::podWriteOpen(const model::Uid& uid) const {

@@ -58,12 +58,13 @@ Scheduler::Scheduler(Config config, Rng rng)
       status_revision_{c_},
       desk_{c_.engine, c_.config.max_sharers, c_.parts},
       allocations_{c_.engine, c_.rng, c_.parts},
+      volumes_{c_.engine, c_.parts},
       proofs_{c_},
       pending_{c_},
       fetch_first_{c_, node_caches_},
       unschedulable_{c_, pending_, node_caches_, fetch_first_},
       probes_{c_, slots_, pending_},
-      binder_{c_, {desk_, allocations_, slots_, pending_, proofs_, node_caches_}},
+      binder_{c_, {desk_, allocations_, volumes_, slots_, pending_, proofs_, node_caches_}},
       bound_leases_{c_, desk_, term_.record()},
       leftovers_{c_, desk_, allocations_, term_.record(), pending_, binder_, proofs_},
       nudges_{c_},
@@ -323,6 +324,22 @@ void Scheduler::claimTouched(const model::ObjectKey& claim) {
   claim_warnings_.touched(claim);
 }
 
+/// What binding cycles wish for is written as far as it can be now. True: some of it came to something.
+bool Scheduler::pumpDesks() {
+  bool is_news = false;
+  const auto pump = [&](auto& desk) {
+    desk.pump(c_.now.mono, c_.out);
+    for (const auto& notice : desk.takeNotices()) {
+      noticed(notice);
+      is_news = true;
+    }
+  };
+  pump(desk_);
+  pump(volumes_);
+  pump(allocations_);
+  return is_news;
+}
+
 /// Carries on until nothing is left to do now.
 void Scheduler::work() {
   nudges_.look(c_.engine.touchedNodes());
@@ -332,13 +349,8 @@ void Scheduler::work() {
   for (int left = kReconcilesPerTurn;;) {
     reconcileSome(left);
     if (term_.deciding()) { placer_.placeSome(decisions); }
-    desk_.pump(c_.now.mono, c_.out);
-    const auto notices = desk_.takeNotices();
-    for (const auto& notice : notices) { noticed(notice); }
-    allocations_.pump(c_.now.mono, c_.out);
-    const auto of_claims = allocations_.takeNotices();
-    for (const auto& notice : of_claims) { noticed(notice); }
-    if (notices.empty() && of_claims.empty() && (c_.reconciles.empty() || left == 0)) { break; }
+    const bool is_news = pumpDesks();
+    if (!is_news && (c_.reconciles.empty() || left == 0)) { break; }
   }
   for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
   asked_binds_.settle();
@@ -374,7 +386,7 @@ void Scheduler::wakeAtNextDue() {
 
 bool Scheduler::underWay() const {
   return binder_.underWay() || leftovers_.callsUnderWay() > 0 || probes_.callsUnderWay() > 0 ||
-         proofs_.underWay() > 0 || c_.events.waiting();
+         proofs_.underWay() > 0 || volumes_.callsUnderWay() > 0 || c_.events.waiting();
 }
 
 std::size_t Scheduler::rememberedForTest() const {

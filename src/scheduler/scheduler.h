@@ -50,6 +50,7 @@
 #include "scheduler/report/slice_statuses.h"
 #include "scheduler/report/status_revision.h"
 #include "scheduler/term/leader_term.h"
+#include "scheduler/volumes/volume_desk.h"
 
 namespace gs::scheduler {
 
@@ -155,6 +156,8 @@ class Scheduler {
   bool isOurTurn(const model::Pod& pod);
   void noticed(const LeaseNotice& notice);
   void noticed(const AllocationNotice& notice);
+  void noticed(const VolumeNotice& notice);
+  bool pumpDesks();
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
 
   Context c_;
@@ -165,6 +168,7 @@ class Scheduler {
   StatusRevision status_revision_;
   LeaseDesk desk_;
   AllocationDesk allocations_;
+  VolumeDesk volumes_;
   GoneProofs proofs_;
   PendingPods pending_;
   FetchFirst fetch_first_;

@@ -17,6 +17,8 @@ inline constexpr const char* kFences = "gpu_scheduler_fences_total";
 inline constexpr const char* kNudges = "gpu_scheduler_nudges_total";
 /// Of pods that were seen to wait for that; less than it takes to see it counts as nothing.
 inline constexpr const char* kDevicesWait = "gpu_scheduler_devices_wait_seconds";
+/// Of pods whose claims were not bound yet when they had a node.
+inline constexpr const char* kVolumesWait = "gpu_scheduler_volumes_wait_seconds";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
 /// `result`: bound, failed, raced, busy.
 inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_total";

@@ -11,7 +11,8 @@ int Slots::free(const std::string& ns) const {
   if (GS_MUTANT(NoWindows)) { return used_.any() ? 1 : 0; }
   const auto it = namespaces_.find(ns);
   const Namespace known = it == namespaces_.end() ? Namespace{} : it->second;
-  const int room = std::min(known.window - (known.open - known.stuck), kMost - known.open);
+  const int open = known.open - known.parked;
+  const int room = std::min(known.window - (open - known.stuck), kMost - open);
   return std::max(0, std::min(room, used_.free(ns)));
 }
 
@@ -26,14 +27,29 @@ void Slots::open(const model::Uid& pod, const std::string& ns) {
 
 void Slots::wait(const model::Uid& pod) {
   const auto it = placements_.find(pod);
+  if (it != placements_.end()) { unpark(it->second); }
   if (GS_MUTANT(WaitsInSlots)) { return; }
   if (it == placements_.end() || std::exchange(it->second.waits, true)) { return; }
   freed_ = true;
   used_.giveBack(it->second.ns);
 }
 
+void Slots::park(const model::Uid& pod) {
+  wait(pod);
+  const auto it = placements_.find(pod);
+  if (it == placements_.end() || it->second.stuck) { return; }
+  it->second.parked = true;
+  ++namespaces_.at(it->second.ns).parked;
+  freed_ = true;
+}
+
+void Slots::unpark(Placement& placement) {
+  if (std::exchange(placement.parked, false)) { --namespaces_.at(placement.ns).parked; }
+}
+
 void Slots::goOn(const model::Uid& pod) {
   const auto it = placements_.find(pod);
+  if (it != placements_.end()) { unpark(it->second); }
   if (it == placements_.end() || !std::exchange(it->second.waits, false)) { return; }
   used_.take(it->second.ns);
 }
@@ -42,6 +58,7 @@ void Slots::close(const model::Uid& pod) {
   const auto it = placements_.find(pod);
   if (it == placements_.end()) { return; }
   freed_ = true;
+  unpark(it->second);
   if (!it->second.waits) { used_.giveBack(it->second.ns); }
   const auto ns = namespaces_.find(it->second.ns);
   if (it->second.stuck) { --ns->second.stuck; }
@@ -52,6 +69,7 @@ void Slots::close(const model::Uid& pod) {
 void Slots::stuck(const model::Uid& pod) {
   const auto it = placements_.find(pod);
   if (it == placements_.end() || std::exchange(it->second.stuck, true)) { return; }
+  unpark(it->second);
   ++namespaces_.at(it->second.ns).stuck;
   freed_ = true;
 }

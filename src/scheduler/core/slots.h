@@ -7,6 +7,8 @@
 //   - a namespace has at most as many placements open as its window: kFirst at first, one more for each
 //     Binding that went through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot
 //     be written holds the GPUs of a few pods, and not those of all that wait;
+//   - one that is parked waits for others, for as long as they want, and is none of its namespace's until it
+//     goes on: volumes may take minutes to be made;
 //   - one that is stuck (nothing can be written about its pod, so it cannot be taken back) leaves the window
 //     to others of its namespace. These show first that they can be written (probes.h), so that few get
 //     stuck; at most kMost are open.
@@ -37,6 +39,8 @@ class Slots {
   void open(const model::Uid& pod, const std::string& ns);
   /// It waits; goOn() and open() end that.
   void wait(const model::Uid& pod);
+  /// It waits for others; wait() ends that too.
+  void park(const model::Uid& pod);
   void goOn(const model::Uid& pod);
   void close(const model::Uid& pod);
   void stuck(const model::Uid& pod);
@@ -54,13 +58,16 @@ class Slots {
   struct Namespace {
     int open = 0;
     int stuck = 0;  // of these
+    int parked = 0;
     int window = kFirst;
   };
   struct Placement {
     std::string ns;
     bool waits = false;
     bool stuck = false;
+    bool parked = false;
   };
+  void unpark(Placement& placement);
 
   controller::FairShare used_;
   bool freed_ = false;

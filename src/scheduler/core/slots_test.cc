@@ -61,6 +61,37 @@ TEST_F(SlotsTest, WhatWaitsUsesNoSlotButIsOpen) {
   EXPECT_EQ(slots.used(), 2);
 }
 
+TEST_F(SlotsTest, WhatIsParkedIsNoneOfItsNamespaces) {
+  EXPECT_EQ(fill("a"), 4);
+  (void)slots.takeFreed();
+  for (const int i : {0, 1, 0}) { slots.park(pod("a", i)); }
+  EXPECT_TRUE(slots.takeFreed());
+  EXPECT_EQ(slots.used(), 2);
+  EXPECT_EQ(slots.free("a"), 2);
+  slots.goOn(pod("a", 0));
+  EXPECT_EQ(slots.used(), 3);
+  EXPECT_EQ(slots.free("a"), 1);
+  slots.wait(pod("a", 1));
+  EXPECT_EQ(slots.free("a"), 0) << "its window";
+  slots.park(pod("a", 1));
+  slots.close(pod("a", 1));
+  EXPECT_EQ(slots.free("a"), 1);
+  EXPECT_EQ(slots.used(), 3);
+}
+
+TEST_F(SlotsTest, HoweverManyAreParkedOthersGoOn) {
+  slots = Slots{1000};
+  for (int i = 0; i < 2 * Slots::kMost; ++i) {
+    ASSERT_GT(slots.free("a"), 0);
+    slots.open(pod("a", i), "a");
+    slots.park(pod("a", i));
+  }
+  EXPECT_EQ(slots.free("a"), Slots::kFirst);
+  EXPECT_EQ(slots.used(), 0);
+  for (int i = 0; i < 2 * Slots::kMost; ++i) { slots.goOn(pod("a", i)); }
+  EXPECT_EQ(slots.free("a"), 0) << "they go on all the same";
+}
+
 TEST_F(SlotsTest, WhatIsStuckLeavesTheWindowToOthersUpToABound) {
   slots = Slots{1000};
   fill("a");

@@ -1,9 +1,11 @@
 // A binding cycle: one decision of ours under way, from "these devices for this pod" to the pod being seen
 // bound, or everything given back. (kube-scheduler calls by this name what it does after it chose a node.)
 //
-//   Leasing --all Held--> Allocating --> Binding --201--> Bound --pod seen bound--> (gone)
-//      |                    | only where a DRA driver prepares the devices: the pod's limits are mapped to
-//      |                    | its claim, the claim is allocated, and the watch brought what stood before
+//   Leasing --all Held--> Volumes --> Allocating --> Binding --201--> Bound --pod seen bound--> (gone)
+//      |                    |            | only where a DRA driver prepares the devices: the pod's limits are
+//      |                    |            | mapped to its claim, the claim is allocated, and the watch brought
+//      |                    |            | what stood before
+//      |                    | only where a claim of a volume is not bound yet (volumes/volume_desk.h)
 //      |                    |
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
 //      |                    | a lease of it went meanwhile: Leasing
@@ -11,9 +13,9 @@
 //      +--Lost, Refused, doomed--> Releasing --claim empty, all Gone--> (gone; the pod is queued again)
 //
 // What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused,
-// when the API took none for 10 s or says that it will not (429, no connection), and when the leases were not
-// there within 10 s. They are kept while an outcome is unknown, until the fence is answered; how many a
-// namespace can hold that way is bounded (slots.h).
+// when the API took none for 10 s or says that it will not (429, no connection), when the leases were not
+// there within 10 s, and when its volumes were not bound within 600 s. They are kept while an outcome is
+// unknown, until the fence is answered; how many a namespace can hold that way is bounded (slots.h).
 //
 // Invariant (R26): Releasing is entered only when no Binding was sent, every Binding sent was refused, or
 // after a fence whose answer shows the pod unbound (or the pod is gone).
@@ -32,7 +34,7 @@
 
 namespace gs::scheduler {
 
-enum class Stage : std::uint8_t { Leasing, Allocating, Binding, Reading, Fencing, Releasing, Bound };
+enum class Stage : std::uint8_t { Leasing, Volumes, Allocating, Binding, Reading, Fencing, Releasing, Bound };
 
 struct BindingCycle {
   model::ReservationId id;
@@ -54,6 +56,7 @@ struct BindingCycle {
   Mono allocation_seen{};            // the watch has brought that, since then; Mono{}: not yet
   bool emptying = false;             // Releasing: its claims are emptied, and leases are given after that
   Mono allocating_since{};
+  Mono volumes_since{};  // its claims of volumes are written and waited for
   sched::Reservation hold;
   Stage stage = Stage::Leasing;
   std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
@@ -67,10 +70,11 @@ struct BindingCycle {
   std::string fence_value;  // the fence in flight
   std::string why;          // Releasing: what went wrong, for the log
   bool in_vain = false;     // something of it was refused or had no answer: another node may do
-  bool refused = false;     // Releasing: the API server did not take a write; the pod is told
-  bool asked = false;       // kube-scheduler asked for it (ExtenderPods), and waits
-  bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
-  bool rivalled = false;    // somebody else decided about this pod, and may have bound it
+  bool refused = false;     // Releasing: the API server did not take a write, say; the pod is told why
+  const char* told_as = "WriteRefused";  // of what kind that is
+  bool asked = false;                    // kube-scheduler asked for it (ExtenderPods), and waits
+  bool adopted = false;   // its leases are an earlier leader's, who may have sent a Binding too
+  bool rivalled = false;  // somebody else decided about this pod, and may have bound it
 
   [[nodiscard]] std::vector<model::ObjectKey> claims() const {
     std::vector<model::ObjectKey> out;
@@ -79,7 +83,8 @@ struct BindingCycle {
   }
   /// A Binding of it was sent and may have been applied, and takes devices.
   [[nodiscard]] bool boundPerhaps() const {
-    return stage != Stage::Leasing && stage != Stage::Allocating && stage != Stage::Releasing && !ids.empty();
+    return stage != Stage::Leasing && stage != Stage::Volumes && stage != Stage::Allocating &&
+           stage != Stage::Releasing && !ids.empty();
   }
 };
 

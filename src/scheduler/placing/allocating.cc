@@ -150,6 +150,7 @@ void Binder::allocate(BindingCycle& cycle) {
   }
   if (cycle.stage != Stage::Allocating) {
     cycle.stage = Stage::Allocating;
+    slots_.goOn(cycle.uid);
     cycle.allocating_since = c_.now.mono;
     c_.reconciles.addAt(c_.now.mono + kAllocatingAtMost, cycle.uid);
   }

@@ -51,6 +51,7 @@ void Binder::forget(const model::Uid& uid) {
     cycle.mapped().hold.release();
     c_.engine.expectsNoMore(cycle.mapped().node, uid);
     if (cycle.mapped().claimed) { allocations_.forget(uid); }
+    volumes_.forget(uid);
     for (const auto& other : c_.engine.deviceClaims().over(uid)) { c_.reconciles.add(other); }
   }
   calls_.drop(uid);
@@ -77,6 +78,11 @@ BindingCycle Binder::make(const model::Pod& pod, const model::NodeName& node, st
 }
 
 void Binder::begin(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed) {
+  if (!chooseVolumes(pod, placed.node)) {
+    pending_.tryLater(pod.uid, {});
+    c_.reconciles.add(pod.uid);
+    return;
+  }
   std::vector<int> ids = placed.ids;
   if (GS_MUTANT(GrantsOneTooFew) && ids.size() > 1) { ids.pop_back(); }
   BindingCycle cycle = make(pod, placed.node, std::move(ids), request);
@@ -93,8 +99,9 @@ void Binder::begin(const model::Pod& pod, const sched::PodRequest& request, cons
   }
 }
 
-void Binder::adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
+bool Binder::adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
                    const sched::PodRequest& request) {
+  if (!chooseVolumes(pod, node)) { return false; }
   BindingCycle cycle = make(pod, node, ids, request);
   cycle.adopted = true;
   cycle.hold = c_.engine.ledger().adopt(node, pod.uid, request, ids, {pod.key.ns, sched::gpuMilli(request)});
@@ -103,6 +110,7 @@ void Binder::adopt(const model::Pod& pod, const model::NodeName& node, const std
   c_.log(kapi::Level::Info, "adopted leases of an earlier leader",
          {{"pod", pod.key.text()}, {"devices", model::printAllocation(node, ids)}});
   takeLeases(cycles_.emplace(pod.uid, std::move(cycle)).first->second, false);
+  return true;
 }
 
 // ---- who asked
@@ -177,18 +185,22 @@ bool Binder::waitShortly(BindingCycle& cycle, Duration retry_after) {
 
 bool Binder::writes(const model::Uid& uid) const {
   const BindingCycle* cycle = find(uid);
-  return cycle != nullptr && cycle->stage != Stage::Leasing && cycle->stage != Stage::Releasing;
+  return cycle != nullptr && cycle->stage != Stage::Leasing && cycle->stage != Stage::Volumes &&
+         cycle->stage != Stage::Releasing;
 }
 
 bool Binder::reserved(const model::Uid& uid) const {
   const BindingCycle* cycle = find(uid);
-  return cycle != nullptr && cycle->binding_since != Mono{} &&
-         c_.now.mono - cycle->binding_since >= kReservedAfter;
+  if (cycle == nullptr) { return false; }
+  const Mono since = cycle->stage == Stage::Volumes ? cycle->volumes_since : cycle->binding_since;
+  return since != Mono{} && c_.now.mono - since >= kReservedAfter;
 }
 
+/// What waits for others to bind its volumes, who may take minutes, is left to the next leader.
 bool Binder::underWay() const {
-  return calls_.underWay() > 0 || std::any_of(cycles_.begin(), cycles_.end(), [](const auto& cycle) {
-           return cycle.second.stage != Stage::Bound;
+  return calls_.underWay() > 0 || std::any_of(cycles_.begin(), cycles_.end(), [this](const auto& cycle) {
+           const Stage stage = cycle.second.stage;
+           return stage != Stage::Bound && (stage != Stage::Volumes || !volumes_.isWaiting(cycle.first));
          });
 }
 
@@ -200,8 +212,8 @@ bool Binder::awaitsBinding(const BindingCycle& cycle) const {
 /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent
 /// for its leases.
 bool Binder::boundByOthers(const BindingCycle& cycle) const {
-  const bool none_taken = cycle.stage == Stage::Leasing || cycle.stage == Stage::Allocating ||
-                          cycle.stage == Stage::Reading ||
+  const bool none_taken = cycle.stage == Stage::Leasing || cycle.stage == Stage::Volumes ||
+                          cycle.stage == Stage::Allocating || cycle.stage == Stage::Reading ||
                           (cycle.stage == Stage::Binding && !calls_.open(cycle.uid));
   return none_taken && !cycle.adopted && !cycle.rivalled;
 }
@@ -329,6 +341,7 @@ void Binder::takeLeases(BindingCycle& cycle, bool confirm) {
     c_.reconciles.addAt(c_.now.mono + kLeasingAtMost, cycle.uid);
   }
   cycle.stage = Stage::Leasing;
+  slots_.goOn(cycle.uid);
   cycle.unknown_lease = false;
   for (const int id : openLeases(cycle)) {
     Claimant c = claimantOf(c_, cycle.uid, cycle.pod, cycle.id, {cycle.node, cycle.ids, cycle.shared}, id);
@@ -391,6 +404,7 @@ bool Binder::holdsAllLeases(const BindingCycle& cycle) const {
 /// an earlier leader, or one that does not know yet that it is none.
 void Binder::giveUp(BindingCycle& cycle, std::string why) {
   if (cycle.stage == Stage::Releasing || cycle.stage == Stage::Fencing) { return; }
+  volumes_.forget(cycle.uid);
   if (!cycle.adopted && !cycle.rivalled) {
     release(cycle, std::move(why));
     return;
@@ -480,6 +494,7 @@ void Binder::release(BindingCycle& cycle, std::string why) {
   if (cycle.stage == Stage::Releasing) { return; }
   cycle.stage = Stage::Releasing;
   cycle.why = std::move(why);
+  volumes_.forget(cycle.uid);
   slots_.wait(cycle.uid);
   cycle.open_leases.clear();
   c_.log(kapi::Level::Info, "placement dropped",
@@ -502,6 +517,7 @@ void Binder::finishRelease(const BindingCycle& cycle) {
   const model::Uid uid = cycle.uid;
   const Duration asked_for = cycle.asked_for;
   const auto rejection = cycle.refused ? std::make_shared<const std::string>(cycle.why) : nullptr;
+  const char* kind = cycle.told_as;
   if (cycle.in_vain) { pending_.triedInVain(cycle); }
   tellCaller(cycle, false, cycle.why);
   forget(uid);  // `cycle` is gone
@@ -509,7 +525,7 @@ void Binder::finishRelease(const BindingCycle& cycle) {
   const model::Pod* pod = c_.cache().pod(uid);
   if (pod == nullptr || pod->bound()) { return; }
   pending_.tryLater(uid, asked_for);
-  if (rejection != nullptr) { pending_.tell(*pod, {"WriteRefused", rejection}); }
+  if (rejection != nullptr) { pending_.tell(*pod, {kind, rejection}); }
 }
 
 }  // namespace gs::scheduler

@@ -2,11 +2,11 @@
 // the states).
 //
 // It owns every decision that is under way: nobody else changes a binding cycle. It gets there by the lease
-// desk, on nodes of a DRA driver by the allocation desk and a mapping, by a Binding, and by a fence where the
-// outcome of a Binding is unknown. Once a pod is bound as decided, or everything was given back, the cycle is
-// gone, and the pod is reconciled. Where a Binding was sent whose cycle is gone before anybody knew what came
-// of it is kept, over a loss of leadership too: the pod may have run there.
-// A part of the scheduler's; one thread.
+// desk, by the volume desk, on nodes of a DRA driver by the allocation desk and a mapping, by a Binding, and
+// by a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or everything was
+// given back, the cycle is gone, and the pod is reconciled. Where a Binding was sent whose cycle is gone
+// before anybody knew what came of it is kept, over a loss of leadership too: the pod may have run there. A
+// part of the scheduler's; one thread.
 #pragma once
 
 #include <map>
@@ -24,6 +24,7 @@
 #include "scheduler/leases/lease_desk.h"
 #include "scheduler/pending/binding_cycle.h"
 #include "scheduler/pending/pending_pods.h"
+#include "scheduler/volumes/volume_desk.h"
 
 namespace gs::scheduler {
 
@@ -32,6 +33,7 @@ class Binder : public controller::Part {
   struct Beside {
     LeaseDesk& desk;
     AllocationDesk& allocations;
+    VolumeDesk& volumes;
     Slots& slots;
     PendingPods& pending;
     GoneProofs& proofs;
@@ -41,18 +43,20 @@ class Binder : public controller::Part {
       : c_{context},
         desk_{beside.desk},
         allocations_{beside.allocations},
+        volumes_{beside.volumes},
         slots_{beside.slots},
         pending_{beside.pending},
         proofs_{beside.proofs},
         node_caches_{beside.node_caches},
         calls_{c_.parts.add(*this)} {}
 
-  /// Reserves what was decided, and takes the leases of it.
+  /// Reserves what was decided, and takes the leases of it. The pod is decided on again where its volumes
+  /// cannot be had there any more.
   void begin(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed);
   /// Takes over leases that an earlier leader wrote for this pod. They are written anew:
-  /// its late deletions miss them.
-  void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
-             const sched::PodRequest& request);
+  /// its late deletions miss them. False: its volumes cannot be had there.
+  [[nodiscard]] bool adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
+                           const sched::PodRequest& request);
   [[nodiscard]] bool has(const model::Uid& uid) const { return cycles_.contains(uid); }
   /// How far its binding cycle is; nullopt: it has none. For tests of the way there.
   [[nodiscard]] std::optional<Stage> stageOf(const model::Uid& uid) const;
@@ -76,6 +80,8 @@ class Binder : public controller::Part {
   bool noticed(const LeaseNotice& notice);
   /// What came of a pod's ResourceClaim. False: no binding cycle waits for it.
   bool noticed(const AllocationNotice& notice);
+  /// What came of a pod's volumes. False: it has no binding cycle.
+  bool noticed(const VolumeNotice& notice);
   /// Its pod is bound, to what the cycle asked for or not. False: wait, the answer to its Binding is on the
   /// way and says which.
   [[nodiscard]] bool bound(const model::Pod& pod);
@@ -124,6 +130,10 @@ class Binder : public controller::Part {
   [[nodiscard]] bool awaitsBinding(const BindingCycle& cycle) const;
   [[nodiscard]] bool boundByOthers(const BindingCycle& cycle) const;
   [[nodiscard]] sched::Annotations annotationsOf(const BindingCycle& cycle, const model::Pod& pod) const;
+  // binding_volumes.cc
+  [[nodiscard]] bool chooseVolumes(const model::Pod& pod, const model::NodeName& node);
+  void bindVolumes(BindingCycle& cycle);
+  void advanceVolumes(BindingCycle& cycle, const model::Pod& pod);
   // allocating.cc: what a DRA driver is to prepare
   [[nodiscard]] Allocation allocationForLimits(const model::Pod& pod, const BindingCycle& cycle) const;
   [[nodiscard]] Allocations allocationsFor(const model::Pod& pod, const BindingCycle& cycle) const;
@@ -176,6 +186,7 @@ class Binder : public controller::Part {
   Context& c_;
   LeaseDesk& desk_;
   AllocationDesk& allocations_;
+  VolumeDesk& volumes_;
   Slots& slots_;
   PendingPods& pending_;
   GoneProofs& proofs_;

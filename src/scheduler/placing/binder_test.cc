@@ -49,6 +49,7 @@ const char* textOf(std::optional<Stage> stage) {
   if (!stage) { return "gone"; }
   switch (*stage) {
     case Stage::Leasing: return "Leasing";
+    case Stage::Volumes: return "Volumes";
     case Stage::Allocating: return "Allocating";
     case Stage::Binding: return "Binding";
     case Stage::Reading: return "Reading";

@@ -93,6 +93,7 @@ void Binder::advance(BindingCycle& cycle, const model::Pod& pod) {
         bindOrTakeAgain(cycle);
       }
       return;
+    case Stage::Volumes: advanceVolumes(cycle, pod); return;
     case Stage::Allocating: advanceAllocating(cycle, pod); return;
     case Stage::Binding:  // a refused one is sent again
       if (!gaveUpFor(cycle, pod) && !gaveUpRenumbered(cycle)) { bindOrTakeAgain(cycle); }
@@ -139,6 +140,8 @@ void Binder::bindOrTakeAgain(BindingCycle& cycle) {
     giveUp(cycle, "its node gives these GPUs in another way now, or under other names");
   } else if (!holdsAllLeases(cycle) && !GS_MUTANT(BindsEarly)) {
     takeLeases(cycle, false);
+  } else if (!volumes_.areBound(cycle.uid)) {
+    bindVolumes(cycle);
   } else if (!isAllocated(cycle)) {
     allocate(cycle);
   } else {

@@ -52,8 +52,7 @@ bool Leftovers::adopt(const model::Pod& pod, const model::NodeName* on) {
   if (sched::misfitOn(*node, *request, pod.uid, &whole->ids)) { return false; }
   if (c_.engine.ledger().isReserved(whole->node, pod.uid)) { return false; }  // in its name, by an extender
   pending_.dequeue(pod.uid);
-  binder_.adopt(pod, whole->node, whole->ids, *request);
-  return true;
+  return binder_.adopt(pod, whole->node, whole->ids, *request);
 }
 
 void Leftovers::remove(const model::Pod& pod) {

@@ -30,6 +30,10 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
        Kind::Histogram,
        "Seconds for which pods that are bound waited until a DRA driver had prepared their devices.",
        {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}});
+  out.push_back({scheduler::kVolumesWait,
+                 Kind::Histogram,
+                 "Seconds from when a pod's claims of volumes began to be bound until all of them were.",
+                 {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640}});
   out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
   return out;
 }
