@@ -139,7 +139,10 @@ class TestParts {
         c.reconciles.add(notice.uid);
         again = binder.noticed(notice) || again;
       }
-      while (const auto uid = c.reconciles.take()) { again = binder.advance(*uid) || again; }
+      while (const auto uid = c.reconciles.take()) {
+        volumes.touched(*uid);
+        again = binder.advance(*uid) || again;
+      }
     }
     binds.settle();
     pods.settle();

@@ -7,6 +7,7 @@
 
 #include "dra/drivers.h"
 #include "model/dra.h"
+#include "sched/volumes/volumes_hand_test.h"
 #include "scheduler/parts_test.h"
 #include "scheduler/placing/binder.h"
 
@@ -82,6 +83,29 @@ TEST_F(AllocatingTest, ALimitIsServedByTheClassOfItsNodesDriver) {
   ASSERT_EQ(asked.items().size(), 1U);
   EXPECT_EQ(asked.at(0)["exactly"]["deviceClassName"].str(), "whole-cards");
   EXPECT_EQ(asked.at(0)["exactly"]["count"].integer(), 1);
+}
+
+TEST_F(AllocatingTest, ItsVolumesAreBoundBeforeItsClaimIsAllocated) {
+  comes(kapi::kStorageClass, {"", "made"}, sched::makeClass("made", "driver"));
+  model::PersistentVolumeClaim data = sched::makeVolumeClaim("data");
+  data.storage_class = "made";
+  data.selected_node = model::NodeName{"a"};
+  comes(kapi::kPersistentVolumeClaim, data.key, data);
+  model::Pod pod = *t.known("p");
+  pod.volume_claims = {{"data", false}};
+  comes(kapi::kPod, pod.key, pod);
+  t.binder.begin(*t.known("p"), t.requestOf(*t.known("p")), {model::NodeName{"a"}, {0}});
+  t.apply(next());
+  t.work();
+  EXPECT_TRUE(t.calls().empty());
+  EXPECT_EQ(t.binder.stageOf(pod.uid), Stage::Volumes);
+  const model::PersistentVolume volume = sched::makeVolume("pv");
+  comes(kapi::kPersistentVolume, volume.key, volume);
+  comes(kapi::kPersistentVolumeClaim, data.key, sched::boundTo(data, "pv"));
+  t.c.reconciles.add(pod.uid);
+  EXPECT_EQ(next().kind, kapi::kResourceClaim);
+  EXPECT_EQ(t.binder.stageOf(pod.uid), Stage::Allocating);
+  EXPECT_EQ(t.slots.used(), 1);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace gs::scheduler {
 namespace {
 
-using Came = VolumeNotice::What;
+using CameOfVolumes = VolumeNotice::What;
 
 /// The object that is written for a claim, as the user knows it.
 std::string writtenFor(const ChosenVolume& chosen) {
@@ -28,7 +28,7 @@ std::string_view pluralFor(const ChosenVolume& chosen) {
 }
 
 VolumeNotice lostOf(const model::Uid& uid, std::string why, bool elsewhere) {
-  return {.what = Came::Lost, .uid = uid, .why = std::move(why), .elsewhere = elsewhere};
+  return {.what = CameOfVolumes::Lost, .uid = uid, .why = std::move(why), .elsewhere = elsewhere};
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void VolumeDesk::waits(const model::Uid& uid, Wish& wish, Mono now) {
   wish.phase = Phase::Waiting;
   calls_.worked(uid);
   wakeAt(uid, wish, now + kWaitAtMost);
-  notices_.push_back({.what = Came::Waits, .uid = uid});
+  notices_.push_back({.what = CameOfVolumes::Waits, .uid = uid});
 }
 
 void VolumeDesk::write(const model::Uid& uid, const Wish& wish, const ChosenVolume& chosen,
@@ -128,7 +128,7 @@ void VolumeDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects
   }
   if (next.what == VolumeStep::What::Bound) {
     calls_.worked(uid);
-    return settle(uid, wish, {.what = Came::Bound, .uid = uid, .took = now - wish.since});
+    return settle(uid, wish, {.what = CameOfVolumes::Bound, .uid = uid, .took = now - wish.since});
   }
   const ChosenVolume& chosen = wish.claims[next.which];
   if (next.what == VolumeStep::What::Wait) { waits(uid, wish, now); }
@@ -172,7 +172,7 @@ void VolumeDesk::refused(const model::Uid& uid, Wish& wish, const ChosenVolume& 
     why += fmt::format("; gpu-scheduler needs the right to patch {}, as deploy/rbac/scheduler.yaml gives it",
                        pluralFor(chosen));
   }
-  settle(uid, wish, {.what = Came::Refused, .uid = uid, .why = std::move(why)});
+  settle(uid, wish, {.what = CameOfVolumes::Refused, .uid = uid, .why = std::move(why)});
 }
 
 void VolumeDesk::answered(const model::Uid& uid, Wish& wish, const Sent& sent, const kapi::Outcome& outcome,

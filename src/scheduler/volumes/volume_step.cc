@@ -9,11 +9,11 @@
 namespace gs::scheduler {
 namespace {
 
-using How = ChosenVolume::How;
-using What = VolumeStep::What;
+using VolumeHow = ChosenVolume::How;
+using VolumeWhat = VolumeStep::What;
 
 VolumeStep lost(std::string why, bool elsewhere = false) {
-  return {What::Lost, 0, std::move(why), elsewhere};
+  return {VolumeWhat::Lost, 0, std::move(why), elsewhere};
 }
 
 std::string unreachable(const std::string& volume, const ChosenVolume& chosen, const model::Node& node) {
@@ -26,9 +26,9 @@ std::string unreachable(const std::string& volume, const ChosenVolume& chosen, c
 VolumeStep stepOfNamed(const sched::Volumes& volumes, const ChosenVolume& chosen,
                        const model::PersistentVolumeClaim& claim, const model::Node& node) {
   const auto volume = volumes.volume(claim.volume);
-  if (volume == nullptr) { return {What::Wait}; }
+  if (volume == nullptr) { return {VolumeWhat::Wait}; }
   if (!volumes.isReached(*volume, node)) { return lost(unreachable(claim.volume, chosen, node), true); }
-  return {claim.isBound() ? What::Bound : What::Wait};
+  return {claim.isBound() ? VolumeWhat::Bound : VolumeWhat::Wait};
 }
 
 VolumeStep stepOfMatch(const sched::Volumes& volumes, const ChosenVolume& chosen, const model::Node& node) {
@@ -38,7 +38,7 @@ VolumeStep stepOfMatch(const sched::Volumes& volumes, const ChosenVolume& chosen
         fmt::format("volume {}, which was chosen for PersistentVolumeClaim {}, is gone or is being deleted",
                     chosen.volume, chosen.claim.text()));
   }
-  if (volume->revision < chosen.written) { return {What::Wait}; }
+  if (volume->revision < chosen.written) { return {VolumeWhat::Wait}; }
   if (!volumes.isReached(*volume, node)) { return lost(unreachable(chosen.volume, chosen, node), true); }
   const bool is_meant = volume->claim && volume->claim->key == chosen.claim &&
                         (volume->claim->uid.empty() || volume->claim->uid == chosen.uid);
@@ -47,22 +47,22 @@ VolumeStep stepOfMatch(const sched::Volumes& volumes, const ChosenVolume& chosen
         fmt::format("volume {}, which was chosen for PersistentVolumeClaim {}, was taken by {} meanwhile",
                     chosen.volume, chosen.claim.text(), volume->claim->key.text()));
   }
-  if (volume->claim && !volume->claim->uid.empty()) { return {What::Wait}; }
-  if (chosen.written == 0) { return {What::Write}; }
+  if (volume->claim && !volume->claim->uid.empty()) { return {VolumeWhat::Wait}; }
+  if (chosen.written == 0) { return {VolumeWhat::Write}; }
   return lost(fmt::format("volume {} was taken from PersistentVolumeClaim {} again", chosen.volume,
                           chosen.claim.text()));
 }
 
 VolumeStep stepOfMaking(const ChosenVolume& chosen, const model::PersistentVolumeClaim& claim,
                         const model::Node& node) {
-  if (claim.revision < chosen.written) { return {What::Wait}; }
-  if (claim.selected_node == node.name) { return {What::Wait}; }
+  if (claim.revision < chosen.written) { return {VolumeWhat::Wait}; }
+  if (claim.selected_node == node.name) { return {VolumeWhat::Wait}; }
   if (claim.selected_node) {
     return lost(fmt::format("the volume of PersistentVolumeClaim {} is to be made for node {}, by {}",
                             chosen.claim.text(), claim.selected_node->text, model::kSelectedNodeKey),
                 true);
   }
-  if (chosen.written == 0) { return {What::Write}; }
+  if (chosen.written == 0) { return {VolumeWhat::Write}; }
   return lost(
       fmt::format("no volume could be made for PersistentVolumeClaim {} on node {}: its provisioner took the "
                   "node back; the claim's events say why",
@@ -81,13 +81,13 @@ VolumeStep stepOf(const sched::Volumes& volumes, const ChosenVolume& chosen, con
   }
   if (claim->isBound()) { return stepOfNamed(volumes, chosen, *claim, node); }
   switch (chosen.how) {
-    case How::Match: return stepOfMatch(volumes, chosen, node);
-    case How::Make: {
+    case VolumeHow::Match: return stepOfMatch(volumes, chosen, node);
+    case VolumeHow::Make: {
       VolumeStep step = stepOfMaking(chosen, *claim, node);
-      const bool is_named = step.what != What::Lost && !claim->volume.empty();
+      const bool is_named = step.what != VolumeWhat::Lost && !claim->volume.empty();
       return is_named ? stepOfNamed(volumes, chosen, *claim, node) : step;
     }
-    case How::Keep: break;
+    case VolumeHow::Keep: break;
   }
   return lost(fmt::format("PersistentVolumeClaim {} is not bound any more", chosen.claim.text()));
 }
@@ -98,26 +98,26 @@ ChosenVolumes chosenVolumes(const sched::Volumes& volumes, const model::Pod& pod
                             const sched::VolumeChoices& choices) {
   ChosenVolumes out;
   std::set<model::ObjectKey> known;
-  const auto add = [&](How how, const model::ObjectKey& key, const std::string& name) {
+  const auto add = [&](VolumeHow how, const model::ObjectKey& key, const std::string& name) {
     const auto claim = volumes.claim(key);
     if (claim == nullptr || !known.insert(key).second) { return; }
     const auto volume = volumes.volume(name);
     out.push_back({how, key, claim->uid, name, volume == nullptr ? model::Uid{} : volume->uid});
   };
-  for (const auto& match : choices.matches) { add(How::Match, match.claim, match.volume); }
-  for (const auto& claim : choices.to_make) { add(How::Make, claim, ""); }
-  for (const auto& named : pod.volume_claims) { add(How::Keep, {pod.key.ns, named.claim}, ""); }
+  for (const auto& match : choices.matches) { add(VolumeHow::Match, match.claim, match.volume); }
+  for (const auto& claim : choices.to_make) { add(VolumeHow::Make, claim, ""); }
+  for (const auto& named : pod.volume_claims) { add(VolumeHow::Keep, {pod.key.ns, named.claim}, ""); }
   return out;
 }
 
 VolumeStep nextVolumeStep(const sched::Volumes& volumes, const ChosenVolumes& chosen,
                           const model::Node* node) {
   if (node == nullptr) { return lost("the node is gone", true); }
-  VolumeStep next{What::Bound};
+  VolumeStep next{VolumeWhat::Bound};
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     VolumeStep step = stepOf(volumes, chosen[i], *node);
     step.which = i;
-    if (step.what == What::Lost) { return step; }
+    if (step.what == VolumeWhat::Lost) { return step; }
     if (step.what > next.what) { next = std::move(step); }
   }
   return next;
