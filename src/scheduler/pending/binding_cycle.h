@@ -5,7 +5,7 @@
 //      |                    |            | only where a DRA driver prepares the devices: the pod's limits are
 //      |                    |            | mapped to its claim, the claim is allocated, and the watch brought
 //      |                    |            | what stood before
-//      |                    | only where a claim of a volume is not bound yet (volumes/volume_desk.h)
+//      |                    | only where one is not bound yet (scheduler/volumes/volume_desk.h)
 //      |                    |
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
 //      |                    | a lease of it went meanwhile: Leasing
