@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string nameOf(const kapi::Call& call) {
+std::string sentAs(const kapi::Call& call) {
   const std::string kind{call.kind->plural};
   switch (call.verb) {
     case kapi::Verb::Get: return "get " + kind;
@@ -77,7 +77,7 @@ class BindingVolumes : public ::testing::Test {
     std::string out;
     for (auto& one : t.calls()) {
       if (one.kind == kapi::kEvent) { continue; }
-      out += (out.empty() ? "" : ", ") + nameOf(one);
+      out += (out.empty() ? "" : ", ") + sentAs(one);
       call = std::move(one);
     }
     return out;
