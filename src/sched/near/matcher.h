@@ -39,6 +39,7 @@ class Matcher {
   [[nodiscard]] bool means(const PodGroup& group) const {
     return mayMean(group.bits) && meansLabels(group.labels);
   }
+  [[nodiscard]] bool means(const model::PodLabels& labels) const { return meansLabels(labels); }
   /// One whose labels have these bits.
   [[nodiscard]] bool mayMean(std::uint64_t bits) const { return (bits & bits_) == bits_; }
   [[nodiscard]] bool meansNobody() const { return clauses_.empty(); }

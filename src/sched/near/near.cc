@@ -260,7 +260,7 @@ std::shared_ptr<Standing> Near::make(const std::shared_ptr<const NearRules>& rul
     const std::unique_ptr<const Standing> gone{standing};
     if (const auto there = near.lock()) { (*there)->drop(*gone); }
   };
-  std::shared_ptr<Standing> standing{new Standing{number, rules, ledger_, nodes_, keys_}, end};
+  std::shared_ptr<Standing> standing{new Standing{number, rules, ledger_, nodes_, namespaces_, keys_}, end};
   standings_.emplace(number, standing.get());
   by_hash_.emplace(hash, standing.get());
   ++of_namespace_[rules->ns];

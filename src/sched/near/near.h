@@ -104,7 +104,7 @@ class Near {
   PodGroups groups_;
   MatcherIndex index_;
   Standing::Keys keys_;
-  std::unordered_map<std::string, model::Labels> namespaces_;
+  Standing::Namespaces namespaces_;
   std::map<Number, Standing*> standings_;
   std::unordered_multimap<std::size_t, Standing*> by_hash_;  // of their rules
   std::unordered_map<std::string, std::size_t> of_namespace_;

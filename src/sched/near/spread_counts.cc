@@ -21,6 +21,19 @@ void SpreadCounts::strike(DomainId domain) {
   --counted_;
 }
 
+bool SpreadCounts::isClosedWith(DomainId domain, std::int64_t more) const {
+  if (more == 0 || domain >= domains_.size() || domains_[domain].nodes == 0) { return isClosed(domain); }
+  const std::int64_t pods = domains_[domain].pods + more;
+  std::int64_t least = 0;
+  if (counted_ >= min_domains_) {
+    auto fewest = by_pods_.begin();
+    const bool is_alone = fewest->second.size() == 1 && fewest->second.front() == domain;
+    if (is_alone) { ++fewest; }
+    least = fewest == by_pods_.end() ? pods : std::min(pods, fewest->first);
+  }
+  return pods > above_least_ + least;
+}
+
 void SpreadCounts::change(DomainId domain, std::int64_t nodes, std::int64_t pods, Domains& turned) {
   if (domain >= domains_.size()) { domains_.resize(domain + 1); }
   Domain& of = domains_[domain];

@@ -28,6 +28,8 @@ class SpreadCounts {
   [[nodiscard]] bool isClosed(DomainId domain) const {
     return domain < domains_.size() && domains_[domain].pods > most();
   }
+  /// The same if so many pods more were there; below 0: fewer.
+  [[nodiscard]] bool isClosedWith(DomainId domain, std::int64_t more) const;
   /// So many eligible nodes more or fewer, and pods on them. Adds to `turned` the domains that closed or
   /// opened.
   void change(DomainId domain, std::int64_t nodes, std::int64_t pods, Domains& turned);

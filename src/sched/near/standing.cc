@@ -38,8 +38,13 @@ std::vector<std::string> Standing::keysOf(const NearRules& rules) {
 }
 
 Standing::Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger& ledger,
-                   const NearNodes& nodes, Keys& keys)
-    : number_{number}, rules_{std::move(rules)}, ledger_{ledger}, nodes_{nodes}, own_namespace_{rules_->ns} {
+                   const NearNodes& nodes, const Namespaces& namespaces, Keys& keys)
+    : number_{number},
+      rules_{std::move(rules)},
+      ledger_{ledger},
+      nodes_{nodes},
+      namespaces_{namespaces},
+      own_namespace_{rules_->ns} {
   GS_CHECK(rules_->spread.size() <= kMostSpreads, "{} spread rules", rules_->spread.size());
   if (!rules_->near.empty()) { matchers_.emplace_back(rules_->near); }
   for (const auto& term : rules_->near) {

@@ -31,8 +31,10 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
   using Number = std::uint64_t;
   static constexpr std::size_t kMostSpreads = 32;
 
+  using Namespaces = std::unordered_map<std::string, model::Labels>;  // their labels
+
   Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger& ledger, const NearNodes& nodes,
-           Keys& keys);
+           const Namespaces& namespaces, Keys& keys);
 
   [[nodiscard]] Number number() const { return number_; }
   [[nodiscard]] const NearRules& rules() const { return *rules_; }
@@ -59,12 +61,14 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
 
   [[nodiscard]] std::optional<Reason> spreadAt(Node node, NearPart part) const override;
   [[nodiscard]] std::optional<Reason> nearAt(Node node, NearPart part) const override;
+  [[nodiscard]] std::shared_ptr<NearStandingIf> ifOthersWere(Node node) const override;
   [[nodiscard]] std::uint64_t versionAt(Node node) const override;
   [[nodiscard]] std::uint64_t epoch() const override { return epoch_; }
   [[nodiscard]] const NearCells& cells() const override;
   [[nodiscard]] NearCellSet openCells() const override;
 
  private:
+  friend class StandingIf;
   struct KeyUse {
     std::string name;
     TopologyKey* key = nullptr;
@@ -107,6 +111,7 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
   std::shared_ptr<const NearRules> rules_;
   Ledger& ledger_;
   const NearNodes& nodes_;
+  const Namespaces& namespaces_;
   std::vector<std::string> own_namespace_;
   std::vector<Matcher> matchers_;
   std::vector<KeyUse> uses_;

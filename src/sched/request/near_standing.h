@@ -14,9 +14,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "model/pod.h"
 #include "sched/request/reason.h"
 
 namespace gs::sched {
@@ -34,6 +36,8 @@ struct NearCells {
 /// Bits, by cell.
 using NearCellSet = std::uint64_t;
 
+class NearStandingIf;
+
 class NearStanding {
  public:
   using Node = std::uint32_t;
@@ -48,12 +52,23 @@ class NearStanding {
   /// PodAffinity or PodAntiAffinity.
   [[nodiscard]] virtual std::optional<Reason> nearAt(Node node, NearPart part) const = 0;
 
+  /// What the same rules say if other pods were on that node. Good until anything changes. nullptr: it is not
+  /// known.
+  [[nodiscard]] virtual std::shared_ptr<NearStandingIf> ifOthersWere(Node /*node*/) const { return nullptr; }
+
   /// Of the last change there by way of wide domains; one of NodeState::version's.
   [[nodiscard]] virtual std::uint64_t versionAt(Node node) const = 0;
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
   /// Costs a look at all nodes in a new epoch.
   [[nodiscard]] virtual const NearCells& cells() const = 0;
   [[nodiscard]] virtual NearCellSet openCells() const = 0;
+};
+
+/// Of one node, with some pods more or fewer than there are. Of all others it says what is.
+class NearStandingIf : public NearStanding {
+ public:
+  /// So many such pods more are there; below 0: fewer. It is compared with the rules each time.
+  virtual void count(const model::Pod& pod, int more) = 0;
 };
 
 }  // namespace gs::sched
