@@ -185,6 +185,16 @@ void AntiAffinity::remove(const model::Uid& uid) {
   for (const auto& said : pod.terms) { forget(said); }
 }
 
+std::vector<model::TermId> AntiAffinity::saidBy(const model::Uid& uid) const {
+  std::vector<model::TermId> out;
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) { return out; }
+  for (const auto& said : pod->second.terms) {
+    out.insert(out.end(), said->second.ids.begin(), said->second.ids.end());
+  }
+  return out;
+}
+
 AntiAffinity::Uids AntiAffinity::podsOn(const model::NodeName& name) const {
   const auto here = on_node_.find(name);
   return here == on_node_.end() ? Uids{} : here->second;

@@ -86,11 +86,13 @@ std::int64_t RoomSearch::chargeOf(const model::Uid& uid) const {
 
 void RoomSearch::take(const model::Pod& pod) {
   node_.take(pod);
+  if (pods_.tell) { pods_.tell(pod, true); }
   given_back_ += chargeOf(pod.uid);
 }
 
 void RoomSearch::comeBack(const model::Pod& pod) {
   node_.giveBack(pod);
+  if (pods_.tell) { pods_.tell(pod, false); }
   given_back_ -= chargeOf(pod.uid);
 }
 

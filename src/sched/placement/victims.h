@@ -40,6 +40,8 @@ struct NodePods {
   bool as_listed = false;
   /// What each of them counts of the quota of the pod's namespace.
   std::map<model::Uid, std::int64_t> charges;
+  /// Hears of each pod that is thought away, or comes back; of those that leave by themselves nothing.
+  std::function<void(const model::Pod&, bool goes)> tell{};
 };
 
 /// Whether the pod fits on the node as it would be, when so much of its namespace's quota was given back.

@@ -11,6 +11,7 @@ namespace gs::sched {
 
 void Nominations::put(Nomination nomination) {
   remove(nomination.uid);
+  ++version_;
   node_of_.emplace(nomination.uid, nomination.node);
   auto& there = on_[nomination.node];
   model::Uid uid = nomination.uid;
@@ -20,6 +21,7 @@ void Nominations::put(Nomination nomination) {
 void Nominations::remove(const model::Uid& uid) {
   const auto node = node_of_.extract(uid);
   if (node.empty()) { return; }
+  ++version_;
   const auto there = on_.find(node.mapped());
   there->second.erase(uid);
   if (there->second.empty()) { on_.erase(there); }
@@ -28,6 +30,12 @@ void Nominations::remove(const model::Uid& uid) {
 const Nomination* Nominations::of(const model::Uid& uid) const {
   const auto node = node_of_.find(uid);
   return node == node_of_.end() ? nullptr : &on_.at(node->second).at(uid);
+}
+
+std::vector<model::NodeName> Nominations::nodes() const {
+  std::vector<model::NodeName> out;
+  for (const auto& [node, there] : on_) { out.push_back(node); }
+  return out;
 }
 
 std::vector<const Nomination*> Nominations::before(const model::NodeName& node, const model::Uid& self,
@@ -85,6 +93,7 @@ void holdFor(NodeState& n, const Nomination& pod, int id) {
 void countThere(NodeState& n, const Nomination& pod) {
   n.used += pod.request.resources;
   ++n.used_pods;
+  countPorts(n, pod.request.host_ports, +1);
   if (!pod.request.devices) { return; }
   const auto placed =
       takesDevices(n, pod.request) ? tryPlace(n, *pod.request.devices, pod.uid) : std::nullopt;

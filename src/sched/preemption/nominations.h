@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/ids.h"
+#include "model/pod.h"
 #include "sched/ledger/node_state.h"
 #include "sched/request/request.h"
 
@@ -24,6 +25,8 @@ struct Nomination {
   std::int32_t priority = 0;
   PodRequest request;
   std::int64_t milli = 0;  // that it counts of its namespace's quota
+  /// What it says of other pods counts too, and what they say of it; nullptr: nothing of that.
+  model::PodPtr pod{};
   friend bool operator==(const Nomination&, const Nomination&) = default;
 };
 
@@ -34,6 +37,10 @@ class Nominations {
   void remove(const model::Uid& uid);
   [[nodiscard]] const Nomination* of(const model::Uid& uid) const;
   [[nodiscard]] std::size_t size() const { return node_of_.size(); }
+  /// The nodes with some, each once.
+  [[nodiscard]] std::vector<model::NodeName> nodes() const;
+  /// Grows with each change.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
 
   /// Those that count for a pod of that priority on that node: not itself, and none of lower priority. The
   /// most important first, then by uid.
@@ -45,8 +52,10 @@ class Nominations {
  private:
   std::map<model::NodeName, std::map<model::Uid, Nomination>> on_;  // none is empty
   std::unordered_map<model::Uid, model::NodeName> node_of_;
+  std::uint64_t version_ = 0;
 };
 
+/// As far as the node itself counts it: see RequestIf for what pods say of each other.
 /// The node as it would be with them there, each with devices that it would get. One that finds none counts
 /// by its number of devices.
 [[nodiscard]] NodeState withNominated(NodeState node, const std::vector<const Nomination*>& nominated);

@@ -26,7 +26,7 @@ std::size_t countHolders(const NodeState& n) {
 }
 
 /// What is left of the quota when so much was given back, beside those that come before.
-void boundByQuota(PreemptionSearch::Question& q, std::int64_t given_back,
+void boundByQuota(PodRequest& request, const PreemptionSearch::Question& q, std::int64_t given_back,
                   const std::vector<const Nomination*>& before) {
   if (!q.quota) { return; }
   std::int64_t milli = q.milli - given_back;
@@ -34,7 +34,7 @@ void boundByQuota(PreemptionSearch::Question& q, std::int64_t given_back,
     const bool same = other->request.quota && other->request.quota->ns == q.pod->key.ns;
     milli += same ? other->milli : 0;
   }
-  q.request.quota = {q.pod->key.ns, q.milli, termsOf(*q.quota, milli)};
+  request.quota = {q.pod->key.ns, q.milli, termsOf(*q.quota, milli)};
 }
 
 }  // namespace
@@ -164,8 +164,14 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
   const auto& residents = w_.residents.on(n.node.name);
   const std::size_t each = n.devices.size() + static_cast<std::size_t>(n.share_devices) + 1;
   cost_ += each + holders + n.node.labels.size() + residents.size();
+  auto asked = std::make_shared<RequestIf>(q.request, n, w_.others);
+  for (const Nomination* other : w_.nominations.before(n.node.name, q.pod->uid, q.pod->priority)) {
+    if (other->pod != nullptr) { asked->come(*other->pod, *q.pod); }
+  }
+  if (asked->isKeptAway()) { return std::nullopt; }
   NodeWithout without{n};
   NodePods of;
+  of.tell = [asked](const model::Pod& pod, bool goes) { goes ? asked->go(pod) : asked->comeBack(pod); };
   std::vector<model::PodPtr> leaving;
   std::vector<model::PodPtr> lower;
   for (const auto& [uid, pod] : residents) {
@@ -186,7 +192,8 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
   Lower goes = listed(std::move(lower));
   for (const auto& pod : goes.pods) { of.lower.push_back(pod.get()); }
   of.as_listed = true;
-  return Look{RoomSearch{std::move(without), std::move(of)}, std::move(leaving), std::move(goes), node, each};
+  RoomSearch search{std::move(without), std::move(of)};
+  return Look{std::move(asked), std::move(search), std::move(leaving), std::move(goes), node, each};
 }
 
 /// Those whose going breaks a budget come back first.
@@ -211,16 +218,17 @@ PreemptionSearch::Lower PreemptionSearch::listed(std::vector<model::PodPtr> lowe
   return out;
 }
 
-std::optional<Room> PreemptionSearch::goOn(Look& look, Question& q) {
+std::optional<Room> PreemptionSearch::goOn(Look& look, const Question& q) {
   Meter meter;
+  PodRequest& request = look.asked->request();
   const auto fits = [&](const NodeState& state, std::int64_t given_back) {
     const auto before = w_.nominations.before(state.node.name, q.pod->uid, q.pod->priority);
-    boundByQuota(q, given_back, before);
-    if (before.empty()) { return fits_(state, q.request, q.pod->uid, &meter); }
-    return fits_(withNominated(state, before), q.request, q.pod->uid, &meter);
+    boundByQuota(request, q, given_back, before);
+    if (before.empty()) { return fits_(state, request, q.pod->uid, &meter); }
+    return fits_(withNominated(state, before), request, q.pod->uid, &meter);
   };
   auto room = look.search.look(fits);
-  cost_ += look.cost + meter.steps / kStepsPerDevice + look.search.takeCost();
+  cost_ += look.cost + meter.steps / kStepsPerDevice + look.search.takeCost() + look.asked->takeCost();
   return room;
 }
 

@@ -3,7 +3,8 @@
 // stays (sched/placement/victims.h), sets are what the request asks for, anonymous devices count, and so does
 // the quota. Pure; nothing is reserved or written.
 //
-// Of one node: all pods of lower priority are thought away, and where the pod fits then they come back one
+// Of one node: all pods of lower priority are thought away, with all that they have there and say of others
+// (what_if.h, request_if.h), and where the pod fits then they come back one
 // after the other, first those whose going breaks a PodDisruptionBudget, and of either kind the most
 // important first. Who finds no place beside the pod is a victim. Among nodes: candidate.h.
 // Pods that are nominated there and not less important count as being there (nominations.h).
@@ -27,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -39,6 +41,7 @@
 #include "sched/preemption/budgets.h"
 #include "sched/preemption/candidate.h"
 #include "sched/preemption/nominations.h"
+#include "sched/preemption/request_if.h"
 #include "sched/preemption/residents.h"
 
 namespace gs::sched {
@@ -64,6 +67,7 @@ class PreemptionSearch {
     const Residents& residents;
     Budgets& budgets;
     const Nominations& nominations;
+    PodsThere others{};
   };
   explicit PreemptionSearch(World world, Fits fits = &fitsOn) : w_{world}, fits_{fits} {}
 
@@ -92,6 +96,7 @@ class PreemptionSearch {
     std::vector<bool> broken;  // by position
   };
   struct Look {
+    std::shared_ptr<RequestIf> asked;
     RoomSearch search;
     std::vector<model::PodPtr> leaving;  // that the search means, as those of `lower`
     Lower lower;
@@ -109,7 +114,7 @@ class PreemptionSearch {
   [[nodiscard]] std::optional<Look> lookFor(const Question& question, Ledger::NodeIndex node);
   [[nodiscard]] Lower listed(std::vector<model::PodPtr> lower);
   /// nullopt: it is not known yet.
-  [[nodiscard]] std::optional<Room> goOn(Look& look, Question& question);
+  [[nodiscard]] std::optional<Room> goOn(Look& look, const Question& question);
   [[nodiscard]] static std::optional<Candidate> found(const Look& look, const Room& room);
   void keep(Candidate candidate);
 

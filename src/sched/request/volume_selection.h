@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 
+#include "model/ids.h"
 #include "model/node.h"
 #include "sched/request/reason.h"
 
@@ -24,6 +26,12 @@ class VolumeSelection {
   /// What of these concerns single nodes is told to the ledger (Ledger::volumesChanged()); of Restrictions
   /// and Limits, also which pods are there.
   [[nodiscard]] virtual std::optional<Misfit> refuse(Filter filter, const model::Node& node) const = 0;
+  /// The same if these pods, which are there, were not. Who does not know what they use answers as if they
+  /// stayed.
+  [[nodiscard]] virtual std::optional<Misfit> refuseWithout(const std::set<model::Uid>& /*gone*/,
+                                                            Filter filter, const model::Node& node) const {
+    return refuse(filter, node);
+  }
   /// Grows when the answers of all nodes may have changed without that: all are to be looked at again.
   [[nodiscard]] virtual std::uint64_t moment() const = 0;
 };

@@ -36,7 +36,7 @@ std::size_t withLate(std::size_t h, const LateClaim& late) {
 }  // namespace
 
 std::size_t VolumeAsk::hash() const {
-  std::size_t h = mix(bound.size(), is_in_use ? 1 : 0);
+  std::size_t h = mix(bound.size(), in_use.size());
   for (const auto& one : bound) {
     h = mix(withAffinity(mix(h, one.is_there ? 1 : 0), one.affinity), one.migrated.plugin);
   }
@@ -47,6 +47,7 @@ std::size_t VolumeAsk::hash() const {
   }
   for (const auto& one : attaches) { h = mix(mix(mix(h, one.driver), one.plugin), one.handle); }
   for (const auto& disk : disks) { h = mix(mix(h, disk.name), static_cast<std::size_t>(disk.kind)); }
+  for (const auto& key : in_use) { h = mix(mix(h, key.ns), key.name); }
   return h;
 }
 

@@ -49,10 +49,11 @@ struct VolumeAsk {
   std::vector<model::ZoneLabel> zones;  // of bound volumes
   std::vector<Attach> attaches;         // sorted; each volume once
   std::vector<model::InlineDisk> disks;
-  bool is_in_use = false;  // a claim for one pod only, by another pod
+  std::vector<model::ObjectKey> in_use;  // claims for one pod only that another one uses; sorted
   friend bool operator==(const VolumeAsk&, const VolumeAsk&) = default;
   [[nodiscard]] bool empty() const {
-    return bound.empty() && late.empty() && zones.empty() && attaches.empty() && disks.empty() && !is_in_use;
+    return bound.empty() && late.empty() && zones.empty() && attaches.empty() && disks.empty() &&
+           in_use.empty();
   }
   [[nodiscard]] std::size_t hash() const;
 };

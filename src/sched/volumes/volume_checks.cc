@@ -25,10 +25,11 @@ bool isMeantFor(const model::ClaimRef& ref, const LateClaim& claim) {
 
 }  // namespace
 
-std::optional<Misfit> Volumes::refuse(Filter filter, const VolumeAsk& ask, const model::Node& node) const {
+std::optional<Misfit> Volumes::refuse(Filter filter, const VolumeAsk& ask, const model::Node& node,
+                                      const Gone* gone) const {
   switch (filter) {
-    case Filter::Restrictions: return refuseDisks(ask, node.name);
-    case Filter::Limits: return refuseCount(ask, node.name);
+    case Filter::Restrictions: return refuseDisks(ask, node.name, gone);
+    case Filter::Limits: return refuseCount(ask, node.name, gone);
     case Filter::Binding: return refuseBinding(ask, node, nullptr);
     case Filter::Zone: break;
   }

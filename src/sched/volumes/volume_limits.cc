@@ -59,10 +59,12 @@ std::optional<Attach> attachOf(const model::InlineDisk& disk) {
 
 // ---- VolumeRestrictions
 
-std::optional<Misfit> Volumes::refuseDisks(const VolumeAsk& ask, const model::NodeName& node) const {
+std::optional<Misfit> Volumes::refuseDisks(const VolumeAsk& ask, const model::NodeName& node,
+                                           const Gone* gone) const {
   const VolumeUses::OnNode* there = ask.disks.empty() ? nullptr : uses_.on(node);
   if (there != nullptr) {
     for (const auto& [pod, disks] : there->disks) {
+      if (gone != nullptr && gone->contains(pod)) { continue; }
       for (const auto& other : disks) {
         const auto at_odds = [&](const auto& disk) { return areAtOdds(disk, other); };
         if (std::any_of(ask.disks.begin(), ask.disks.end(), at_odds)) {
@@ -71,7 +73,10 @@ std::optional<Misfit> Volumes::refuseDisks(const VolumeAsk& ask, const model::No
       }
     }
   }
-  if (!ask.is_in_use) { return std::nullopt; }
+  const bool is_in_use = std::any_of(ask.in_use.begin(), ask.in_use.end(), [&](const auto& claim) {
+    return gone == nullptr || uses_.isUsedBeside(claim, *gone);
+  });
+  if (!is_in_use) { return std::nullopt; }
   return Misfit{Reason::VolumeOfOnePod, rules_.old_words ? "before 1.34" : "", 0, 0};
 }
 
@@ -91,19 +96,24 @@ bool Volumes::counts(const Attach& attach, const model::CsiNode* csi) const {
 }
 
 /// What pods of that node have.
-Volumes::Handles Volumes::attachedOn(const model::NodeName& node, const model::CsiNode* csi) const {
+Volumes::Handles Volumes::attachedOn(const model::NodeName& node, const model::CsiNode* csi,
+                                     const Gone* gone) const {
   Handles out;
   const VolumeUses::OnNode* there = uses_.on(node);
   if (there == nullptr) { return out; }
   const auto add = [&](const std::optional<Attach>& attach) {
     if (attach && counts(*attach, csi)) { out.emplace(attach->driver, attach->handle); }
   };
+  const VolumeUses::OnNode without = gone == nullptr ? VolumeUses::OnNode{} : uses_.of(*gone, node);
   for (const auto& [used, times] : there->claims) {
+    const auto less = without.claims.find(used);
+    if (less != without.claims.end() && less->second >= times) { continue; }
     const auto known = claim(used.claim);
     if (known == nullptr || (!used.owner.empty() && known->owner != used.owner)) { continue; }
     add(attachOf(*known));
   }
   for (const auto& [pod, disks] : there->disks) {
+    if (gone != nullptr && gone->contains(pod)) { continue; }
     for (const auto& disk : disks) { add(sched::attachOf(disk)); }
   }
   return out;
@@ -153,7 +163,8 @@ std::string Volumes::missingDriver(const Wants& wants, const model::CsiNode* csi
   return "";
 }
 
-std::optional<Misfit> Volumes::refuseCount(const VolumeAsk& ask, const model::NodeName& node) const {
+std::optional<Misfit> Volumes::refuseCount(const VolumeAsk& ask, const model::NodeName& node,
+                                           const Gone* gone) const {
   if (ask.attaches.empty() && ask.disks.empty()) { return std::nullopt; }
   const model::CsiNode* csi = csiNode(node);
   Wants wants = wantsOf(ask, csi);
@@ -166,7 +177,7 @@ std::optional<Misfit> Volumes::refuseCount(const VolumeAsk& ask, const model::No
   };
   const auto is_limited = [&](const auto& want) { return limit(want.first).has_value(); };
   if (std::none_of(wants.drivers.begin(), wants.drivers.end(), is_limited)) { return std::nullopt; }
-  Handles attached = attachedOn(node, csi);
+  Handles attached = attachedOn(node, csi, gone);
   for (const auto& handle : wants.known) {
     if (!attached.contains(handle)) { ++wants.drivers[handle.first]; }
   }

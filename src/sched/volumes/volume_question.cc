@@ -153,7 +153,7 @@ Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {
   for (const auto& one : pod.volume_claims) {
     const auto known = claim(keyOf(pod, one));
     const bool is_of_one_pod = model::hasMode(known->modes, model::AccessMode::ReadWriteOncePod);
-    if (!one.is_its && is_of_one_pod && uses_.isUsed(known->key)) { out.is_in_use = true; }
+    if (!one.is_its && is_of_one_pod && uses_.isUsed(known->key)) { out.in_use.push_back(known->key); }
     if (known->isBound()) {
       addBound(*known, one.is_its, out);
     } else {
@@ -169,6 +169,7 @@ Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {
     if (!shared.contains(attach)) { out.attaches.back().handle.clear(); }
   }
   std::sort(out.attaches.begin(), out.attaches.end());
+  std::sort(out.in_use.begin(), out.in_use.end());
   return out;
 }
 

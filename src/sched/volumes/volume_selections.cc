@@ -13,6 +13,10 @@ class VolumeSelections::Selection final : public VolumeSelection {
   [[nodiscard]] std::optional<Misfit> refuse(Filter filter, const model::Node& node) const override {
     return volumes_.refuse(filter, ask_, node);
   }
+  [[nodiscard]] std::optional<Misfit> refuseWithout(const std::set<model::Uid>& gone, Filter filter,
+                                                    const model::Node& node) const override {
+    return volumes_.refuse(filter, ask_, node, &gone);
+  }
   [[nodiscard]] std::uint64_t moment() const override { return volumes_.momentOf(ask_); }
 
  private:

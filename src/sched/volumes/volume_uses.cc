@@ -45,13 +45,26 @@ const VolumeUses::OnNode* VolumeUses::on(const model::NodeName& node) const {
   return it == on_.end() ? nullptr : &it->second;
 }
 
-bool VolumeUses::isUsedBeside(const model::ObjectKey& claim, const model::Uid& pod) const {
-  int uses = 0;
+bool VolumeUses::isUsedBeside(const model::ObjectKey& claim, const Uids& pods) const {
+  std::ptrdiff_t uses = 0;
   for (const auto& [node, here] : nodesOf(claim)) { uses += here; }
-  const auto own = pods_.find(pod);
-  if (own == pods_.end()) { return uses > 0; }
-  const auto& claims = own->second.claims;
-  return uses > std::count_if(claims.begin(), claims.end(), [&](const Used& u) { return u.claim == claim; });
+  for (const auto& pod : pods) {
+    const auto own = pods_.find(pod);
+    if (own == pods_.end()) { continue; }
+    const auto& claims = own->second.claims;
+    uses -= std::count_if(claims.begin(), claims.end(), [&](const Used& u) { return u.claim == claim; });
+  }
+  return uses > 0;
+}
+
+VolumeUses::OnNode VolumeUses::of(const Uids& pods, const model::NodeName& node) const {
+  OnNode out;
+  for (const auto& uid : pods) {
+    const auto pod = pods_.find(uid);
+    if (pod == pods_.end() || pod->second.node != node) { continue; }
+    for (const Used& used : pod->second.claims) { ++out.claims[used]; }
+  }
+  return out;
 }
 
 const VolumeUses::Nodes& VolumeUses::nodesOf(const model::ObjectKey& claim) const {

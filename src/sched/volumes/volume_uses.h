@@ -37,8 +37,11 @@ class VolumeUses {
   /// nullptr: nothing is used there.
   [[nodiscard]] const OnNode* on(const model::NodeName& node) const;
   [[nodiscard]] bool isUsed(const model::ObjectKey& claim) const { return nodes_.contains(claim); }
-  /// By somebody else than that pod.
-  [[nodiscard]] bool isUsedBeside(const model::ObjectKey& claim, const model::Uid& pod) const;
+  using Uids = std::set<model::Uid>;
+  /// By somebody else than these pods.
+  [[nodiscard]] bool isUsedBeside(const model::ObjectKey& claim, const Uids& pods) const;
+  /// The claims that these pods use on that node.
+  [[nodiscard]] OnNode of(const Uids& pods, const model::NodeName& node) const;
   /// Where it is used, and how often.
   using Nodes = std::map<model::NodeName, int>;
   [[nodiscard]] const Nodes& nodesOf(const model::ObjectKey& claim) const;

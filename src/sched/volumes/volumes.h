@@ -75,8 +75,9 @@ class Volumes {
   /// What the pod itself uses must not be known (podChanged(), assume()).
   [[nodiscard]] Answer ask(const model::Pod& pod) const { return ask(pod, false); }
   using Filter = VolumeSelection::Filter;
-  [[nodiscard]] std::optional<Misfit> refuse(Filter filter, const VolumeAsk& ask,
-                                             const model::Node& node) const;
+  /// `gone`: pods of that node that are not to count.
+  [[nodiscard]] std::optional<Misfit> refuse(Filter filter, const VolumeAsk& ask, const model::Node& node,
+                                             const std::set<model::Uid>* gone = nullptr) const;
   /// See VolumeSelection::moment().
   [[nodiscard]] std::uint64_t momentOf(const VolumeAsk& ask) const;
 
@@ -124,8 +125,11 @@ class Volumes {
   [[nodiscard]] bool isSpecial(const model::ObjectKey& claim) const;
 
   // volume_limits.cc, volume_checks.cc
-  [[nodiscard]] std::optional<Misfit> refuseDisks(const VolumeAsk& ask, const model::NodeName& node) const;
-  [[nodiscard]] std::optional<Misfit> refuseCount(const VolumeAsk& ask, const model::NodeName& node) const;
+  using Gone = std::set<model::Uid>;  // nullptr: nobody
+  [[nodiscard]] std::optional<Misfit> refuseDisks(const VolumeAsk& ask, const model::NodeName& node,
+                                                  const Gone* gone) const;
+  [[nodiscard]] std::optional<Misfit> refuseCount(const VolumeAsk& ask, const model::NodeName& node,
+                                                  const Gone* gone) const;
   [[nodiscard]] std::optional<Misfit> refuseBinding(const VolumeAsk& ask, const model::Node& node,
                                                     VolumeChoices* choices) const;
   [[nodiscard]] static std::optional<Misfit> refuseZones(const VolumeAsk& ask, const model::Labels& node);
@@ -148,7 +152,8 @@ class Volumes {
   [[nodiscard]] Wants wantsOf(const VolumeAsk& ask, const model::CsiNode* csi) const;
   [[nodiscard]] std::string missingDriver(const Wants& wants, const model::CsiNode* csi) const;
   void addAttachments(const model::NodeName& node, Handles& out) const;
-  [[nodiscard]] Handles attachedOn(const model::NodeName& node, const model::CsiNode* csi) const;
+  [[nodiscard]] Handles attachedOn(const model::NodeName& node, const model::CsiNode* csi,
+                                   const Gone* gone) const;
   [[nodiscard]] bool counts(const Attach& attach, const model::CsiNode* csi) const;
   [[nodiscard]] bool isServedByDriver(const std::string& plugin, const model::CsiNode* csi) const;
   [[nodiscard]] const model::CsiNode* csiNode(const model::NodeName& name) const;
