@@ -39,7 +39,7 @@ LAYERS = {
     "sched/near":      ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/filters":   ("sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "sched/placement": ("sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
-    "sched/preemption": ("sched/placement sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
+    "sched/preemption": ("sched/placement sched/near sched/filters sched/ledger sched/doors sched/policy sched/request model base", "fmt expected",  PURE),
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "cel":       ("pattern kapi/quantity.h json model base",                      "fmt expected",  PURE),
     "controller": ("kapi json model base",                                        "fmt expected",  PURE),

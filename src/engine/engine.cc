@@ -28,7 +28,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 18> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 19> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
@@ -47,6 +47,14 @@ void Engine::handle(const controller::Change& change, Mono now) {
       {kapi::kVolumeAttachment, [](Engine& e, const auto& c, Mono /*at*/) { e.volumes_.applyAttachment(c); }},
       {kapi::kNamespace,
        [](Engine& e, const auto& c, Mono /*at*/) { e.state_.near_pods.namespaceChanged(c); }},
+      {kapi::kDisruptionBudget,
+       [](Engine& e, const auto& c, Mono /*at*/) {
+         if (auto budget = c.object.template as<model::DisruptionBudget>()) {
+           e.state_.budgets.put(std::move(budget));
+         } else {
+           e.state_.budgets.remove(c.key);
+         }
+       }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
   for (const auto& [kind, handler] : kHandlers) {

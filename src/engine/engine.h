@@ -42,6 +42,7 @@
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
 #include "sched/policy/meter.h"
+#include "sched/preemption/request_if.h"
 
 namespace gs::engine {
 
@@ -143,6 +144,13 @@ class Engine {
   [[nodiscard]] sched::Ledger& ledger() { return state_.ledger; }
   [[nodiscard]] const sched::Ledger& ledger() const { return state_.ledger; }
   [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return state_.anti_affinity; }
+  /// For preemption of our own: which pods are on which node, and what protects them. From now on they are
+  /// kept: before the first pod is known.
+  void keepResidents() { state_.keeps_residents = true; }
+  [[nodiscard]] const sched::Residents& residents() const { return state_.residents; }
+  [[nodiscard]] sched::Budgets& budgets() { return state_.budgets; }
+  /// Who knows what pods say of each other.
+  [[nodiscard]] sched::PodsThere podsThere() const { return {&state_.anti_affinity, &state_.near}; }
   /// What a request has to know of other pods: to be asked whenever one was read with sched::Filters::Ours.
   [[nodiscard]] std::optional<sched::Blocked> askNear(const model::Pod& pod, sched::PodRequest& request) {
     return state_.near_pods.ask(pod, request);

@@ -29,6 +29,8 @@
 #include "sched/ledger/anti_affinity.h"
 #include "sched/ledger/ledger.h"
 #include "sched/near/near.h"
+#include "sched/preemption/budgets.h"
+#include "sched/preemption/residents.h"
 #include "sched/volumes/volume_selections.h"
 #include "sched/volumes/volumes.h"
 
@@ -44,6 +46,8 @@ struct EngineState {
   EngineState& operator=(const EngineState&) = delete;
 
   const sched::Doors doors;
+  /// Somebody asks who has to go for a pod: else nobody pays for what only that asks.
+  bool keeps_residents = false;
   Cache cache;
   NodeDevices node_devices;
   LeaseMemory leases{cache};
@@ -62,6 +66,8 @@ struct EngineState {
   Uuids uuids{ledger};
   sched::Volumes volumes{ledger};
   sched::VolumeSelections volume_selections{volumes};
+  sched::Residents residents;
+  sched::Budgets budgets;
 
   DeviceReclaim reclaim{ledger};
   PodEnds ends{cache, devices, taken, reclaim, touched};

@@ -3,21 +3,27 @@
 namespace gs::sched {
 
 void Residents::put(const model::PodPtr& pod) {
-  if (!pod->bound() || pod->finished()) { return remove(pod->uid); }
-  const auto was = node_of_.find(pod->uid);
-  if (was != node_of_.end() && was->second != pod->node) { remove(pod->uid); }
+  const bool is_there = pod->bound() && !pod->finished();
+  remove(pod->uid, is_there ? pod->node : model::NodeName{});
+  if (!is_there) { return; }
   node_of_[pod->uid] = pod->node;
   on_[pod->node][pod->uid] = pod;
+  ++priorities_[pod->priority];
   changes_.append(pod->node, kMostChanges);
 }
 
-void Residents::remove(const model::Uid& uid) {
+void Residents::remove(const model::Uid& uid) { remove(uid, {}); }
+
+/// `next`: where it is put then. That node is noted once.
+void Residents::remove(const model::Uid& uid, const model::NodeName& next) {
   const auto node = node_of_.extract(uid);
   if (node.empty()) { return; }
   const auto pods = on_.find(node.mapped());
-  pods->second.erase(uid);
+  const auto pod = pods->second.extract(uid);
+  const auto same = priorities_.find(pod.mapped()->priority);
+  if (--same->second == 0) { priorities_.erase(same); }
   if (pods->second.empty()) { on_.erase(pods); }
-  changes_.append(node.mapped(), kMostChanges);
+  if (node.mapped() != next) { changes_.append(node.mapped(), kMostChanges); }
 }
 
 const Residents::Pods& Residents::on(const model::NodeName& node) const {
