@@ -79,8 +79,18 @@ bool Scheduler::isOurTurn(const model::Pod& pod) {
   return nominator_.isToBeWoken(pod.uid);
 }
 
+/// For whom others went, or another scheduler says so, and whose turn to have others go has come again.
+void Scheduler::seeNominations(const model::Pod& pod) {
+  if (!c_.places(pod)) { return preemptor_.theirs(pod); }
+  if (!term_.taking()) { return; }
+  preemptor_.consider(pod);
+  const auto pod_class = pending_.classOf(pod.uid);
+  if (pod_class && c_.engine.queue().unschedulableClasses().contains(*pod_class)) { preemptor_.wanted(pod); }
+}
+
 void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (c_.places(pod)) { pending_.seen(pod.uid); }
+  seeNominations(pod);
   if (binder_.has(pod.uid)) {
     if (binder_.reserved(pod.uid)) { pending_.touchClaimOf(pod.uid); }
     (void)binder_.advance(pod.uid);
@@ -122,7 +132,7 @@ void Scheduler::noticed(const VolumeNotice& notice) {
 }
 
 bool Scheduler::podWriteOpen(const model::Uid& uid) const {
-  return binder_.writes(uid) || probes_.underWay(uid) || leftovers_.writes(uid);
+  return binder_.writes(uid) || probes_.underWay(uid) || leftovers_.writes(uid) || preemptor_.writes(uid);
 }
 
 }  // namespace gs::scheduler

@@ -27,6 +27,8 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kGpuClaim},
       {.kind = kapi::kGpuNodeStatus},
       {.kind = kapi::kNamespace, .optional = true},  // only a namespaceSelector asks
+      // Who may not read them takes pods for unprotected when others have to go.
+      {.kind = kapi::kDisruptionBudget, .optional = true},
       // Who may not read them has no nodes with DRA drivers, as far as we are concerned.
       {.kind = kapi::kResourceSlice, .optional = true},
       {.kind = kapi::kDeviceTaintRule, .optional = true},
@@ -78,9 +80,15 @@ Scheduler::Scheduler(Config config, Rng rng)
       asked_binds_{c_, {term_.record(), slots_, pending_, probes_, binder_, leftovers_, holds_}},
       extender_pods_{c_, {pending_, binder_, nominator_, holds_, asked_binds_, node_caches_}},
       extender_preemption_{c_, pending_, holds_},
+      preemptor_{c_, besidePreemptor()},
       placer_{c_,
-              {term_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_, nominator_}} {
+              {term_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_, nominator_,
+               preemptor_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
+  pending_.alsoSaid([this](const model::Uid& uid) { return preemptor_.saidOf(uid); });
+  unschedulable_.alsoHears([this](const model::Pod& pod) {
+    if (c_.places(pod)) { preemptor_.wanted(pod); }
+  });
   if (node_caches_.on()) {
     c_.engine.decider().setBonus(
         [this](const auto& caches, const auto& node) { return node_caches_.bonus(caches, node); });
@@ -209,6 +217,9 @@ void Scheduler::recover() {
   binder_.settleBoundPerhaps();
   beginSweep();
   for (const auto& [key, claim] : c_.cache().claims()) { claimTouched(key); }
+  for (const auto& [uid, pod] : c_.cache().pods()) {  // before anybody is placed
+    if (!pod->bound() && !pod->nominated.empty()) { seeNominations(*pod); }
+  }
   slice_statuses_.begin();
 }
 
@@ -352,6 +363,7 @@ void Scheduler::work() {
     const bool is_news = pumpDesks();
     if (!is_news && (c_.reconciles.empty() || left == 0)) { break; }
   }
+  if (term_.deciding()) { preempt(); }
   for (const auto pod_class : fetch_first_.takeAsked()) { unschedulable_.readSoon(pod_class); }
   asked_binds_.settle();
   extender_pods_.settle();
@@ -376,7 +388,8 @@ void Scheduler::wakeAtNextDue() {
           {due, placer_.nextDue(), std::optional{next_sweep_}});  // equivalent: the record wakes it too
     }
     const bool more = c_.reconciles.sweeping() || !c_.reconciles.empty() || unschedulable_.hasUntold() ||
-                      contradictions_.hasMore() || (term_.taking() && placer_.hasMore());
+                      contradictions_.hasMore() || (term_.taking() && placer_.hasMore()) ||
+                      (term_.deciding() && preemptor_.hasMore());
     if (more) { due = c_.now.mono; }
   }
   if (due) { c_.out.emplace_back(kapi::Wake{std::max(*due, c_.now.mono)}); }

@@ -44,6 +44,7 @@
 #include "scheduler/placing/nominator.h"
 #include "scheduler/placing/nudges.h"
 #include "scheduler/placing/placer.h"
+#include "scheduler/preempt/preemptor.h"
 #include "scheduler/report/claim_warnings.h"
 #include "scheduler/report/contradictions.h"
 #include "scheduler/report/device_health.h"
@@ -154,6 +155,13 @@ class Scheduler {
   void reconcileBound(const model::Pod& pod);
   void reconcileUnbound(const model::Pod& pod);
   bool isOurTurn(const model::Pod& pod);
+  void seeNominations(const model::Pod& pod);
+  // preempting.cc: what the preemptor asks about a pod
+  [[nodiscard]] Preemptor::Beside besidePreemptor();
+  [[nodiscard]] std::optional<Preemptor::Asks> asksNow(const model::Pod& pod);
+  [[nodiscard]] bool mayFitNow(const model::Pod& pod);
+  [[nodiscard]] bool isBeingPlaced(const model::Uid& uid) const;
+  void preempt();
   void noticed(const LeaseNotice& notice);
   void noticed(const AllocationNotice& notice);
   void noticed(const VolumeNotice& notice);
@@ -188,6 +196,7 @@ class Scheduler {
   AskedBinds asked_binds_;
   ExtenderPods extender_pods_;
   ExtenderPreemption extender_preemption_;
+  Preemptor preemptor_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

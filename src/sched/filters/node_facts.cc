@@ -20,6 +20,12 @@ std::optional<Misfit> refuseTriedInVain(const NodeState& n, const PodRequest& r)
   return Misfit{Reason::TriedInVain, "", 0, 0};
 }
 
+/// More important pods wait for what is free there (sched/preemption/nominations.h).
+std::optional<Misfit> refuseKeptRoom(const NodeState& n, const PodRequest& r) {
+  if (!std::binary_search(r.kept_off.begin(), r.kept_off.end(), n.node.name)) { return std::nullopt; }
+  return Misfit{Reason::RoomKept, "", 0, 0};
+}
+
 /// As kube-scheduler's NodeDeclaredFeatures (from 1.36 on).
 std::optional<Misfit> refuseMissingFeatures(const NodeState& n, const PodRequest& r) {
   const auto& declared = n.node.features;

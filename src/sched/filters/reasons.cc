@@ -139,6 +139,8 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
      says<"node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already">, kGpus},
     {Reason::TriedInVain, "TriedInVain", says<"node(s) did not take this pod a moment ago">,
      only(Cure::Time)},
+    {Reason::RoomKept, "RoomKept", says<"node(s) had room that is kept for nominated pods">,
+     Cure::Time | Cure::OtherNode},
     {Reason::ExceedsQuota, "ExceedsQuota", says<"ExceedsGPUQuota">, Cure::Quota | Cure::PodGone},
     {Reason::HostPortsTaken, "HostPortsTaken",
      says<"node(s) didn't have free ports for the requested pod ports">, Cure::PodGone | Cure::OtherNode},

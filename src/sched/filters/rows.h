@@ -21,6 +21,7 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseClaimSelector(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseEnforcer(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseDra(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseKeptRoom(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseTriedInVain(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseQuota(const NodeState& node, const PodRequest& request);
 [[nodiscard]] std::optional<Misfit> refuseMissingFeatures(const NodeState& node, const PodRequest& request);

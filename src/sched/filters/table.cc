@@ -20,6 +20,7 @@ constexpr std::array kFilters{
     Filter{"GpuEnforcer", Kept::Facts, refuseEnforcer},
     Filter{"DraGpus", Kept::Facts, refuseDra},
     Filter{"TriedInVain", Kept::Facts, refuseTriedInVain},
+    Filter{"RoomKept", Kept::Facts, refuseKeptRoom},
     Filter{"GpuQuota", Kept::Facts, refuseQuota},
     Filter{"NodePorts", Kept::Use, refuseHostPorts},
     Filter{"NodeResourcesFit", Kept::Use, refuseResources},

@@ -88,6 +88,7 @@ TEST_P(RejectionWords, Are) {
 INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
     TextCase{"InVain", {Reason::TriedInVain, "", 0, 0}, "node(s) did not take this pod a moment ago"},
+    TextCase{"Kept", {Reason::RoomKept, "", 0, 0}, "node(s) had room that is kept for nominated pods"},
     TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
     TextCase{"Selector", {Reason::SelectorMismatch, "", 0, 0},
              "node(s) didn't match Pod's node affinity/selector"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sched/ledger/derive.h"
+#include "sched/ledger/ledger.h"
 #include "sched/placement/fit.h"
 #include "sched/placement/placement.h"
 
@@ -25,6 +26,12 @@ void Nominations::remove(const model::Uid& uid) {
   const auto there = on_.find(node.mapped());
   there->second.erase(uid);
   if (there->second.empty()) { on_.erase(there); }
+}
+
+void Nominations::clear() {
+  on_.clear();
+  node_of_.clear();
+  ++version_;
 }
 
 const Nomination* Nominations::of(const model::Uid& uid) const {
@@ -58,6 +65,14 @@ std::vector<model::Uid> Nominations::below(const model::NodeName& node, std::int
   for (const auto& [uid, nomination] : there->second) {
     if (nomination.priority < priority) { out.push_back(uid); }
   }
+  return out;
+}
+
+std::vector<const Nomination*> awaitedBefore(const Nominations& nominations, const Ledger& ledger,
+                                             const model::NodeName& node, const model::Uid& self,
+                                             std::int32_t priority) {
+  auto out = nominations.before(node, self, priority);
+  std::erase_if(out, [&](const Nomination* one) { return ledger.isReserved(node, one->uid); });
   return out;
 }
 

@@ -30,15 +30,19 @@ struct Nomination {
   friend bool operator==(const Nomination&, const Nomination&) = default;
 };
 
+class Ledger;
+
 class Nominations {
  public:
   /// One for each pod: a new one replaces the old one.
   void put(Nomination nomination);
   void remove(const model::Uid& uid);
+  void clear();
   [[nodiscard]] const Nomination* of(const model::Uid& uid) const;
   [[nodiscard]] std::size_t size() const { return node_of_.size(); }
   /// The nodes with some, each once.
   [[nodiscard]] std::vector<model::NodeName> nodes() const;
+  [[nodiscard]] bool isAny(const model::NodeName& node) const { return on_.contains(node); }
   /// Grows with each change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
@@ -54,6 +58,11 @@ class Nominations {
   std::unordered_map<model::Uid, model::NodeName> node_of_;
   std::uint64_t version_ = 0;
 };
+
+/// Of those before(), the ones that are yet to come: what is reserved there for a pod stands in the ledger.
+[[nodiscard]] std::vector<const Nomination*> awaitedBefore(const Nominations& nominations,
+                                                           const Ledger& ledger, const model::NodeName& node,
+                                                           const model::Uid& self, std::int32_t priority);
 
 /// As far as the node itself counts it: see RequestIf for what pods say of each other.
 /// The node as it would be with them there, each with devices that it would get. One that finds none counts

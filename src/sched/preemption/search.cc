@@ -165,7 +165,8 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
   const std::size_t each = n.devices.size() + static_cast<std::size_t>(n.share_devices) + 1;
   cost_ += each + holders + n.node.labels.size() + residents.size();
   auto asked = std::make_shared<RequestIf>(q.request, n, w_.others);
-  for (const Nomination* other : w_.nominations.before(n.node.name, q.pod->uid, q.pod->priority)) {
+  for (const Nomination* other :
+       awaitedBefore(w_.nominations, w_.ledger, n.node.name, q.pod->uid, q.pod->priority)) {
     if (other->pod != nullptr) { asked->come(*other->pod, *q.pod); }
   }
   if (asked->isKeptAway()) { return std::nullopt; }
@@ -222,7 +223,8 @@ std::optional<Room> PreemptionSearch::goOn(Look& look, const Question& q) {
   Meter meter;
   PodRequest& request = look.asked->request();
   const auto fits = [&](const NodeState& state, std::int64_t given_back) {
-    const auto before = w_.nominations.before(state.node.name, q.pod->uid, q.pod->priority);
+    const auto before =
+        awaitedBefore(w_.nominations, w_.ledger, state.node.name, q.pod->uid, q.pod->priority);
     boundByQuota(request, q, given_back, before);
     if (before.empty()) { return fits_(state, request, q.pod->uid, &meter); }
     return fits_(withNominated(state, before), request, q.pod->uid, &meter);

@@ -39,6 +39,7 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already"
   NoDraDriver,
   TriedInVain,           // "node(s) did not take this pod a moment ago"
+  RoomKept,              // "node(s) had room that is kept for nominated pods"
   ExceedsQuota,          // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   HostPortsTaken,        // "node(s) didn't have free ports for the requested pod ports"
   TooManyPods,           // "Too many pods"

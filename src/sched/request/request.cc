@@ -82,6 +82,8 @@ std::size_t hashOf(const PodRequest& r) {
   h = mix(h, std::hash<std::shared_ptr<const VolumeSelection>>{}(r.volumes));
   if (r.near) { h = mix(h, hashOf(*r.near.rules)); }
   for (const auto& node : r.not_on) { h = mix(h, node.text); }
+  h = mix(h, r.kept_off.size());
+  for (const auto& node : r.kept_off) { h = mix(h, node.text); }
   for (const auto& key : r.better_with) { h = mix(mix(h, key.ns), key.name); }
   return r.devices ? hashWith(h, *r.devices) : h;
 }

@@ -112,6 +112,7 @@ struct PodRequest {
   NearAsked near{};                                  // what it says of other pods itself
   std::shared_ptr<const VolumeSelection> volumes{};  // of a pod that mounts some
   std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
+  std::vector<model::NodeName> kept_off;             // whose room is kept for others (nominated); sorted
   std::vector<model::ObjectKey> better_with;         // see BonusOf; sorted, few
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };

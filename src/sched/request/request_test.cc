@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
         GS_CHANGE(Feature, r.node_features = {"Wakes"}), GS_CHANGE(NoFeature, r.node_features.clear()),
         GS_CHANGE(TolerationCount, r.tolerations.clear()), GS_CHANGE(KeptAway, r.kept_away_by = {8}),
         GS_CHANGE(KeptAwayCount, r.kept_away_by = {7, 8}),
-        GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear())),
+        GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear()),
+        GS_CHANGE(KeptOff, r.kept_off = {model::NodeName{"node-a"}})),
     [](const auto& info) { return std::string{info.param.name}; });
 
 TEST(RequestHashOf, EqualRequestsHaveOne) {

@@ -60,6 +60,9 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   if (we_filter || !GS_MUTANT(OffersRefused)) {
     request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
   }
+  if (const auto kept = kept_off_.find(pod.uid); kept != kept_off_.end()) {
+    request->kept_off.assign(kept->second.begin(), kept->second.end());
+  }
   return door;
 }
 
@@ -158,6 +161,25 @@ bool PendingPods::waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_cla
   return item != queued_.end() && item->second.pod_class == pod_class;
 }
 
+std::optional<sched::EquivalenceClass> PendingPods::classOf(const model::Uid& uid) const {
+  const auto item = queued_.find(uid);
+  return item == queued_.end() ? std::nullopt : std::optional{item->second.pod_class};
+}
+
+void PendingPods::keepOff(const model::Uid& uid, const std::vector<model::NodeName>& nodes) {
+  kept_off_[uid].insert(nodes.begin(), nodes.end());
+  c_.reconciles.add(uid);
+}
+
+void PendingPods::keepOffOnly(const std::function<bool(const model::NodeName&)>& is_kept) {
+  for (auto& [uid, nodes] : kept_off_) {
+    if (std::erase_if(nodes, [&](const auto& node) { return !is_kept(node); }) > 0) {
+      c_.reconciles.add(uid);
+    }
+  }
+  std::erase_if(kept_off_, [](const auto& of_pod) { return of_pod.second.empty(); });
+}
+
 std::unordered_set<sched::EquivalenceClass> PendingPods::classes() const {
   std::unordered_set<sched::EquivalenceClass> used;
   for (const auto& [uid, item] : queued_) { used.insert(item.pod_class); }
@@ -177,6 +199,13 @@ std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
 }
 
 void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
+  const auto also = also_said_ ? also_said_(pod.uid) : std::string{};
+  if (also.empty()) { return say(pod, rejection); }
+  say(pod,
+      {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also)});
+}
+
+void PendingPods::say(const model::Pod& pod, const Rejection& rejection) {
   ++told_;
   waiting_text_[pod.uid] = rejection.text;
   if (logged_.add(pod.uid, rejection.kind)) {
@@ -223,6 +252,7 @@ void PendingPods::over(const model::Uid& uid) {
 
 void PendingPods::podEnded(const model::Uid& uid) {
   over(uid);
+  kept_off_.erase(uid);
   attempts_.forget(uid);
   in_vain_.forget(uid);
 }
@@ -244,6 +274,7 @@ void PendingPods::reset() {
   for (const auto& [uid, item] : queued_) { c_.engine.queue().remove(uid); }
   queued_.clear();
   held_back_.clear();
+  kept_off_.clear();
   blocked_.clear();
   gated_ = 0;
   logged_.reset();

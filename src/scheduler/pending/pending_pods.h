@@ -6,8 +6,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,6 +56,16 @@ class PendingPods : public controller::Part {
   /// It stands in the queue, or is held back, with this class.
   [[nodiscard]] bool waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
   [[nodiscard]] std::unordered_set<sched::EquivalenceClass> classes() const;
+  /// The class with which it stands there; nullopt: it does not.
+  [[nodiscard]] std::optional<sched::EquivalenceClass> classOf(const model::Uid& uid) const;
+
+  /// What is free for it on these nodes, one at least, is kept for others: it asks for another one, and is
+  /// read anew.
+  void keepOff(const model::Uid& uid, const std::vector<model::NodeName>& nodes);
+  /// Who was kept off a node of which that is not true any more is read anew.
+  void keepOffOnly(const std::function<bool(const model::NodeName&)>& is_kept);
+  /// What is said of a pod besides why no node takes it; "" nothing.
+  void alsoSaid(std::function<std::string(const model::Uid&)> said) { also_said_ = std::move(said); }
 
   /// Its namespace has no slot now: others go on without it. `last`: after those of its namespace that
   /// nothing was tried with.
@@ -83,7 +95,10 @@ class PendingPods : public controller::Part {
   void triedInVain(const BindingCycle& cycle);
   /// It is bound: when it was first seen, where that is known.
   std::optional<Mono> placed(const model::Uid& uid);
-  void podBound(const model::Pod& pod) override { dequeue(pod.uid); }
+  void podBound(const model::Pod& pod) override {
+    dequeue(pod.uid);
+    kept_off_.erase(pod.uid);
+  }
   /// It is bound to what it was to have, or is nobody's to place: nothing more is said of it.
   void over(const model::Uid& uid);
   void podEnded(const model::Uid& uid) override;
@@ -111,7 +126,8 @@ class PendingPods : public controller::Part {
   void reservedBy(std::function<bool(const model::Uid&)> reserved) { reserved_ = std::move(reserved); }
   [[nodiscard]] std::size_t size() const override {
     return queued_.size() + waiting_text_.size() + first_seen_.size() + begun_since_.size() +
-           held_back_.size() + attempts_.size() + in_vain_.size() + blocked_.size() + logged_.size();
+           held_back_.size() + attempts_.size() + in_vain_.size() + blocked_.size() + logged_.size() +
+           kept_off_.size();
   }
   /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or
   /// invalid, say), and those behind scheduling gates.
@@ -123,12 +139,14 @@ class PendingPods : public controller::Part {
  private:
   [[nodiscard]] std::optional<sched::Blocked> uncountable(const model::Pod& pod,
                                                           const sched::PodRequest& request) const;
+  void say(const model::Pod& pod, const Rejection& rejection);
   void block(const model::Uid& uid, bool gated);
   void unblock(const model::Uid& uid);
   bool waitsForTheFirst(const model::Uid& uid, const sched::Blocked& blocked);
 
   Context& c_;
   std::function<bool(const model::Uid&)> reserved_;
+  std::function<std::string(const model::Uid&)> also_said_;
   Reporter reporter_;
   ClaimStatusWriter claims_;
   std::unordered_map<model::Uid, Item> queued_;                                      // those held back, too
@@ -139,9 +157,10 @@ class PendingPods : public controller::Part {
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
   controller::NodesInVain in_vain_;
   HeldBack held_back_;
-  std::unordered_map<model::Uid, bool> blocked_;  // true: by scheduling gates
-  std::size_t gated_ = 0;                         // of these
-  OncePerPod logged_;                             // kinds of rejection
+  std::map<model::Uid, std::set<model::NodeName>> kept_off_;  // none is empty
+  std::unordered_map<model::Uid, bool> blocked_;              // true: by scheduling gates
+  std::size_t gated_ = 0;                                     // of these
+  OncePerPod logged_;                                         // kinds of rejection
   std::uint64_t told_ = 0;
 };
 

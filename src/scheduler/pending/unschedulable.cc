@@ -96,6 +96,7 @@ void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_cl
   if (words == words_.end()) { return; }
   pending_.nowhereElse(pod.uid);
   pending_.tell(pod, words->second);
+  if (hears_) { hears_(pod); }
 }
 
 void Unschedulable::rejoined(const std::vector<sched::EquivalenceClass>& classes) {
@@ -284,6 +285,7 @@ void Unschedulable::tellSome() {
     if (pod == nullptr || words == words_.end() || !pending_.waitsAs(uid, pod_class)) { continue; }
     pending_.nowhereElse(uid);
     if (!pending_.knowsMore(uid, pod_class)) { pending_.tell(*pod, words->second); }
+    if (hears_) { hears_(*pod); }
   }
 }
 

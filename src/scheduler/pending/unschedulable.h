@@ -14,6 +14,7 @@
 //   - tellSome(): gives the message to pods that have none yet.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,6 +46,8 @@ class Unschedulable : public controller::Part {
   void joined(const model::Pod& pod, sched::EquivalenceClass pod_class);
   /// Pods whose backoff is over wait in these classes again: they are told, and the classes are looked at.
   void rejoined(const std::vector<sched::EquivalenceClass>& classes);
+  /// Hears of each pod that was told that it fits nowhere.
+  void alsoHears(std::function<void(const model::Pod&)> hears) { hears_ = std::move(hears); }
   void activateFitting();
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
@@ -86,6 +89,7 @@ class Unschedulable : public controller::Part {
   PendingPods& pending_;
   const NodeCaches& node_caches_;
   FetchFirst& fetch_first_;
+  std::function<void(const model::Pod&)> hears_;
   std::map<sched::EquivalenceClass, Rejection>
       words_;  // what pods of a class are told while it is unschedulable; kept longer
   std::map<sched::EquivalenceClass, std::vector<model::Uid>>

@@ -4,12 +4,15 @@
 #include <memory>
 #include <utility>
 
+#include "base/due.h"
+#include "sched/placement/fit.h"
 #include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
 namespace {
 
 constexpr Duration kAgainSoon = std::chrono::seconds{1};
+constexpr Duration kLetGoGap = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -43,12 +46,20 @@ void Placer::placeSome(int& left) {
   b_.unschedulable.rejoined(c_.engine.queue().tick(c_.now.mono.time_since_epoch().count()));
   b_.unschedulable.activateFitting();
   bringBack();
+  letKeptGo();
   const std::uint64_t until = c_.engine.looks() + Unschedulable::kLooksPerTurn;
   for (; left > 0 && b_.slots.any() && c_.engine.looks() < until; --left) {
     const auto item = c_.engine.queue().pop();
     if (!item) { return; }
     if (!heldBack(*item)) { decide(*item, until); }
   }
+}
+
+void Placer::letKeptGo() {
+  if (kept_version_ == b_.preemptor.keptVersion() || c_.now.mono < next_let_go_) { return; }
+  kept_version_ = b_.preemptor.keptVersion();
+  next_let_go_ = c_.now.mono + kLetGoGap;
+  b_.pending.keepOffOnly([this](const model::NodeName& node) { return b_.preemptor.isKept(node); });
 }
 
 bool Placer::heldBack(const sched::Queue::Item& item) {
@@ -77,8 +88,8 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   const model::Pod* pod = c_.cache().pod(item.uid);
   b_.pending.leave(item.uid);
   if (pod == nullptr || pod->bound() || pod->deleting || b_.binder.has(item.uid) ||
-      b_.leftovers.removing(item.uid)) {
-    return;
+      b_.leftovers.removing(item.uid) || b_.preemptor.writes(item.uid)) {
+    return;  // what is written to it is followed by its reconciliation
   }
   // The pod that was decided before it may want no such pod beside it.
   c_.reconciles.add(c_.engine.takeTouched());
@@ -89,12 +100,32 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   sched::Decider& decider = c_.engine.decider();
   const std::uint64_t left = until - std::min(until, c_.engine.looks());
   if (!decider.prepare(item.pod_class, left)) { return b_.pending.putBack(item); }  // it goes on there
-  if (const auto placed = decider.decide(item.pod_class)) { return place(*pod, item, *placed); }
+  const sched::PodRequest& request = decider.request(item.pod_class);
+  auto placed = onNominatedNode(*pod, request);
+  if (!placed) { placed = decider.decide(item.pod_class); }
+  if (placed) {
+    const auto& node = *c_.engine.ledger().find(placed->node);
+    if (b_.preemptor.admits(node, *pod, request)) { return place(*pod, item, *placed); }
+    auto kept = b_.preemptor.keptFrom(*pod, request);
+    kept.push_back(placed->node);
+    return b_.pending.keepOff(item.uid, kept);
+  }
   b_.pending.putBack(item);
   if (c_.places(*pod)) {
     c_.count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", c_.config.scheduler_name}});
   }
   b_.unschedulable.reject(item.pod_class);
+}
+
+std::optional<sched::Placed> Placer::onNominatedNode(const model::Pod& pod,
+                                                     const sched::PodRequest& request) const {
+  if (!c_.places(pod)) { return std::nullopt; }
+  const model::NodeName name = b_.preemptor.nominatedTo(pod.uid).value_or(pod.nominated);
+  const auto* node = name.empty() ? nullptr : c_.engine.ledger().find(name);
+  if (node == nullptr) { return std::nullopt; }
+  auto fit = sched::fitOn(*node, request, pod.uid);
+  if (!fit || !b_.preemptor.admits(*node, pod, request)) { return std::nullopt; }
+  return sched::Placed{name, std::move(fit->ids), fit->score};
 }
 
 void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const sched::Placed& placed) {
@@ -126,7 +157,9 @@ bool Placer::hasMore() const {
 
 std::optional<Mono> Placer::nextDue() const {
   const auto ns = c_.engine.queue().nextDueNs();
-  return ns ? std::optional{Mono{Duration{*ns}}} : std::nullopt;
+  auto due = ns ? std::optional{Mono{Duration{*ns}}} : std::nullopt;
+  if (kept_version_ != b_.preemptor.keptVersion()) { due = sooner(due, next_let_go_); }
+  return due;
 }
 
 }  // namespace gs::scheduler

@@ -2,6 +2,10 @@
 // allocator decide, and gives what was decided to the binder; what fits nowhere is rejected by class
 // (unschedulable.h). One thread.
 //
+// A pod that is nominated to a node is tried there first. Whoever would take room that is kept for a nominated
+// pod (Preemptor::admits) is decided on again without the nodes with such room; these are let go once a
+// second at most, so that who waits is not read anew for each pod that comes.
+//
 // Order: the queue's (priority, creation, uid). A pod whose namespace has no slot is held back, so that
 // others go on without it, and comes back as slots are freed.
 #pragma once
@@ -14,6 +18,7 @@
 #include "scheduler/placing/binder.h"
 #include "scheduler/placing/leftovers.h"
 #include "scheduler/placing/nominator.h"
+#include "scheduler/preempt/preemptor.h"
 #include "scheduler/term/lease_record.h"
 
 namespace gs::scheduler {
@@ -29,6 +34,7 @@ class Placer {
     Binder& binder;
     Leftovers& leftovers;
     Nominator& nominator;
+    Preemptor& preemptor;
   };
   Placer(Context& context, Beside beside) : c_{context}, b_{beside} {}
 
@@ -50,6 +56,9 @@ class Placer {
   /// Where that takes more looks than are left `until` then, it is put back into the queue.
   void decide(const sched::Queue::Item& item, std::uint64_t until);
   void place(const model::Pod& pod, const sched::Queue::Item& item, const sched::Placed& placed);
+  [[nodiscard]] std::optional<sched::Placed> onNominatedNode(const model::Pod& pod,
+                                                             const sched::PodRequest& request) const;
+  void letKeptGo();
 
   Context& c_;
   Beside b_;
@@ -57,6 +66,8 @@ class Placer {
   bool brought_back_ = false;          // some who were held back, the last time
   std::uint64_t quota_version_ = 0;    // of the table of quotas, as unschedulable classes know it
   std::uint64_t gpu_use_version_ = 0;  // of what is used of them
+  std::uint64_t kept_version_ = 0;     // Preemptor::keptVersion() for which nodes were let go
+  Mono next_let_go_{};
 };
 
 }  // namespace gs::scheduler

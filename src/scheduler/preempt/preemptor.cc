@@ -1,21 +1,27 @@
 #include "scheduler/preempt/preemptor.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "sched/placement/fit.h"
+#include "sched/preemption/request_if.h"
+#include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
 
 Preemptor::Preemptor(Context& context, Beside beside)
     : c_{context},
       b_{std::move(beside)},
-      search_{{context.engine.ledger(), residents_, budgets_, nominations_}},
-      calls_{context.parts.add(*this)} {}
+      residents_{context.engine.residents()},
+      search_{{context.engine.ledger(), residents_, context.engine.budgets(), nominations_,
+               context.engine.podsThere()}},
+      calls_{context.parts.add(*this)} {
+  c_.engine.keepResidents();
+}
 
 model::PodPtr Preemptor::podOf(const model::Uid& uid) const {
   const auto it = c_.cache().pods().find(uid);
@@ -27,19 +33,37 @@ std::optional<model::NodeName> Preemptor::nominatedTo(const model::Uid& uid) con
   return it == cycles_.end() ? std::nullopt : std::optional{it->second.node};
 }
 
-bool Preemptor::admits(const sched::NodeState& node, const model::Pod& pod,
-                       const sched::PodRequest& request) const {
-  const auto before = nominations_.before(node.node.name, pod.uid, pod.priority);
-  return before.empty() || sched::fitsOn(sched::withNominated(node, before), request, pod.uid);
+std::string Preemptor::saidOf(const model::Uid& uid) const {
+  const auto it = cycles_.find(uid);
+  return it == cycles_.end() ? std::string{} : it->second.said;
 }
 
-void Preemptor::podSeen(const model::PodPtr& pod) {
-  residents_.put(pod);
-  touchAllOn(pod->node);
+bool Preemptor::admits(const sched::NodeState& node, const model::Pod& pod,
+                       const sched::PodRequest& request) const {
+  const auto before =
+      sched::awaitedBefore(nominations_, c_.engine.ledger(), node.node.name, pod.uid, pod.priority);
+  if (before.empty()) { return true; }
+  sched::RequestIf asked{request, node, c_.engine.podsThere()};
+  for (const auto* other : before) {
+    if (other->pod != nullptr) { asked.come(*other->pod, pod); }
+  }
+  return !asked.isKeptAway() && sched::fitsOn(sched::withNominated(node, before), asked.request(), pod.uid);
+}
+
+std::vector<model::NodeName> Preemptor::keptFrom(const model::Pod& pod,
+                                                 const sched::PodRequest& request) const {
+  std::vector<model::NodeName> out;
+  for (auto& name : nominations_.nodes()) {
+    const auto* node = c_.engine.ledger().find(name);
+    if (node == nullptr || !sched::fitsOn(*node, request, pod.uid)) { continue; }
+    if (!admits(*node, pod, request)) { out.push_back(std::move(name)); }
+  }
+  return out;
 }
 
 void Preemptor::wanted(const model::Pod& pod) {
-  if (!pod.preempts || cycles_.contains(pod.uid) || searching_ == pod.uid) { return; }
+  if (!pod.preempts || !residents_.anyBelow(pod.priority)) { return; }
+  if (cycles_.contains(pod.uid) || searching_ == pod.uid) { return; }
   if (tried_.due(pod.uid, c_.now.mono)) { waiting_.insert(turnOf(pod)); }
 }
 
@@ -47,43 +71,108 @@ void Preemptor::consider(const model::Pod& pod) {
   touch(pod.uid);
   if (pod.bound() || pod.nominated.empty() || cycles_.contains(pod.uid) || calls_.open(pod.uid)) { return; }
   if (!tried_.due(pod.uid, c_.now.mono) || b_.is_being_placed(pod.uid)) { return; }
-  if (const auto asks = b_.asks(pod)) { return begin(pod, pod.nominated, *asks); }
-  nominate(pod, {}, Purpose::Clear);
+  const auto asks = b_.asks(pod);
+  if (!asks) { return nominate(pod, {}, Purpose::Clear); }
+  if (cycles_.size() < kAtOnce) { begin(pod, pod.nominated, *asks); }
 }
 
-void Preemptor::work() {
+void Preemptor::theirs(const model::Pod& pod) {
+  if (pod.nominated.empty() || pod.deleting) { return nominations_.remove(pod.uid); }
+  const auto* known = nominations_.of(pod.uid);
+  const bool is_same = known != nullptr && known->node == pod.nominated && known->priority == pod.priority &&
+                       known->pod != nullptr && known->pod->revision == pod.revision;
+  if (is_same) { return; }
+  sched::PodRequest request;
+  request.resources = pod.requests;
+  request.host_ports = pod.host_ports;
+  const std::int64_t gpus = pod.requests.get(model::kNvidiaGpu);
+  if (gpus > 0) {
+    request.devices.emplace();
+    request.devices->count = gpus;
+  }
+  nominations_.put({pod.uid, pod.nominated, pod.priority, std::move(request), 0, podOf(pod.uid)});
+}
+
+/// Whose node has other pods now is to be looked at.
+void Preemptor::noteResidents() {
+  const auto& changes = residents_.changes();
+  const bool is_late = residents_position_ < changes.begin();
+  for (auto at = std::max(residents_position_, changes.begin()); at < changes.end(); ++at) {
+    if (cycles_.empty()) { break; }
+    touchAllOn(changes.at(at));
+  }
+  residents_position_ = changes.end();
+  if (!is_late) { return; }
+  for (auto& [uid, cycle] : cycles_) { cycle.is_touched = true; }
+}
+
+/// Those with something to do, in turn: the next event goes on after the last one.
+std::vector<model::Uid> Preemptor::dueCycles() {
   std::vector<model::Uid> due;
   for (auto& [uid, cycle] : cycles_) {
     const auto* node = c_.engine.ledger().find(cycle.node);
-    const std::uint64_t version = node == nullptr ? 0 : static_cast<std::uint64_t>(node->version);
-    if (!cycle.is_touched && version == cycle.looked_at) { continue; }
-    cycle.is_touched = false;
-    cycle.looked_at = version;
-    due.push_back(uid);
+    const std::uint64_t version =
+        node == nullptr ? 0 : std::max(static_cast<std::uint64_t>(node->version), node->closed_version);
+    if (std::exchange(cycle.looked_at, version) != version) { cycle.is_touched = true; }
+    if (cycle.is_touched) { due.push_back(uid); }
   }
-  for (const auto& uid : due) {
-    const auto cycle = cycles_.find(uid);
-    if (cycle != cycles_.end()) { advance(uid, cycle->second); }
-  }
-  search();
+  std::rotate(due.begin(), std::upper_bound(due.begin(), due.end(), last_), due.end());
+  return due;
 }
 
-void Preemptor::search() {
-  if (!searching_) {
-    if (!mayBegin()) { return; }
-    const model::Uid uid = std::get<2>(*waiting_.begin());
-    waiting_.erase(waiting_.begin());
-    const auto pod = podOf(uid);
-    auto asks = pod != nullptr && !pod->bound() && !pod->deleting ? b_.asks(*pod) : std::nullopt;
-    if (!asks || b_.fits_now(*pod)) { return; }
-    searching_ = uid;
-    search_.begin({pod, std::move(asks->request), asks->milli, std::move(asks->quota)});
+void Preemptor::work() {
+  noteResidents();
+  const std::uint64_t until = search_.cost() + kCostPerTurn;
+  is_behind_ = false;
+  for (const auto& uid : dueCycles()) {
+    const auto cycle = cycles_.find(uid);
+    if (cycle == cycles_.end()) { continue; }
+    is_behind_ = search_.cost() >= until;
+    if (is_behind_) { return; }
+    last_ = uid;
+    cycle->second.is_touched = false;
+    advance(uid, cycle->second);
   }
-  if (!search_.work(kCostPerTurn)) { return; }
+  searchSome();
+}
+
+void Preemptor::searchSome() {
+  const std::uint64_t until = search_.cost() + kCostPerTurn;
+  for (int left = kMostPerTurn; left > 0 && search_.cost() < until; --left) {
+    if (!searching_ && !beginSearch()) {
+      if (!mayBegin()) { return; }
+      continue;
+    }
+    if (!search_.work(until - search_.cost())) { return; }
+    endSearch();
+  }
+}
+
+/// False: not for the first of those that wait.
+bool Preemptor::beginSearch() {
+  if (!mayBegin()) { return false; }
+  const model::Uid uid = std::get<2>(*waiting_.begin());
+  waiting_.erase(waiting_.begin());
+  const auto pod = podOf(uid);
+  auto asks = pod != nullptr && !pod->bound() && !pod->deleting ? b_.asks(*pod) : std::nullopt;
+  if (!asks || b_.is_being_placed(uid) || b_.fits_now(*pod)) { return false; }
+  if (hasNobody(*pod, *asks)) {
+    tried_.tried(uid, c_.now.mono);
+    return false;
+  }
+  c_.count(kPreemptionAttempts);
+  searching_ = uid;
+  nobody_ = nobodyFor(*pod, *asks);  // until somebody is found
+  search_.begin({pod, std::move(asks->request), asks->milli, std::move(asks->quota)});
+  return true;
+}
+
+void Preemptor::endSearch() {
   const model::Uid uid = *std::exchange(searching_, std::nullopt);
+  const auto& best = search_.best();
+  if (best) { nobody_.reset(); }
   const auto pod = podOf(uid);
   if (pod == nullptr || pod->bound() || pod->deleting) { return; }
-  const auto& best = search_.best();
   const auto asks = b_.asks(*pod);
   if (!best || !asks) {
     tried_.tried(uid, c_.now.mono);
@@ -92,9 +181,27 @@ void Preemptor::search() {
   begin(*pod, c_.engine.ledger().at(best->node).node.name, *asks);
 }
 
+Preemptor::Nobody Preemptor::nobodyFor(const model::Pod& pod, const Asks& asks) const {
+  const auto& ledger = c_.engine.ledger();
+  const std::uint64_t volumes = asks.request.volumes == nullptr ? 0 : asks.request.volumes->moment();
+  return {asks.request,
+          asks.milli,
+          pod.key.ns,
+          pod.priority,
+          {ledger.changes().end(), ledger.closings().end(), ledger.wideChanges(), ledger.gpuUseVersion(),
+           residents_.changes().end(), nominations_.version(), volumes}};
+}
+
+/// As was found a moment ago for one that asks for the same and is as important.
+bool Preemptor::hasNobody(const model::Pod& pod, const Asks& asks) const {
+  if (!nobody_ || nobody_->priority < pod.priority || nobody_->ns != pod.key.ns) { return false; }
+  const Nobody now = nobodyFor(pod, asks);
+  return nobody_->moments == now.moments && nobody_->milli == now.milli && nobody_->request == now.request;
+}
+
 void Preemptor::begin(const model::Pod& pod, const model::NodeName& node, const Asks& asks) {
   const auto less_important = nominations_.below(node, pod.priority);
-  nominations_.put({pod.uid, node, pod.priority, asks.request, asks.milli});
+  nominations_.put({pod.uid, node, pod.priority, asks.request, asks.milli, podOf(pod.uid)});
   Cycle cycle;
   cycle.node = node;
   cycle.fence = fenceOf(pod);
@@ -147,15 +254,24 @@ void Preemptor::advance(const model::Uid& uid, Cycle& cycle) {
     case PreemptionStep::GiveUp: return giveUp(uid, whyGivenUp(facts));
     case PreemptionStep::Nominate: return nominate(*pod, cycle.node, Purpose::Nominate);
     case PreemptionStep::Evict:
-      for (const auto& victim : there->victims) { evict(*victim, *pod, cycle); }
+      if (!std::exchange(cycle.is_counted, true)) {
+        c_.out.emplace_back(kapi::Metric{
+            kapi::MetricOp::Observe, kPreemptionVictims, {}, static_cast<double>(there->victims.size())});
+      }
+      say(uid, cycle, there->victims);
+      for (const auto& victim : there->victims) {
+        cycle.is_touched = calls_.underWay() >= kWritesAtOnce;
+        if (cycle.is_touched) { return; }  // an answer of another one is an event
+        evict(*victim, *pod, cycle);
+      }
       return;
-    case PreemptionStep::Wait:
+    case PreemptionStep::Wait: return say(uid, cycle, there->victims);
     case PreemptionStep::Place: return;
   }
 }
 
 void Preemptor::nominate(const model::Pod& pod, const model::NodeName& node, Purpose purpose) {
-  if (!calls_.due(pod.uid, c_.now.mono)) { return; }
+  if (!calls_.due(pod.uid, c_.now.mono) || b_.is_being_written(pod.uid)) { return; }
   c_.sendAbout(pod.uid, kapi::nominatePod(pod, node), calls_.begin(pod.uid, {purpose, pod.uid}));
 }
 
@@ -215,6 +331,28 @@ void Preemptor::tellOf(const model::Uid& victim, const What& what) {
          {{"pod", pod->key.text()}, {"node", pod->node.text}, {"for", what.pod.text}});
 }
 
+/// Who goes already is not asked for any more, and is named all the same.
+void Preemptor::say(const model::Uid& uid, Cycle& cycle, const std::vector<model::PodPtr>& victims) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::string> names;
+  for (const auto& victim : victims) { names.push_back(victim->key.text()); }
+  for (const auto& [other, pod] : residents_.on(cycle.node)) {
+    const bool is_named = std::find(names.begin(), names.end(), pod->key.text()) != names.end();
+    if (pod->deleting && !is_named) { names.push_back(pod->key.text()); }
+  }
+  const std::size_t all = names.size();
+  std::sort(names.begin(), names.end());
+  names.resize(std::min(all, kNamed));
+  std::string text = fmt::format("Nominated to node {}, where", cycle.node.text);
+  if (all == 0) {
+    text += " what it needs is about to be free.";
+  } else {
+    text += fmt::format(" it waits for the end of {}{}.", fmt::join(names, ", "),
+                        all > kNamed ? fmt::format(" and {} more", all - kNamed) : "");
+  }
+  if (std::exchange(cycle.said, text) != text) { said_.insert(uid); }
+}
+
 void Preemptor::touch(const model::Uid& pod) {
   const auto cycle = cycles_.find(pod);
   if (cycle != cycles_.end()) { cycle->second.is_touched = true; }
@@ -228,6 +366,7 @@ void Preemptor::giveUp(const model::Uid& uid, const char* why) {
   const auto cycle = cycles_.find(uid);
   if (cycle == cycles_.end()) { return nominations_.remove(uid); }
   const model::NodeName node = cycle->second.node;
+  if (!cycle->second.said.empty()) { said_.insert(uid); }
   cycles_.erase(cycle);
   nominations_.remove(uid);
   tried_.tried(uid, c_.now.mono);
@@ -239,13 +378,19 @@ void Preemptor::giveUp(const model::Uid& uid, const char* why) {
   }
 }
 
+/// Of it as of one for which others go. It may be a victim of another one's: what is written to it goes on.
 void Preemptor::forget(const model::Uid& uid) {
-  if (const auto pod = podOf(uid)) { waiting_.erase(turnOf(*pod)); }
-  if (searching_ == uid) { searching_.reset(); }
+  if (!waiting_.empty()) {
+    if (const auto pod = podOf(uid)) { waiting_.erase(turnOf(*pod)); }
+  }
+  if (searching_ == uid) {
+    searching_.reset();
+    nobody_.reset();  // that is not known
+  }
   cycles_.erase(uid);
   nominations_.remove(uid);
   tried_.forget(uid);
-  calls_.forget(uid);
+  said_.erase(uid);
 }
 
 void Preemptor::tick(Now now, kapi::Effects& /*out*/) {
@@ -276,10 +421,13 @@ std::optional<Mono> Preemptor::nextDue() const {
 
 /// Whoever leads next goes on from what the pods' objects say.
 void Preemptor::reset() {
-  for (const auto& [uid, cycle] : cycles_) { nominations_.remove(uid); }
+  nominations_.clear();
   cycles_.clear();
   waiting_.clear();
   searching_.reset();
+  nobody_.reset();
+  said_.clear();
+  is_behind_ = false;
   calls_.reset();
   tried_.reset();
 }

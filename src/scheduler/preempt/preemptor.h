@@ -2,17 +2,19 @@
 // node (sched/preemption/search.h), nominates the pod to it, tells the victims to go, and waits until their
 // GPUs are free (R21); then the pod is placed as any other. preemption_step.h says what is done when.
 //
-// A nominated pod's room is kept: admits() says whether a less important pod may be placed on a node beside
-// those that are nominated there. That is what ends the loop in which a victim's controller makes it anew, it
+// A nominated pod's room is kept: admits() says whether another pod may be placed on a node beside those that
+// are nominated there and not less important; another scheduler's nominated pods count as ours (theirs()). That is what ends the loop in which a victim's controller makes it anew, it
 // takes the room, and has to go again: nobody who has to go for a pod is more important than it, and whoever
 // is not may not take its room.
 // Who was nominated somewhere by an earlier leader goes on from there (consider()). Who is less important and
 // nominated to a node that a more important pod is nominated to loses that, and is looked at anew.
 // Bounds: kAtOnce pods at a time. A pod whose preemption came to nothing, or for which there is nobody, is
-// looked at again later each time (kTerms). A search takes turns, one at each event.
-// A part of the scheduler's; one thread.
+// looked at again later each time (kTerms); where nothing changed since, who asks for the same has the same
+// answer. What all of this costs is spread over events, kCostPerTurn at each.
+// A part of the scheduler's; one thread. The engine keeps residents for it (Engine::keepResidents()).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -20,6 +22,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "controller/backoff.h"
 #include "controller/keyed_calls.h"
@@ -33,10 +36,12 @@ class Preemptor : public controller::Part {
  public:
   static constexpr std::size_t kAtOnce = 64;
   static constexpr std::uint64_t kCostPerTurn = 20'000;
+  static constexpr std::size_t kWritesAtOnce = 64;
+  static constexpr int kMostPerTurn = 64;  // pods that were found to have nobody
   /// So long a pod waits for what leaves its node by itself, before others have to go for it; for those that
   /// were told to go until they are gone.
   static constexpr Duration kAwaited = std::chrono::seconds{40};
-  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{5}};
+  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{1}};
 
   /// What a waiting pod asks for.
   struct Asks {
@@ -51,32 +56,45 @@ class Preemptor : public controller::Part {
     std::function<bool(const model::Pod&)> fits_now;
     /// It has a binding cycle: what comes of that is waited for.
     std::function<bool(const model::Uid&)> is_being_placed;
+    /// Something else is being written to it.
+    std::function<bool(const model::Uid&)> is_being_written;
   };
   Preemptor(Context& context, Beside beside);
 
-  // What is known, whether we lead or not.
-  void podSeen(const model::PodPtr& pod);
-  void podGone(const model::Uid& uid) { residents_.remove(uid); }
-  [[nodiscard]] sched::Budgets& budgets() { return budgets_; }
-
-  /// It fits nowhere: others may go for it.
+  /// It fits nowhere: others may go for it, if there are any.
   void wanted(const model::Pod& pod);
   /// An unbound pod of ours, which may have changed.
   void consider(const model::Pod& pod);
+  /// An unbound pod that another scheduler places: where that one nominated it to, it counts.
+  void theirs(const model::Pod& pod);
   /// One turn: whose preemption has something to do, and some of a search.
   void work();
-  [[nodiscard]] bool hasMore() const { return searching_.has_value() || mayBegin(); }
+  [[nodiscard]] bool hasMore() const { return searching_.has_value() || is_behind_ || mayBegin(); }
   /// May this pod be placed there, beside those that are nominated there?
   [[nodiscard]] bool admits(const sched::NodeState& node, const model::Pod& pod,
                             const sched::PodRequest& request) const;
+  /// The nodes that would take it, and do not admit it.
+  [[nodiscard]] std::vector<model::NodeName> keptFrom(const model::Pod& pod,
+                                                      const sched::PodRequest& request) const;
+  /// Somebody is nominated there.
+  [[nodiscard]] bool isKept(const model::NodeName& node) const { return nominations_.isAny(node); }
+  /// Grows when that changes for some node.
+  [[nodiscard]] std::uint64_t keptVersion() const { return nominations_.version(); }
   /// A write of ours to that pod is under way: no Binding of it is composed.
   [[nodiscard]] bool writes(const model::Uid& uid) const { return calls_.open(uid); }
   [[nodiscard]] std::optional<model::NodeName> nominatedTo(const model::Uid& uid) const;
+  /// For whom it waits there, in words; "" it does not.
+  [[nodiscard]] std::string saidOf(const model::Uid& uid) const;
+  /// Pods of which that is another text than when this was last asked.
+  [[nodiscard]] std::set<model::Uid> takeSaid() { return std::exchange(said_, {}); }
 
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
-  void podEnded(const model::Uid& uid) override { forget(uid); }
+  void podEnded(const model::Uid& uid) override {
+    forget(uid);
+    calls_.forget(uid);
+  }
   void podBound(const model::Pod& pod) override { forget(pod.uid); }
   void reset() override;
   [[nodiscard]] std::size_t size() const override { return cycles_.size() + waiting_.size() + tried_.size(); }
@@ -86,9 +104,11 @@ class Preemptor : public controller::Part {
     model::NodeName node;
     std::string fence;  // of the pod when it was chosen
     Mono since{};
-    std::uint64_t looked_at = 0;  // NodeState::version then
+    std::uint64_t looked_at = 0;  // the node's version then
     bool is_touched = true;       // something else changed since
     bool is_long = false;         // kAwaited is over
+    bool is_counted = false;      // as one that evicts
+    std::string said{};           // who goes
     std::set<model::Uid> marked;  // the API server said so
     std::set<model::Uid> deleted;
   };
@@ -97,13 +117,27 @@ class Preemptor : public controller::Part {
     Purpose purpose{};
     model::Uid pod;  // for which it is done
   };
+  /// Nobody's going made room for such a pod, when all was as of these.
+  struct Nobody {
+    sched::PodRequest request;
+    std::int64_t milli = 0;
+    std::string ns;
+    std::int32_t priority = 0;
+    std::array<std::uint64_t, 7> moments{};
+  };
   using Turn = std::tuple<std::int64_t, Wall, model::Uid>;  // the queue's order
 
   [[nodiscard]] static Turn turnOf(const model::Pod& pod) {
     return {-std::int64_t{pod.priority}, pod.created, pod.uid};
   }
   [[nodiscard]] bool mayBegin() const { return !waiting_.empty() && cycles_.size() < kAtOnce; }
-  void search();
+  void searchSome();
+  [[nodiscard]] bool beginSearch();
+  void endSearch();
+  [[nodiscard]] Nobody nobodyFor(const model::Pod& pod, const Asks& asks) const;
+  [[nodiscard]] bool hasNobody(const model::Pod& pod, const Asks& asks) const;
+  void noteResidents();
+  [[nodiscard]] std::vector<model::Uid> dueCycles();
   void begin(const model::Pod& pod, const model::NodeName& node, const Asks& asks);
   void advance(const model::Uid& uid, Cycle& cycle);
   [[nodiscard]] bool awaits(const Cycle& cycle, const model::Pod& pod) const;
@@ -112,6 +146,7 @@ class Preemptor : public controller::Part {
   void nominate(const model::Pod& pod, const model::NodeName& node, Purpose purpose);
   void evict(const model::Pod& victim, const model::Pod& pod, const Cycle& cycle);
   void tellOf(const model::Uid& victim, const What& what);
+  void say(const model::Uid& uid, Cycle& cycle, const std::vector<model::PodPtr>& victims);
   void touch(const model::Uid& pod);
   void touchAllOn(const model::NodeName& node);
   void giveUp(const model::Uid& uid, const char* why);
@@ -120,15 +155,19 @@ class Preemptor : public controller::Part {
 
   Context& c_;
   Beside b_;
-  sched::Residents residents_;
-  sched::Budgets budgets_;
+  const sched::Residents& residents_;
   sched::Nominations nominations_;
   sched::PreemptionSearch search_;
   controller::KeyedCalls<model::Uid, What> calls_;  // by whose object is written
   controller::Backoff<model::Uid> tried_{kTerms};
   std::set<Turn> waiting_;               // for a search
   std::optional<model::Uid> searching_;  // for whom
+  std::optional<Nobody> nobody_;         // the last one
   std::map<model::Uid, Cycle> cycles_;
+  model::Uid last_;         // of these, that was looked at
+  bool is_behind_ = false;  // some are to be looked at yet
+  std::uint64_t residents_position_ = 0;
+  std::set<model::Uid> said_;
 };
 
 }  // namespace gs::scheduler

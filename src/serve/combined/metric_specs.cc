@@ -15,6 +15,14 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
                  "Seconds from first seeing a pod to its Binding.",
                  {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
                   163.84, 327.68}});  // kube-scheduler's
+  out.push_back({scheduler::kPreemptionAttempts,
+                 Kind::Counter,
+                 "Searches for a node on which pods of lower priority go for one that fits nowhere.",
+                 {}});
+  out.push_back({scheduler::kPreemptionVictims,
+                 Kind::Histogram,
+                 "Pods that had to go for one of higher priority.",
+                 {1, 2, 4, 8, 16, 32, 64}});  // kube-scheduler's
   out.push_back({scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}});
   out.push_back({scheduler::kExtenderBinds,
                  Kind::Counter,
