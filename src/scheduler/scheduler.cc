@@ -86,6 +86,7 @@ Scheduler::Scheduler(Config config, Rng rng)
                preemptor_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
   pending_.alsoSaid([this](const model::Uid& uid) { return preemptor_.saidOf(uid); });
+  pending_.alsoWrites([this](const model::Uid& uid) { return preemptor_.writes(uid); });
   unschedulable_.alsoHears([this](const model::Pod& pod) {
     if (c_.places(pod)) { preemptor_.wanted(pod); }
   });

@@ -131,6 +131,20 @@ model::PodPtr podThatIsOn(model::Pod pod, const std::string& node) {
   return std::make_shared<const model::Pod>(std::move(pod));
 }
 
+TEST(Residents, KnowWhetherAnybodyIsLessImportant) {
+  Residents residents;
+  EXPECT_FALSE(residents.anyBelow(100));
+  residents.put(podThatIsOn(somePod("p", 7), "a"));
+  residents.put(podThatIsOn(somePod("q", 9), "a"));
+  EXPECT_TRUE(residents.anyBelow(8));
+  EXPECT_FALSE(residents.anyBelow(7));
+  residents.put(podThatIsOn(somePod("p", 8), "b"));
+  EXPECT_FALSE(residents.anyBelow(8));
+  residents.remove(model::Uid{"p"});
+  EXPECT_FALSE(residents.anyBelow(9));
+  EXPECT_TRUE(residents.anyBelow(10));
+}
+
 TEST(Residents, AreBoundAndNotFinished) {
   Residents residents;
   const model::NodeName a{"a"};

@@ -109,8 +109,12 @@ class PendingPods : public controller::Part {
 
   /// It is being placed: nothing is said of it until it waits again.
   void placing(const model::Uid& uid) { reporter_.silent(uid, false); }
-  /// Its condition is being written: the answer brings a newer version of it.
-  [[nodiscard]] bool isBeingTold(const model::Uid& uid) const { return reporter_.writing(uid); }
+  /// Its condition, or for which node it is nominated, is being written: the answer brings a newer version.
+  [[nodiscard]] bool isBeingTold(const model::Uid& uid) const {
+    return reporter_.writing(uid) || (also_writes_ && also_writes_(uid));
+  }
+  /// Somebody else writes to pods that wait, and has them reconciled after that.
+  void alsoWrites(std::function<bool(const model::Uid&)> writes) { also_writes_ = std::move(writes); }
   /// Pods that were told something, and what the answers say of them.
   [[nodiscard]] std::vector<std::pair<model::Uid, model::Object>> takeTold() {
     return reporter_.takeWritten();
@@ -147,6 +151,7 @@ class PendingPods : public controller::Part {
   Context& c_;
   std::function<bool(const model::Uid&)> reserved_;
   std::function<std::string(const model::Uid&)> also_said_;
+  std::function<bool(const model::Uid&)> also_writes_;
   Reporter reporter_;
   ClaimStatusWriter claims_;
   std::unordered_map<model::Uid, Item> queued_;                                      // those held back, too

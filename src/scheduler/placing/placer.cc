@@ -88,8 +88,8 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   const model::Pod* pod = c_.cache().pod(item.uid);
   b_.pending.leave(item.uid);
   if (pod == nullptr || pod->bound() || pod->deleting || b_.binder.has(item.uid) ||
-      b_.leftovers.removing(item.uid) || b_.preemptor.writes(item.uid)) {
-    return;  // what is written to it is followed by its reconciliation
+      b_.leftovers.removing(item.uid)) {
+    return;
   }
   // The pod that was decided before it may want no such pod beside it.
   c_.reconciles.add(c_.engine.takeTouched());

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kapi/kinds.h"
 #include "model/annotations.h"
+#include "scheduler/core/metrics.h"
 #include "scheduler/parts_test.h"
 
 namespace gs::scheduler {
@@ -58,7 +60,6 @@ class PreemptorTest : public ::testing::Test {
   }
   void comes(const testing::PodBuilder& pod) {
     t.learn(pod);
-    p.podSeen(t.known(pod.value().key.name));
   }
   /// Calls about pods that left since; of events only how many.
   std::vector<kapi::Call> calls() {
@@ -97,7 +98,6 @@ class PreemptorTest : public ::testing::Test {
     if (what.starts_with("mark")) { pod.preempted = true; }
     if (what.starts_with("delete")) { pod.deleting = true; }
     t.answer(last, kapi::CallResult::Applied, 200, std::make_shared<const model::Pod>(pod));
-    p.podSeen(t.known(last.key.name));
   }
   std::string after() {
     applied();
@@ -109,12 +109,14 @@ class PreemptorTest : public ::testing::Test {
   bool asks = true;
   bool fits_now = false;
   bool is_being_placed = false;
+  bool is_being_written = false;
   Preemptor p{t.c,
               {[this](const model::Pod& pod) {
                  return asks ? std::optional{Preemptor::Asks{t.requestOf(pod)}} : std::nullopt;
                },
                [this](const model::Pod&) { return fits_now; },
-               [this](const model::Uid&) { return is_being_placed; }}};
+               [this](const model::Uid&) { return is_being_placed; },
+               [this](const model::Uid&) { return is_being_written; }}};
   kapi::Call last;
   int events = 0;
 };
@@ -270,6 +272,88 @@ TEST_F(PreemptorTest, WhoIsLessImportantLosesItsNomination) {
   (void)calls();
   EXPECT_FALSE(p.nominatedTo(TestParts::uid("high")));
   EXPECT_EQ(p.nominatedTo(TestParts::uid("top")), model::NodeName{"a"});
+}
+
+TEST_F(PreemptorTest, NothingIsWrittenToItBesideAnotherWrite) {
+  is_being_written = true;
+  want();
+  EXPECT_EQ(next(), "");
+  is_being_written = false;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "nominate high a");
+}
+
+TEST_F(PreemptorTest, WhoMayNotOrIsNotMoreImportantThanAnybodyIsNotLookedFor) {
+  model::Pod never = *t.known("high");
+  never.preempts = false;
+  p.wanted(never);
+  EXPECT_FALSE(p.hasMore());
+  comes(testing::PodBuilder{"lower"}.claim("one").priority(0));
+  want("lower");
+  EXPECT_FALSE(p.hasMore());
+}
+
+TEST_F(PreemptorTest, SaysForWhomItWaits) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(p.saidOf(TestParts::uid("high")), "") << "nobody was told to go";
+  EXPECT_EQ(after(), "mark low");
+  EXPECT_EQ(p.saidOf(TestParts::uid("high")), "Nominated to node a, where it waits for the end of default/low.");
+  EXPECT_EQ(p.takeSaid(), std::set<model::Uid>{TestParts::uid("high")});
+  EXPECT_EQ(after(), "delete low");
+  EXPECT_EQ(after(), "");
+  EXPECT_TRUE(p.takeSaid().empty()) << "it goes, and that is the same";
+  EXPECT_EQ(p.saidOf(TestParts::uid("low")), "");
+}
+
+TEST_F(PreemptorTest, AVictimThatIsReconciledMeanwhileIsNotToldTwice) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  p.podBound(*t.known("low"));
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "") << "the first one is under way";
+  EXPECT_EQ(after(), "delete low");
+}
+
+/// kube-scheduler's pods too: what went for them is not given to others.
+TEST_F(PreemptorTest, WhomAnotherSchedulerNominatedCountsUntilItIsThere) {
+  t.c.engine.ledger().release(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::Lease);
+  t.c.engine.ledger().release(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::BoundPod);
+  t.learn(testing::PodBuilder{"theirs"}.scheduler("other").priority(50));
+  model::Pod theirs = *t.known("theirs");
+  theirs.nominated = model::NodeName{"a"};
+  theirs.requests.extended[model::kNvidiaGpu] = 1;
+  p.theirs(theirs);
+  const model::Pod& high = *t.known("high");
+  const auto request = t.requestOf(high);
+  const auto admits = [&] { return p.admits(*t.c.engine.ledger().find(model::NodeName{"a"}), high, request); };
+  EXPECT_FALSE(admits());
+  EXPECT_EQ(p.keptFrom(high, request), std::vector<model::NodeName>{model::NodeName{"a"}});
+  EXPECT_TRUE(p.isKept(model::NodeName{"a"}));
+  const auto before = p.keptVersion();
+  theirs.nominated = {};
+  p.theirs(theirs);
+  EXPECT_GT(p.keptVersion(), before);
+  EXPECT_TRUE(admits());
+  EXPECT_TRUE(p.keptFrom(high, request).empty());
+}
+
+TEST_F(PreemptorTest, WhoAsksForTheSameHasTheSameAnswerUntilSomethingChanges) {
+  t.claim("two", 2);
+  comes(testing::PodBuilder{"large-1"}.claim("two").priority(9));
+  comes(testing::PodBuilder{"large-2"}.claim("two").priority(9));
+  want("large-1");
+  want("large-2");
+  t.c.out.clear();
+  p.work();
+  int searches = 0;
+  for (const auto& effect : t.c.out) {
+    const auto* metric = std::get_if<kapi::Metric>(&effect);
+    searches += metric != nullptr && std::string{metric->name} == kPreemptionAttempts ? 1 : 0;
+  }
+  EXPECT_EQ(searches, 1);
+  EXPECT_FALSE(p.hasMore());
 }
 
 }  // namespace

@@ -57,6 +57,15 @@ until (($(patched_events) > 0)); do
   kubectl delete gclaim missing >/dev/null
   expect_waiting waits 'gpuclaim "missing" not found'
 done
+
+step "a pod of higher priority has another one evicted"
+kubectl create priorityclass urgent --value=1000 >/dev/null
+{ claim all-of-b 'count: 4' "$(on node-b)"; pod goes all-of-b; } | create
+expect_allocated goes node-b:0,1,2,3
+pod comes all-of-b spec 'priorityClassName: urgent' | create
+eventually_like "when pod goes was told to go" '^20' field pod/goes .metadata.deletionTimestamp
+delete_pods goes
+expect_allocated comes node-b:0,1,2,3
 stop_scheduler scheduler
 
 step "what the roles allow is what was used, line by line"

@@ -1,0 +1,178 @@
+// Who has to go so that what pods say of each other, and what they mount or take of their node, lets one in.
+#include "sched/preemption/request_if.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sched/ledger/test_nodes.h"
+#include "sched/preemption/search.h"
+#include "sched/request/near_rules.h"
+
+namespace gs::sched {
+namespace {
+
+constexpr const char* kHost = "host";
+constexpr const char* kRack = "rack";
+
+model::PodTerm appTerm(const std::string& app, const char* key) {
+  model::PodTerm term;
+  term.topology_key = key;
+  term.namespaces = {"default"};
+  term.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {app}}}};
+  return term;
+}
+
+/// Nodes a and b in one rack, c in another one. Nobody lacks room.
+class RequestIfTest : public ::testing::Test {
+ protected:
+  RequestIfTest() {
+    for (const auto& [name, rack] : {std::pair{"a", "r1"}, std::pair{"b", "r1"}, std::pair{"c", "r2"}}) {
+      testNode(name).cpu(8'000).pods(10).label(kHost, name).label(kRack, rack).addTo(l);
+      near.nodeChanged(model::NodeName{name});
+      anti_affinity.nodeChanged(model::NodeName{name});
+    }
+  }
+  static model::Pod podOf(const std::string& name, const std::string& app, std::int32_t priority) {
+    model::Pod pod;
+    pod.uid = model::Uid{name};
+    pod.key = {"default", name};
+    pod.labels = {{"app", app}};
+    pod.priority = priority;
+    return pod;
+  }
+  void runs(model::Pod pod, const std::string& node) {
+    pod.node = model::NodeName{node};
+    for (const auto& term : pod.affinity.apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
+    const auto made = std::make_shared<const model::Pod>(std::move(pod));
+    residents.put(made);
+    l.usePod(made->node, made->uid, Source::BoundPod, made->requests, 0, {}, made->host_ports);
+    near.put({made->key.ns, made->labels, made->node, false});
+    (void)anti_affinity.put(made->uid, made->key.ns, made->node, made->keeps_away);
+  }
+  PodRequest requestOf(const model::Pod& pod) {
+    PodRequest request;
+    request.resources = pod.requests;
+    request.host_ports = pod.host_ports;
+    request.near.rules = nearRulesOf(pod);
+    EXPECT_TRUE(near.bind(request.near));
+    request.kept_away_by = anti_affinity.meaning(pod.key.ns, pod.labels.all());
+    return request;
+  }
+  /// By node, who goes there for it: "a: x y", "-" nobody's going helps.
+  std::string goesOn(const std::string& node, const model::Pod& pod) {
+    const auto found = search.lookAt({std::make_shared<const model::Pod>(pod), requestOf(pod)},
+                                     *l.indexOf(model::NodeName{node}));
+    if (!found) { return "-"; }
+    std::string out = node + ":";
+    for (const auto& victim : found->victims) { out += " " + victim->uid.text; }
+    return out;
+  }
+
+  Ledger l;
+  AntiAffinity anti_affinity{l};
+  Near near{l};
+  Residents residents;
+  Budgets budgets;
+  Nominations nominations;
+  PreemptionSearch search{{l, residents, budgets, nominations, {&anti_affinity, &near}}};
+};
+
+TEST_F(RequestIfTest, WhomItWantsNotNearItGoes) {
+  runs(podOf("web", "web", 1), "a");
+  runs(podOf("db", "db", 0), "a");
+  model::Pod pod = podOf("self", "x", 5);
+  pod.affinity.apart = {appTerm("web", kHost)};
+  EXPECT_EQ(goesOn("a", pod), "a: web");
+  EXPECT_EQ(goesOn("b", pod), "b:") << "nobody has to";
+  pod.affinity.apart = {appTerm("web", kRack)};
+  EXPECT_EQ(goesOn("a", pod), "a: web");
+  EXPECT_EQ(goesOn("b", pod), "-") << "none of its own pods is in the way";
+  runs(podOf("web-2", "web", 1), "b");
+  EXPECT_EQ(goesOn("a", pod), "-") << "another one stays in the rack";
+}
+
+TEST_F(RequestIfTest, WhoWantsItNotNearGoes) {
+  model::Pod shy = podOf("shy", "db", 1);
+  shy.affinity.apart = {appTerm("x", kRack)};
+  runs(shy, "a");
+  runs(podOf("other", "db", 0), "a");
+  const model::Pod pod = podOf("self", "x", 5);
+  EXPECT_EQ(goesOn("a", pod), "a: shy");
+  EXPECT_EQ(goesOn("b", pod), "-");
+  EXPECT_EQ(goesOn("c", pod), "c:");
+  EXPECT_EQ(goesOn("a", podOf("equal", "x", 1)), "-");
+  shy.uid = model::Uid{"shy-2"};
+  runs(shy, "a");
+  EXPECT_EQ(goesOn("a", pod), "a: shy shy-2") << "as long as one stays it is kept away";
+}
+
+TEST_F(RequestIfTest, TheFullestDomainGivesWay) {
+  runs(podOf("w1", "web", 1), "a");
+  runs(podOf("w2", "web", 2), "a");
+  runs(podOf("w3", "web", 1), "b");
+  model::Pod pod = podOf("self", "web", 5);
+  model::SpreadConstraint spread;
+  spread.topology_key = kHost;
+  spread.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {"web"}}}};
+  pod.spread = {spread};
+  EXPECT_EQ(goesOn("a", pod), "a: w2 w1") << "c has none, so that one here is too much";
+  EXPECT_EQ(goesOn("b", pod), "b: w3");
+  pod.spread[0].max_skew = 2;
+  EXPECT_EQ(goesOn("a", pod), "a: w1");
+  EXPECT_EQ(goesOn("b", pod), "b:");
+}
+
+TEST_F(RequestIfTest, APortThatIsTakenIsFreeAfterwards) {
+  model::Pod takes = podOf("takes", "db", 1);
+  takes.host_ports = {{80, "TCP", model::kEveryIp}};
+  runs(takes, "a");
+  runs(podOf("other", "db", 0), "a");
+  model::Pod pod = podOf("self", "x", 5);
+  pod.host_ports = {{80, "TCP", model::kEveryIp}};
+  EXPECT_EQ(goesOn("a", pod), "a: takes");
+}
+
+/// Who goes is not there any more to be near to; as in kube-scheduler.
+TEST_F(RequestIfTest, WhomItMustBeNearIsThoughtAwayToo) {
+  runs(podOf("cache", "cache", 1), "a");
+  model::Pod big = podOf("big", "db", 1);
+  big.requests.cpu_milli = 8'000;
+  runs(big, "a");
+  model::Pod pod = podOf("self", "x", 5);
+  pod.requests.cpu_milli = 4'000;
+  pod.affinity.near = {appTerm("cache", kHost)};
+  EXPECT_EQ(goesOn("a", pod), "-");
+  pod.affinity.near = {appTerm("cache", kRack)};
+  runs(podOf("cache-2", "cache", 1), "b");
+  EXPECT_EQ(goesOn("a", pod), "a: big") << "another one is in the rack";
+}
+
+TEST_F(RequestIfTest, NominatedPodsCountAsBeingThere) {
+  runs(podOf("low", "db", 1), "a");
+  model::Pod pod = podOf("self", "x", 5);
+  pod.requests.cpu_milli = 8'000;
+  model::Pod low = podOf("low-2", "db", 1);
+  low.requests.cpu_milli = 1'000;
+  runs(low, "a");
+  EXPECT_EQ(goesOn("a", pod), "a: low-2");
+  model::Pod shy = podOf("shy", "db", 5);
+  shy.affinity.apart = {appTerm("x", kHost)};
+  const auto nominate = [&](const model::Pod& one) {
+    nominations.put({one.uid, model::NodeName{"a"}, one.priority, {}, 0,
+                     std::make_shared<const model::Pod>(one)});
+  };
+  nominate(shy);
+  EXPECT_EQ(goesOn("a", pod), "-") << "it wants no such pod beside it";
+  shy.affinity.apart.clear();
+  nominate(shy);
+  EXPECT_EQ(goesOn("a", pod), "a: low-2");
+  pod.affinity.apart = {appTerm("db", kHost)};
+  EXPECT_EQ(goesOn("a", pod), "-") << "nor does this one";
+}
+
+}  // namespace
+}  // namespace gs::sched
