@@ -60,12 +60,12 @@ done
 
 step "a pod of higher priority has another one evicted"
 kubectl create priorityclass urgent --value=1000 >/dev/null
-{ claim all-of-b 'count: 4' "$(on node-b)"; pod goes all-of-b; } | create
-expect_allocated goes node-b:0,1,2,3
+{ claim all-of-b 'count: 8' "$(on node-b)"; pod goes all-of-b; } | create
+expect_allocated goes node-b:0,1,2,3,4,5,6,7
 pod comes all-of-b spec 'priorityClassName: urgent' | create
 eventually_like "when pod goes was told to go" '^20' field pod/goes .metadata.deletionTimestamp
 delete_pods goes
-expect_allocated comes node-b:0,1,2,3
+expect_allocated comes node-b:0,1,2,3,4,5,6,7
 stop_scheduler scheduler
 
 step "what the roles allow is what was used, line by line"
