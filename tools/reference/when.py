@@ -6,6 +6,9 @@ WHEN = {
     ("gpu-scheduler", "FailedScheduling"): (
         "the pod has found no node; the condition PodScheduled says the same. Also when its status cannot be written",
         "[why a pod waits](../use/scheduler.md#why-a-pod-waits)"),
+    ("gpu-scheduler", "Preempted"): (
+        "the pod was told to go for one of higher priority that fits nowhere else; its condition DisruptionTarget says so too",
+        "[how preemption chooses](../use/scheduler.md#preemption); a PodDisruptionBudget, or a higher priority, keeps it longer"),
     ("gpu-scheduler", "DevicePluginPicks"): (
         "a pod of a claim or a map has limits of nvidia.com/gpu besides, on a node whose device plugin picks GPUs for these: the "
         "container may have others than it is told",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -171,6 +172,22 @@ class PreemptionPlay {
 };
 
 constexpr std::uint64_t kPlays = 2'000;
+
+/// How many by hand (GS_PREEMPTION_PLAYS=100000); 0: as many as each time.
+std::uint64_t playsByHand() {
+  const char* wanted = std::getenv("GS_PREEMPTION_PLAYS");
+  return wanted == nullptr ? 0 : std::strtoull(wanted, nullptr, 10);
+}
+
+TEST(PreemptionLoop, EndsInAsManyPlaysAsAreAskedFor) {
+  const std::uint64_t plays = playsByHand();
+  if (plays == 0) { GTEST_SKIP() << "GS_PREEMPTION_PLAYS says how many"; }
+  for (std::uint64_t seed = kPlays + 1; seed <= kPlays + plays; ++seed) {
+    PreemptionPlay play{seed};
+    ASSERT_TRUE(play.settles(5'000)) << "seed " << seed;
+    ASSERT_TRUE(play.owe().empty()) << "seed " << seed << ": " << play.owe().begin()->text;
+  }
+}
 
 TEST(PreemptionLoop, EndsAndNobodyGoesForNothing) {
   int evictions = 0;

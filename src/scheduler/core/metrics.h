@@ -8,9 +8,9 @@ namespace gs::scheduler {
 /// `result`: scheduled, unschedulable, error (the Binding was refused). `profile`: the --scheduler-name.
 /// Equal pods that fit nowhere count as one attempt.
 inline constexpr const char* kScheduleAttempts = "scheduler_schedule_attempts_total";
-/// Searches for a node on which others go for a pod.
+/// Equal pods for which nobody was found count as one, while nothing changes.
 inline constexpr const char* kPreemptionAttempts = "scheduler_preemption_attempts_total";
-/// Of a node that was chosen.
+/// Of each node that was chosen.
 inline constexpr const char* kPreemptionVictims = "scheduler_preemption_victims";
 /// `attempts`: Bindings that were sent for the pod. Of pods that this process saw as leader.
 inline constexpr const char* kSchedulingSli = "scheduler_pod_scheduling_sli_duration_seconds";
