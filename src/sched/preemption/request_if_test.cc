@@ -162,8 +162,8 @@ TEST_F(RequestIfTest, NominatedPodsCountAsBeingThere) {
   model::Pod shy = podOf("shy", "db", 5);
   shy.affinity.apart = {appTerm("x", kHost)};
   const auto nominate = [&](const model::Pod& one) {
-    nominations.put({one.uid, model::NodeName{"a"}, one.priority, {}, 0,
-                     std::make_shared<const model::Pod>(one)});
+    nominations.put(
+        {one.uid, model::NodeName{"a"}, one.priority, {}, 0, std::make_shared<const model::Pod>(one)});
   };
   nominate(shy);
   EXPECT_EQ(goesOn("a", pod), "-") << "it wants no such pod beside it";

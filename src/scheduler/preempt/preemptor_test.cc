@@ -58,9 +58,7 @@ class PreemptorTest : public ::testing::Test {
     comes(testing::PodBuilder{"high"}.claim("one").priority(10));
     (void)t.calls();
   }
-  void comes(const testing::PodBuilder& pod) {
-    t.learn(pod);
-  }
+  void comes(const testing::PodBuilder& pod) { t.learn(pod); }
   /// Calls about pods that left since; of events only how many.
   std::vector<kapi::Call> calls() {
     std::vector<kapi::Call> out;
@@ -110,13 +108,13 @@ class PreemptorTest : public ::testing::Test {
   bool fits_now = false;
   bool is_being_placed = false;
   bool is_being_written = false;
-  Preemptor p{t.c,
-              {[this](const model::Pod& pod) {
-                 return asks ? std::optional{Preemptor::Asks{t.requestOf(pod)}} : std::nullopt;
-               },
-               [this](const model::Pod&) { return fits_now; },
-               [this](const model::Uid&) { return is_being_placed; },
-               [this](const model::Uid&) { return is_being_written; }}};
+  Preemptor p{
+      t.c,
+      {[this](const model::Pod& pod) {
+         return asks ? std::optional{Preemptor::Asks{t.requestOf(pod)}} : std::nullopt;
+       },
+       [this](const model::Pod&) { return fits_now; }, [this](const model::Uid&) { return is_being_placed; },
+       [this](const model::Uid&) { return is_being_written; }}};
   kapi::Call last;
   int events = 0;
 };
@@ -298,7 +296,8 @@ TEST_F(PreemptorTest, SaysForWhomItWaits) {
   EXPECT_EQ(next(), "nominate high a");
   EXPECT_EQ(p.saidOf(TestParts::uid("high")), "") << "nobody was told to go";
   EXPECT_EQ(after(), "mark low");
-  EXPECT_EQ(p.saidOf(TestParts::uid("high")), "Nominated to node a, where it waits for the end of default/low.");
+  EXPECT_EQ(p.saidOf(TestParts::uid("high")),
+            "Nominated to node a, where it waits for the end of default/low.");
   EXPECT_EQ(p.takeSaid(), std::set<model::Uid>{TestParts::uid("high")});
   EXPECT_EQ(after(), "delete low");
   EXPECT_EQ(after(), "");
@@ -327,7 +326,9 @@ TEST_F(PreemptorTest, WhomAnotherSchedulerNominatedCountsUntilItIsThere) {
   p.theirs(theirs);
   const model::Pod& high = *t.known("high");
   const auto request = t.requestOf(high);
-  const auto admits = [&] { return p.admits(*t.c.engine.ledger().find(model::NodeName{"a"}), high, request); };
+  const auto admits = [&] {
+    return p.admits(*t.c.engine.ledger().find(model::NodeName{"a"}), high, request);
+  };
   EXPECT_FALSE(admits());
   EXPECT_EQ(p.keptFrom(high, request), std::vector<model::NodeName>{model::NodeName{"a"}});
   EXPECT_TRUE(p.isKept(model::NodeName{"a"}));

@@ -161,7 +161,7 @@ TEST_F(SchedulerPagesTest, AStandbyThatIsSyncedIsReady) {
   EXPECT_EQ(get("/readyz?verbose").status, 200);
   EXPECT_EQ(get("/readyz?verbose").body,
             "cache/pods: ok\ncache/nodes: ok\ncache/gpuclaims: ok\ncache/gpunodestatuses: ok\n"
-            "cache/namespaces: ok\n"
+            "cache/namespaces: ok\ncache/poddisruptionbudgets: ok\n"
             "cache/resourceslices: ok\ncache/devicetaintrules: ok\ncache/resourceclaims: "
             "ok\ncache/deviceclasses: ok\n"
             "cache/persistentvolumes: ok\ncache/persistentvolumeclaims: ok\ncache/storageclasses: ok\n"
