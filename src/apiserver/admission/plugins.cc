@@ -106,11 +106,41 @@ class Priority final : public AdmissionPlugin {
     return request.operation == Operation::Create ? give(request, pod) : keep(request.old, pod);
   }
 
+  /// One class at most is for pods without one.
+  Said validate(const AdmissionRequest& request, const Value& made) override {
+    const bool is_class = request.resource.is(kClasses) && request.operation != Operation::Delete;
+    if (!is_class || !made["globalDefault"].boolOr(false)) { return allowed(); }
+    const StoredObject* there = defaultClass();
+    if (there == nullptr) { return allowed(); }
+    const Value& name = (*there->object)["metadata"]["name"];
+    if (request.operation == Operation::Update && name == made["metadata"]["name"]) { return allowed(); }
+    return refusedWith(
+        forbidden(request.resource.subject(), request.name,
+                  fmt::format("PriorityClass {} is already marked as default. Only one default can exist",
+                              name.str())));
+  }
+
  private:
+  static constexpr const char* kClasses = "scheduling.k8s.io/priorityclasses";
+
+  /// Of those that are for pods without one, the lowest; nullptr: there is none.
+  [[nodiscard]] const StoredObject* defaultClass() const {
+    const StoredObject* out = nullptr;
+    const auto value = [](const StoredObject& one) { return (*one.object)["value"].intOr(0); };
+    const auto [begin, end] = store_.range(kClasses);
+    for (auto it = begin; it != end; ++it) {
+      const bool is_default = (*it->second.object)["globalDefault"].boolOr(false);
+      if (is_default && (out == nullptr || value(*out) > value(it->second))) { out = &it->second; }
+    }
+    return out;
+  }
+
   Said give(const AdmissionRequest& request, Value& pod) const {
     const std::string wanted{pod["spec"]["priorityClassName"].str()};
-    const auto* stored =
-        wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
+    const StoredObject* stored = wanted.empty() ? defaultClass() : store_.find({kClasses, "", wanted});
+    if (wanted.empty() && stored != nullptr) {
+      pod.child("spec").set("priorityClassName", (*stored->object)["metadata"]["name"]);
+    }
     std::int64_t priority = 0;
     if (wanted == "system-node-critical") {
       priority = 2'000'001'000;
@@ -192,19 +222,6 @@ class RuntimeClass final : public AdmissionPlugin {
   }
 };
 
-class ClaimResize final : public AdmissionPlugin {
- public:
-  Said validate(const AdmissionRequest& request, const Value& claim) override {
-    const bool updates = request.operation == Operation::Update && request.subresource.empty();
-    if (!updates || !request.resource.is("/persistentvolumeclaims")) { return allowed(); }
-    const auto size = [](const Value& of) { return of["spec"]["resources"]["requests"]["storage"]; };
-    if (compareAmounts(size(claim), size(request.old)) <= 0) { return allowed(); }
-    return refusedWith(forbidden(request.resource.subject(), request.name,
-                                 "only dynamically provisioned pvc can be resized and the storageclass that "
-                                 "provisions the pvc must support resize"));
-  }
-};
-
 /// It is no plugin in a real server, whose registry asks for the namespace.
 class AdminAccess final : public AdmissionPlugin {
  public:
@@ -266,7 +283,6 @@ std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds() {
   return std::make_unique<DefaultTolerationSeconds>();
 }
 std::unique_ptr<AdmissionPlugin> runtimeClass() { return std::make_unique<RuntimeClass>(); }
-std::unique_ptr<AdmissionPlugin> claimResize() { return std::make_unique<ClaimResize>(); }
 std::unique_ptr<AdmissionPlugin> adminAccess(const Store& store) {
   return std::make_unique<AdminAccess>(store);
 }
@@ -276,8 +292,9 @@ void addBuiltins(Admission& admission, const Store& store) {
   admission.add(serviceAccount());
   admission.add(priority(store));
   admission.add(defaultTolerationSeconds());
+  admission.add(defaultStorageClass(store));
   admission.add(runtimeClass());
-  admission.add(claimResize());
+  admission.add(claimResize(store));
   admission.add(adminAccess(store));
 }
 

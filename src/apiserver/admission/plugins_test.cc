@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "apiserver/admission/default_class.h"
+
 namespace gs::apiserver {
 namespace {
 
@@ -78,12 +80,36 @@ TEST_F(PluginsTest, NamespaceLifecycle) {
   EXPECT_EQ(of(Operation::Update, "namespaces", "kube-system", "kube-system"), "");
 }
 
-TEST_F(PluginsTest, AClaimDoesNotGrow) {
-  const auto plugin = claimResize();
+TEST_F(PluginsTest, AClaimGrowsIfItsClassLetsIt) {
+  put(kStorageClassesId, "grows", Object{{"allowVolumeExpansion", true}});
+  put(kStorageClassesId, "stays", Object{{"allowVolumeExpansion", false}});
+  const auto plugin = claimResize(store_);
+  const auto grown = [&](const char* phase, const char* of, const char* next_of) {
+    const auto claim = [](const char* size, const char* name) {
+      return Value{Object{{"spec", Object{{"storageClassName", name},
+                                          {"resources", Object{{"requests", Object{{"storage", size}}}}}}}}};
+    };
+    old_ = claim("1Gi", of);
+    old_.set("status", Object{{"phase", phase}});
+    const auto said = plugin->validate(request(Operation::Update, "persistentvolumeclaims", "default", "c"),
+                                       claim("2Gi", next_of));
+    return said && said->refused ? said->refused->message : "";
+  };
+  EXPECT_EQ(grown("Bound", "grows", "grows"), "");
+  EXPECT_NE(grown("Bound", "stays", "stays"), "");
+  EXPECT_NE(grown("Bound", "gone", "gone"), "");
+  EXPECT_NE(grown("Bound", "stays", "grows"), "");
+  EXPECT_EQ(grown("Pending", "grows", "grows"),
+            "persistentvolumeclaims \"c\" is forbidden: Only bound persistent volume claims can be expanded");
+}
+
+TEST_F(PluginsTest, AClaimWithoutAClassDoesNotGrow) {
+  const auto plugin = claimResize(store_);
   const auto claim = [](const char* size) {
     return Value{Object{{"spec", Object{{"resources", Object{{"requests", Object{{"storage", size}}}}}}}}};
   };
   old_ = claim("1Gi");
+  old_.set("status", Object{{"phase", "Bound"}});
   const auto of = [&](Operation operation, const char* size, const char* subresource = "") {
     const auto asked = request(operation, "persistentvolumeclaims", "default", "c", subresource);
     const auto said = plugin->validate(asked, claim(size));
@@ -96,6 +122,63 @@ TEST_F(PluginsTest, AClaimDoesNotGrow) {
             "the storageclass that provisions the pvc must support resize");
   EXPECT_EQ(of(Operation::Update, "2Gi", "status"), "");
   EXPECT_EQ(of(Operation::Create, "2Gi"), "");
+}
+
+TEST_F(PluginsTest, AClaimWithoutAClassGetsTheDefaultOne) {
+  const auto plugin = defaultStorageClass(store_);
+  const auto create = request(Operation::Create, "persistentvolumeclaims", "default", "c");
+  const auto given = [&](Value claim) {
+    EXPECT_EQ(codeOf(*plugin, create, claim), "");
+    return json::print(claim["spec"]["storageClassName"]);
+  };
+  EXPECT_EQ(given(Object{}), "null") << "there is none";
+  const auto marked = [](const char* born) {
+    return Object{{"metadata",
+                   Object{{"name", born},  // its name is when it was made
+                          {"creationTimestamp", born},
+                          {"annotations", Object{{"storageclass.kubernetes.io/is-default-class", "true"}}}}}};
+  };
+  put(kStorageClassesId, "2025-01-01T00:00:00Z", marked("2025-01-01T00:00:00Z"));
+  put(kStorageClassesId, "2025-03-01T00:00:00Z", marked("2025-03-01T00:00:00Z"));
+  put(kStorageClassesId, "2025-02-01T00:00:00Z", marked("2025-02-01T00:00:00Z"));
+  put(kStorageClassesId, "other", Object{{"metadata", Object{{"name", "other"}}}});
+  EXPECT_EQ(given(Object{}), R"("2025-03-01T00:00:00Z")");
+  EXPECT_EQ(given(Object{{"spec", Object{{"storageClassName", ""}}}}), R"("")") << "none, on purpose";
+  EXPECT_EQ(given(Object{{"spec", Object{{"storageClassName", "other"}}}}), R"("other")");
+  const Value noted = Object{
+      {"metadata", Object{{"annotations", Object{{"volume.beta.kubernetes.io/storage-class", "other"}}}}}};
+  EXPECT_EQ(given(noted), "null");
+}
+
+TEST_F(PluginsTest, PodsWithoutAClassGetTheLowestDefault) {
+  const auto plugin = priority(store_);
+  put("scheduling.k8s.io/priorityclasses", "b",
+      Object{{"metadata", Object{{"name", "b"}}}, {"value", 7}, {"globalDefault", true}});
+  put("scheduling.k8s.io/priorityclasses", "a",
+      Object{{"metadata", Object{{"name", "a"}}}, {"value", 9}, {"globalDefault", true}});
+  Value made = pod();
+  EXPECT_EQ(codeOf(*plugin, request(Operation::Create, "pods", "default", "p"), made), "");
+  EXPECT_EQ(made["spec"]["priorityClassName"].str(), "b");
+  EXPECT_EQ(made["spec"]["priority"].intOr(0), 7);
+}
+
+TEST_F(PluginsTest, OneClassIsForPodsWithoutOne) {
+  const auto plugin = priority(store_);
+  const auto said = [&](Operation operation, const char* name) {
+    const Value made = Object{{"metadata", Object{{"name", name}}}, {"value", 1}, {"globalDefault", true}};
+    const AdmissionRequest asked{
+        operation, *resources_.find("scheduling.k8s.io", "priorityclasses"), "", "", name, old_, false, "", {}, 0};
+    const auto answer = plugin->validate(asked, made);
+    return answer && answer->refused ? answer->refused->message : "";
+  };
+  EXPECT_EQ(said(Operation::Create, "first"), "");
+  put("scheduling.k8s.io/priorityclasses", "first",
+      Object{{"metadata", Object{{"name", "first"}}}, {"value", 1}, {"globalDefault", true}});
+  EXPECT_EQ(said(Operation::Create, "second"),
+            "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as "
+            "default. Only one default can exist");
+  EXPECT_EQ(said(Operation::Update, "first"), "");
+  EXPECT_NE(said(Operation::Update, "second"), "");
 }
 
 TEST_F(PluginsTest, PriorityIsGivenOnce) {

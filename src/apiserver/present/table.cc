@@ -151,6 +151,7 @@ json::Array columnsOf(const Resource& r) {
   }
   if (r.is(kPolicyBindingsId)) { return columns({{"PolicyName", "ParamRef", "Age"}, {}}); }
   if (r.isWebhooks()) { return {nameColumn(), column("Webhooks", 0, "integer"), column("Age")}; }
+  if (r.isStorageGroup()) { return storageColumns(r); }
   if (r.isDevices()) { return deviceColumns(r); }
   if (auto made = workloadColumns(r)) { return *std::move(made); }
   return {nameColumn(), column("Created At", 0, "date")};
@@ -169,6 +170,7 @@ json::Array cellsOf(const Resource& r, const json::Value& object, Wall now) {
     return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()},
             age};
   }
+  if (r.isStorageGroup()) { return storageCells(r, object, now); }
   if (r.isDevices()) { return deviceCells(r, object, now); }
   if (auto made = workloadCells(r, object, now)) { return *std::move(made); }
   auto few = fewCells(r.plural, object);

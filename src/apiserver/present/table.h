@@ -49,6 +49,10 @@ struct PrintTable {
 [[nodiscard]] std::optional<json::Array> workloadCells(const Resource& resource, const json::Value& object,
                                                        Wall now);
 
+// Of the kinds of storage.k8s.io (table_storage.cc).
+[[nodiscard]] json::Array storageColumns(const Resource& resource);
+[[nodiscard]] json::Array storageCells(const Resource& resource, const json::Value& object, Wall now);
+
 // Of the kinds of resource.k8s.io (table_devices.cc).
 [[nodiscard]] json::Array deviceColumns(const Resource& resource);
 [[nodiscard]] json::Array deviceCells(const Resource& resource, const json::Value& object, Wall now);

@@ -141,6 +141,38 @@ TEST(Table, OfACustomResourceHasItsColumns) {
   EXPECT_EQ(table["rows"].at(0)["object"]["kind"].str(), "PartialObjectMetadata");
 }
 
+TEST(Table, OfStorageHasItsColumns) {
+  const Resources resources;
+  const auto shown = [&](const char* id, const char* text) {
+    const Value object = read(text);
+    return printTable(makeTable(*resources.stored(id), {&object}, Object{}, kNow));
+  };
+  EXPECT_EQ(shown("storage.k8s.io/storageclasses",
+                  R"({"metadata":{"name":"s","creationTimestamp":"2025-06-15T11:59:58Z","annotations":)"
+                  R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"x",)"
+                  R"("reclaimPolicy":"Delete","volumeBindingMode":"Immediate"})"),
+            "NAME          PROVISIONER   RECLAIMPOLICY   VOLUMEBINDINGMODE   ALLOWVOLUMEEXPANSION   AGE\n"
+            "s (default)   x             Delete          Immediate           false                  2s\n");
+  EXPECT_EQ(shown("storage.k8s.io/csinodes",
+                  R"({"metadata":{"name":"n","creationTimestamp":"2025-06-15T11:59:58Z"},)"
+                  R"("spec":{"drivers":[{"name":"d"}]}})"),
+            "NAME   DRIVERS   AGE\nn      1         2s\n");
+  EXPECT_EQ(shown("storage.k8s.io/csidrivers",
+                  R"({"metadata":{"name":"d","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":)"
+                  R"({"volumeLifecycleModes":["Persistent","Ephemeral"]}})"),
+            "NAME   ATTACHREQUIRED   PODINFOONMOUNT   STORAGECAPACITY   TOKENREQUESTS   REQUIRESREPUBLISH   MODES "
+            "                 AGE\n"
+            "d      true             false            false             <unset>         false               "
+            "Persistent,Ephemeral   2s\n");
+  EXPECT_EQ(shown("storage.k8s.io/csistoragecapacities",
+                  R"({"metadata":{"name":"c"},"storageClassName":"s","capacity":"1Gi"})"),
+            "NAME   STORAGECLASSNAME   CAPACITY\nc      s                  1Gi\n");
+  EXPECT_EQ(shown("storage.k8s.io/volumeattachments",
+                  R"({"metadata":{"name":"a","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":{"attacher":)"
+                  R"("d","nodeName":"n","source":{"persistentVolumeName":"v"}},"status":{"attached":true}})"),
+            "NAME   ATTACHER   PV   NODE   ATTACHED   AGE\na      d          v    n      true       2s\n");
+}
+
 TEST(Table, WithoutRowsSaysNothing) {
   Resource r;
   r.plural = "pods";

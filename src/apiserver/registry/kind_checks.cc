@@ -141,6 +141,7 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.isRoleBinding()) { return checkRoleBinding(r, object, old); }
   if (r.kind == "PersistentVolume") { return checkPersistentVolume(object, old); }
   if (r.kind == "PersistentVolumeClaim") { return checkPersistentVolumeClaim(object, old); }
+  if (r.isStorageGroup()) { return checkStorageGroup(r, object, old); }
   if (r.isDevices()) { return checkDeviceKind(r, object, old); }
   return {};
 }
@@ -162,6 +163,7 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.isRoleBinding()) { defaultRoleBinding(object); }
   if (r.kind == "PersistentVolume") { defaultPersistentVolume(object); }
   if (r.kind == "PersistentVolumeClaim") { defaultPersistentVolumeClaim(object); }
+  if (r.isStorageGroup()) { defaultStorageGroup(r, object); }
   if (r.isDevices()) { defaultDeviceKind(r, object); }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
@@ -176,6 +178,7 @@ void keepKind(const Resource& r, const json::Value& old, json::Value& next) {
   if (r.isWorkload()) { keepWorkload(r, old, next); }
   if (r.kind == "Service") { keepService(old, next); }
   if (r.isStorage()) { keepStorage(r, old, next); }
+  if (r.isStorageGroup()) { keepStorageGroup(r, old, next); }
   if (r.isDevices()) { keepDeviceKind(r, next); }
   if (r.kind == "Lease") { dropLeaseStrategy(next, old); }
   if (r.kind == "ServiceAccount") { keepSecretNames(next); }
@@ -198,6 +201,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   if (r.kind == "Service") { beginService(object); }
   if (r.kind == "EndpointSlice") { beginEndpoints(object); }
   if (r.isStorage()) { beginStorage(r, object, now); }
+  if (r.isStorageGroup()) { beginStorageGroup(r, object); }
   if (r.isDevices()) { beginDeviceKind(r, object); }
   if (r.kind == "Lease") { dropLeaseStrategy(object, {}); }
   if (r.kind == "ServiceAccount") { keepSecretNames(object); }

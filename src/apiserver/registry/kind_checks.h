@@ -119,6 +119,13 @@ void defaultPersistentVolumeClaim(json::Value& claim);
 void beginStorage(const Resource& resource, json::Value& object, Now now);
 void keepStorage(const Resource& resource, const json::Value& old, json::Value& next);
 
+// Kinds of storage.k8s.io (storage_group.cc).
+[[nodiscard]] FieldErrors checkStorageGroup(const Resource& resource, const json::Value& object,
+                                            const json::Value& old);
+void defaultStorageGroup(const Resource& resource, json::Value& object);
+void beginStorageGroup(const Resource& resource, json::Value& object);
+void keepStorageGroup(const Resource& resource, const json::Value& old, json::Value& next);
+
 // Kinds of resource.k8s.io (device_kinds.cc).
 [[nodiscard]] FieldErrors checkDeviceKind(const Resource& resource, const json::Value& object,
                                           const json::Value& old);

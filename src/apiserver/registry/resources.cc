@@ -53,6 +53,11 @@ rbac.authorization.k8s.io v1 clusterroles ClusterRole c
 rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
 rbac.authorization.k8s.io v1 roles Role -
 rbac.authorization.k8s.io v1 rolebindings RoleBinding -
+storage.k8s.io v1 storageclasses StorageClass c sc
+storage.k8s.io v1 csinodes CSINode c
+storage.k8s.io v1 csidrivers CSIDriver c
+storage.k8s.io v1 csistoragecapacities CSIStorageCapacity -
+storage.k8s.io v1 volumeattachments VolumeAttachment cs
 resource.k8s.io v1 resourceclaims ResourceClaim s
 resource.k8s.io v1 resourceclaimtemplates ResourceClaimTemplate -
 resource.k8s.io v1 deviceclasses DeviceClass c

@@ -71,6 +71,8 @@ struct Resource {
   }
   /// A PersistentVolume or a PersistentVolumeClaim.
   [[nodiscard]] bool isStorage() const { return is("/persistentvolumes") || is("/persistentvolumeclaims"); }
+  /// Of storage.k8s.io: classes of volumes, and what CSI drivers say.
+  [[nodiscard]] bool isStorageGroup() const { return !custom && group == "storage.k8s.io"; }
   /// Of resource.k8s.io: what DRA drivers publish, and claims of it.
   [[nodiscard]] bool isDevices() const { return !custom && group == "resource.k8s.io"; }
   /// It has a pod template: a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job.
@@ -86,7 +88,8 @@ struct Resource {
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
     return !custom && !isCrds() && group != "policy" && plural != "leases" && !isWebhooks() &&
-           !isAdmissionPolicy() && !is("resource.k8s.io/devicetaintrules");
+           !isAdmissionPolicy() && !is("resource.k8s.io/devicetaintrules") &&
+           !(isStorageGroup() && plural != "storageclasses");
   }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }

@@ -6,6 +6,7 @@
 
 #include "apiserver/schema/device_types.h"
 #include "apiserver/schema/pod_types.h"
+#include "apiserver/schema/storage_types.h"
 #include "apiserver/schema/volume_types.h"
 #include "base/ascii.h"
 #include "base/check.h"
@@ -287,7 +288,7 @@ NetworkPolicy v1.NetworkPolicy kind:string apiVersion:string metadata:ObjectMeta
 class Compiler {
  public:
   Compiler() {
-    for (const char* table : {kMetaTypes, kPodTypes, kTypes, kVolumeTypes, kDeviceTypes}) {
+    for (const char* table : {kMetaTypes, kPodTypes, kTypes, kVolumeTypes, kStorageTypes, kDeviceTypes}) {
       for (const auto& line : foldedLines(table)) { addType(line); }
     }
   }
