@@ -149,12 +149,39 @@ TEST_F(StatefulSets, TheirTemplatesAreKeptAsRevisions) {
       << "one beside that in use";
 }
 
-TEST_F(StatefulSets, VolumesAreIgnoredAndThatIsSaid) {
-  make(1, {{"volumeClaimTemplates",
-            json::Array{Value{Object{{"metadata", Object{{"name", "data"}}}, {"spec", Object{}}}}}}});
-  ASSERT_TRUE(eventually([&] { return ready(1); }));
-  EXPECT_EQ(toldOf("StatefulSet", "db", "NoVolumes"), 1);
-  EXPECT_TRUE(warned("NoVolumes"));
+json::Value claimTemplate(json::Value spec) {
+  return Object{{"metadata", Object{{"name", "data"}}}, {"spec", std::move(spec)}};
+}
+
+TEST_F(StatefulSets, EachPodHasAClaimThatOutlivesIt) {
+  world.create(Object{{"apiVersion", "storage.k8s.io/v1"},
+                      {"kind", "StorageClass"},
+                      {"metadata", Object{{"name", "now"}}},
+                      {"provisioner", "sandbox.gpu.scheduling"}});
+  const json::Value spec = Object{{"storageClassName", "now"},
+                                  {"accessModes", json::Array{"ReadWriteOnce"}},
+                                  {"resources", Object{{"requests", Object{{"storage", "1Gi"}}}}}};
+  make(2, {{"volumeClaimTemplates", json::Array{claimTemplate(spec)}}});
+  ASSERT_TRUE(eventually([&] { return ready(2); }));
+  const std::string path = "/api/v1/namespaces/default/persistentvolumeclaims/data-db-1";
+  const json::Value claim = world.get(path);
+  EXPECT_EQ(claim["status"]["phase"].str(), "Bound");
+  EXPECT_EQ(claim["metadata"]["labels"]["app"].str(), "db");
+  const auto volumes = [&] { return podObject("db-1")["spec"]["volumes"]; };
+  EXPECT_EQ(json::print(volumes()), R"([{"name":"data","persistentVolumeClaim":{"claimName":"data-db-1"}}])");
+  const json::Value first = podObject("db-1")["metadata"]["uid"];
+  world.request("DELETE", pathOf("pods", "db-1"));
+  ASSERT_TRUE(eventually([&] {
+    const json::Value next = podObject("db-1")["metadata"]["uid"];
+    return !next.isNull() && next != first && ready(2);
+  }));
+  EXPECT_EQ(world.get(path)["metadata"]["uid"], claim["metadata"]["uid"]);
+}
+
+TEST_F(StatefulSets, AClaimThatIsRefusedIsSaid) {
+  make(1, {{"volumeClaimTemplates", json::Array{claimTemplate(Object{})}}});
+  EXPECT_TRUE(eventually([&] { return toldOf("StatefulSet", "db", "FailedCreate") > 0; }));
+  EXPECT_TRUE(podsOf("db").empty());
 }
 
 TEST_F(StatefulSets, MinReadySecondsHoldTheNextOneBack) {

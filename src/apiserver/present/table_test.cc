@@ -170,7 +170,7 @@ TEST(Table, OfStorageHasItsColumns) {
   EXPECT_EQ(shown("storage.k8s.io/volumeattachments",
                   R"({"metadata":{"name":"a","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":{"attacher":)"
                   R"("d","nodeName":"n","source":{"persistentVolumeName":"v"}},"status":{"attached":true}})"),
-            "NAME   ATTACHER   PV   NODE   ATTACHED   AGE\na      d          v    n      true       2s\n");
+            "NAME   ATTACHER   PV    NODE   ATTACHED   AGE\na      d          v     n      true       2s\n");
 }
 
 TEST(Table, WithoutRowsSaysNothing) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apiserver/admission/default_class.h"
 #include "base/ascii.h"
 #include "base/short_name.h"
 #include "kapi/time.h"
@@ -45,6 +46,8 @@ std::vector<apiserver::ObjectPtr> Client::all(const std::string& resource, const
   }
   return out;
 }
+
+std::string Client::defaultStorageClass() const { return apiserver::defaultClassName(api_.store()); }
 
 apiserver::Response Client::send(const char* method, std::string target, json::Value body,
                                  const char* content_type) {

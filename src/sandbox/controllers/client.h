@@ -25,6 +25,8 @@ inline constexpr const char* kRevisions = "apps/controllerrevisions";
 inline constexpr const char* kJobs = "batch/jobs";
 inline constexpr const char* kVolumes = "/persistentvolumes";
 inline constexpr const char* kClaims = "/persistentvolumeclaims";
+inline constexpr const char* kStorageClasses = "storage.k8s.io/storageclasses";
+inline constexpr const char* kBudgets = "policy/poddisruptionbudgets";
 
 class Client {
  public:
@@ -37,6 +39,8 @@ class Client {
   /// All of one namespace, by name.
   [[nodiscard]] std::vector<apiserver::ObjectPtr> all(const std::string& resource,
                                                       const std::string& ns) const;
+  /// The StorageClass for claims that name none; "": there is none.
+  [[nodiscard]] std::string defaultStorageClass() const;
   /// The answer's body is what is stored then, or says why it was refused.
   apiserver::Response create(const std::string& resource, const std::string& ns, json::Value object);
   enum class Made : std::uint8_t {

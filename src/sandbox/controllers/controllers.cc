@@ -7,13 +7,16 @@
 
 #include "apiserver/handlers/api.h"
 #include "apiserver/meta/label_selector.h"
+#include "sandbox/controllers/budgets.h"
 #include "sandbox/controllers/client.h"
 #include "sandbox/controllers/daemon_sets.h"
 #include "sandbox/controllers/deployments.h"
 #include "sandbox/controllers/device_claims.h"
+#include "sandbox/controllers/ephemeral.h"
 #include "sandbox/controllers/objects.h"
 #include "sandbox/controllers/replica_sets.h"
 #include "sandbox/controllers/stateful_sets.h"
+#include "sandbox/controllers/volume_match.h"
 #include "sandbox/controllers/volumes.h"
 
 namespace gs::sandbox::controllers {
@@ -21,8 +24,9 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<const char*, 8> kControlled{kDeployments, kReplicaSets, kStatefulSets, kDaemonSets,
-                                                 kJobs,        kVolumes,     kClaims,       kDeviceClaims};
+constexpr std::array<const char*, 9> kControlled{kDeployments, kReplicaSets, kStatefulSets,
+                                                 kDaemonSets,  kJobs,        kVolumes,
+                                                 kClaims,      kBudgets,     kDeviceClaims};
 constexpr int kMostDoublings = 16;
 
 bool isControlled(std::string_view resource) {
@@ -35,6 +39,9 @@ std::vector<const char*> ownersOf(std::string_view resource) {
   if (resource == kReplicaSets) { return {kDeployments}; }
   return {};
 }
+
+/// The controllers of pods look at it, beside those that own it.
+bool hasClaimsToMake(const Value& pod) { return hasDeviceClaims(pod) || hasEphemeral(pod); }
 
 std::string_view kindOf(std::string_view resource) {
   if (resource == kDeployments) { return "Deployment"; }
@@ -77,7 +84,7 @@ void Controllers::lookAtAll(Now now) {
   }
   const auto [first, last] = api_.store().range(kPods);
   for (auto it = first; it != last; ++it) {
-    if (hasDeviceClaims(*it->second.object)) { plan(it->first, now.mono + config_.react_after); }
+    if (hasClaimsToMake(*it->second.object)) { plan(it->first, now.mono + config_.react_after); }
   }
 }
 
@@ -95,7 +102,9 @@ void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
   if (key.resource == kVolumes || key.resource == kClaims || key.resource == kPods) {
     planVolumes(entry, now);
   }
-  if (key.resource == kPods) { planDeviceClaims(entry, now); }
+  if (key.resource == kStorageClasses) { planUnboundClaims(now); }
+  if (key.resource == kPods) { planPod(entry, now); }
+  planBudgets(entry, now);
   if (ownersOf(key.resource).empty()) { return; }
   for (const auto& object : {entry.before, entry.after}) {
     if (object) { planOwners(key, *object, now); }
@@ -130,16 +139,52 @@ void Controllers::planVolumes(const apiserver::HistoryEntry& entry, Now now) {
     const Value& of = object["spec"]["claimRef"];
     if (of.isObject()) {
       plan({kClaims, std::string{of["namespace"].str()}, std::string{of["name"].str()}}, soon);
+    } else if (entry.after && object["status"]["phase"].str() == "Available") {
+      planUnboundClaims(now);
     }
-  } else if (const auto volume = object["spec"]["volumeName"].str(); !volume.empty()) {
-    plan({kVolumes, "", std::string{volume}}, soon);
+  } else {
+    planVolumesOf(object, soon);
+    const Value& owner = controllerOf(object);
+    const bool is_lost = entry.after == nullptr && owner["kind"].str() == "Pod";
+    if (is_lost) { plan({kPods, entry.key.ns, std::string{owner["name"].str()}}, soon); }
   }
 }
 
-void Controllers::planDeviceClaims(const apiserver::HistoryEntry& entry, Now now) {
+/// The one that it has, and those that are for it and that it did not take.
+void Controllers::planVolumesOf(const json::Value& claim, Mono when) {
+  const auto has = claim["spec"]["volumeName"].str();
+  if (has.empty()) { return; }
+  plan({kVolumes, "", std::string{has}}, when);
+  const auto [first, last] = api_.store().range(kVolumes);
+  for (auto it = first; it != last; ++it) {
+    if (isFor(*it->second.object, claim)) { plan(it->first, when); }
+  }
+}
+
+void Controllers::planUnboundClaims(Now now) {
+  const auto [first, last] = api_.store().range(kClaims);
+  for (auto it = first; it != last; ++it) {
+    if (!(*it->second.object)["spec"]["volumeName"].str().empty()) { continue; }
+    plan(it->first, now.mono + config_.react_after);
+  }
+}
+
+void Controllers::planBudgets(const apiserver::HistoryEntry& entry, Now now) {
+  const std::string& resource = entry.key.resource;
+  const bool counts = resource == kPods || resource == kReplicaSets || resource == kStatefulSets ||
+                      resource == kDeployments;
+  if (!counts) { return; }
+  const auto& objects = api_.store().objects();
+  for (auto it = objects.lower_bound({kBudgets, entry.key.ns, ""}); it != objects.end(); ++it) {
+    if (it->first.resource != kBudgets || it->first.ns != entry.key.ns) { break; }
+    plan(it->first, now.mono + config_.react_after);
+  }
+}
+
+void Controllers::planPod(const apiserver::HistoryEntry& entry, Now now) {
   const bool gone = entry.after == nullptr;
   const Value& pod = gone ? *entry.before : *entry.after;
-  if (!hasDeviceClaims(pod)) { return; }
+  if (!hasClaimsToMake(pod)) { return; }
   const Mono soon = now.mono + config_.react_after;
   if (gone) {
     forget(entry.key, pod);
@@ -186,6 +231,7 @@ void Controllers::forget(const Key& key, const json::Value& last) {
   }
   failures_.erase(key);
   if (key.resource == kJobs) { jobs_.jobGone(uidOf(last)); }
+  if (key.resource == kClaims) { provisioner_.claimGone(uidOf(last)); }
 }
 
 // ---- acting
@@ -201,6 +247,27 @@ void Controllers::tick(Now now) {
   }
 }
 
+/// What each of several writes is the next turn's cause, so it is enough that one does.
+Again Controllers::claimTurn(Client& client, const json::Value& claim) {
+  const auto before = api_.store().revision();
+  Again again = syncVolumeClaim(client, claim);
+  if (api_.store().revision() == before) { again.unite(provisioner_.syncClaim(client, claim)); }
+  return again;
+}
+
+Again Controllers::volumeTurn(Client& client, const json::Value& volume) {
+  const auto before = api_.store().revision();
+  Again again = syncVolume(client, volume);
+  if (api_.store().revision() == before) { again.unite(Provisioner::syncVolume(client, volume)); }
+  return again;
+}
+
+Again Controllers::podTurn(Client& client, const json::Value& pod) {
+  Again again = syncEphemeral(client, pod);
+  again.unite(syncPodClaims(client, pod));
+  return again;
+}
+
 void Controllers::act(const Key& key, Now now) {
   Client client{api_, orders_, now};
   const apiserver::ObjectPtr object = client.find(key.resource, key.ns, key.name);
@@ -209,10 +276,11 @@ void Controllers::act(const Key& key, Now now) {
                       : key.resource == kReplicaSets  ? syncReplicaSet(client, *object)
                       : key.resource == kStatefulSets ? syncStatefulSet(client, *object)
                       : key.resource == kDaemonSets   ? syncDaemonSet(client, *object)
-                      : key.resource == kVolumes      ? syncVolume(client, *object)
-                      : key.resource == kClaims       ? syncVolumeClaim(client, *object)
+                      : key.resource == kVolumes      ? volumeTurn(client, *object)
+                      : key.resource == kClaims       ? claimTurn(client, *object)
+                      : key.resource == kBudgets      ? syncBudget(client, *object)
                       : key.resource == kDeviceClaims ? syncDeviceClaim(client, *object)
-                      : key.resource == kPods         ? syncPodClaims(client, *object)
+                      : key.resource == kPods         ? podTurn(client, *object)
                                                       : jobs_.sync(client, *object);
   if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
   if (again.failed) { return retry(key, now); }

@@ -1,7 +1,7 @@
 // The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, PersistentVolumes,
-// PersistentVolumeClaims and ResourceClaims, as one machine on the API server in memory: it sees what
-// changed, and brings each object that this is about nearer to what it asks for, in a turn of its own,
-// `react_after` later. What is refused is tried again, less and less often.
+// PersistentVolumeClaims, PodDisruptionBudgets and ResourceClaims, and a provisioner of volumes, as one machine
+// on the API server in memory: it sees what changed, and brings each object that this is about nearer to what
+// it asks for, in a turn of its own, `react_after` later. What is refused is tried again, less and less often.
 //
 // Owner references let the API server's garbage collector delete what belongs to what is deleted.
 // Reads the store's history since the last call; acts only in tick(), by requests. Same calls,
@@ -17,8 +17,10 @@
 #include "apiserver/storage/store.h"
 #include "base/clock.h"
 #include "sandbox/controllers/again.h"
+#include "sandbox/controllers/client.h"
 #include "sandbox/controllers/jobs.h"
 #include "sandbox/controllers/pod_orders.h"
+#include "sandbox/controllers/provisioner.h"
 
 namespace gs::apiserver {
 class Api;
@@ -56,12 +58,21 @@ class Controllers {
   void planDaemons(const apiserver::HistoryEntry& entry, Now now);
   /// A claim and a volume that name each other, and a claim that a pod uses.
   void planVolumes(const apiserver::HistoryEntry& entry, Now now);
-  /// A pod that names claims of devices, and the claims of one that no longer needs them.
-  void planDeviceClaims(const apiserver::HistoryEntry& entry, Now now);
+  void planVolumesOf(const json::Value& claim, Mono when);
+  /// A volume or a class may be what they wait for.
+  void planUnboundClaims(Now now);
+  /// Pods and those that say how many there are to be are counted.
+  void planBudgets(const apiserver::HistoryEntry& entry, Now now);
+  /// A pod that names claims to be made, and the claims of devices of one that no longer needs them.
+  void planPod(const apiserver::HistoryEntry& entry, Now now);
   void planGrandparent(const Key& key, const json::Value& pod, Now now);
   /// At `when`, or earlier if it is planned so.
   void plan(const Key& key, Mono when);
   void forget(const Key& key, const json::Value& last);
+  // Objects that several look at.
+  [[nodiscard]] Again claimTurn(Client& client, const json::Value& claim);
+  [[nodiscard]] Again volumeTurn(Client& client, const json::Value& volume);
+  [[nodiscard]] static Again podTurn(Client& client, const json::Value& pod);
   void act(const Key& key, Now now);
   void retry(const Key& key, Now now);
 
@@ -73,6 +84,7 @@ class Controllers {
   std::set<std::pair<Mono, Key>> due_;
   std::map<Key, int> failures_;  // in a row
   Jobs jobs_;
+  Provisioner provisioner_;
   PodOrders orders_;
 };
 

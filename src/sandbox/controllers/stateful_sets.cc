@@ -10,6 +10,7 @@
 #include "sandbox/controllers/owned.h"
 #include "sandbox/controllers/pods.h"
 #include "sandbox/controllers/revisions.h"
+#include "sandbox/controllers/set_claims.h"
 
 namespace gs::sandbox::controllers {
 namespace {
@@ -49,7 +50,6 @@ class Turn {
 
   Again run() {
     if (!isDeleting(set_) && !again_.failed) {
-      tellOfClaims();
       if (fill() && condemn()) { update(); }
       look();
       forgetRevisions(client_, set_, usedRevisions());
@@ -66,13 +66,6 @@ class Turn {
     for (const ObjectPtr& pod : mine) {
       if (const auto ordinal = ordinalOf(*pod, nameOf(set_))) { pods_[*ordinal] = pod; }
     }
-  }
-
-  void tellOfClaims() {
-    const bool is_new = set_["status"]["observedGeneration"] != set_["metadata"]["generation"];
-    if (!is_new || set_["spec"]["volumeClaimTemplates"].items().empty()) { return; }
-    client_.tell(set_, "Warning", "NoVolumes",
-                 "the sandbox has no volumes: volumeClaimTemplates are ignored, and the pods run without");
   }
 
   [[nodiscard]] bool isHealthy(const Value& pod) {
@@ -102,6 +95,10 @@ class Turn {
     labels.set(kRevisionLabel, nameOf(revision));
     pod.child("spec").set("hostname", name);
     pod.child("spec").set("subdomain", set_["spec"]["serviceName"]);
+    if (!giveClaims(client_, set_, ordinal, pod)) {
+      again_.failed = true;
+      return false;
+    }
     const std::string what = fmt::format("create Pod {} in StatefulSet {} ", name, nameOf(set_));
     const auto made =
         client_.createPod(set_, std::move(pod), {what + "successful", false, what + "failed error: "});

@@ -1,9 +1,16 @@
 #include "sandbox/controllers/volumes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "apiserver/admission/default_class.h"
+#include "model/volumes.h"
 #include "sandbox/controllers/objects.h"
+#include "sandbox/controllers/pods.h"
+#include "sandbox/controllers/volume_match.h"
+#include "sandbox/controllers/volume_parts.h"
 
 namespace gs::sandbox::controllers {
 namespace {
@@ -13,115 +20,196 @@ using json::Value;
 
 constexpr const char* kClaimProtection = "kubernetes.io/pvc-protection";
 constexpr const char* kVolumeProtection = "kubernetes.io/pv-protection";
-constexpr const char* kBindCompleted = "pv.kubernetes.io/bind-completed";
-
-Again answerOf(const apiserver::Response& response) { return {.failed = !succeeded(response)}; }
+constexpr const char* kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 
 std::string namespaceOf(const Value& object) { return std::string{object["metadata"]["namespace"].str()}; }
-std::string_view phaseOf(const Value& object) { return object["status"]["phase"].str(); }
 
-/// It is for that claim, or for one of its name whose uid nobody has written yet.
-bool isFor(const Value& volume, const Value& claim) {
-  const Value& of = volume["spec"]["claimRef"];
-  const auto uid = of["uid"].str();
-  return of.isObject() && of["namespace"].str() == namespaceOf(claim) && of["name"].str() == nameOf(claim) &&
-         (uid.empty() || uid == uidOf(claim));
-}
-
-Again setPhase(Client& client, const Value& object, const char* phase) {
-  if (phaseOf(object) == phase) { return {}; }
-  Value next = object;
-  next.child("status").set("phase", phase);
-  return answerOf(client.replaceStatus(next));
-}
-
-bool hasFinalizer(const Value& object, std::string_view name) {
-  const auto& all = object["metadata"]["finalizers"].items();
-  return std::any_of(all.begin(), all.end(), [&](const Value& one) { return one.str() == name; });
-}
-
-Again takeFinalizer(Client& client, const Value& object, std::string_view name) {
-  if (!hasFinalizer(object, name)) { return {}; }
-  Value next = object;
-  json::Array left;
-  for (const Value& one : object["metadata"]["finalizers"].items()) {
-    if (one.str() != name) { left.push_back(one); }
-  }
-  next.child("metadata").set("finalizers", std::move(left));
-  return answerOf(client.replace(next));
+/// Pods that name it and have not ended.
+std::vector<ObjectPtr> usersOf(Client& client, const Value& claim) {
+  std::vector<ObjectPtr> out = client.all(kPods, namespaceOf(claim));
+  std::erase_if(out, [&](const ObjectPtr& pod) {
+    const auto claims = claimsOf(*pod);
+    return hasEnded(*pod) || std::find(claims.begin(), claims.end(), nameOf(claim)) == claims.end();
+  });
+  return out;
 }
 
 bool isInUse(Client& client, const Value& claim) {
-  const auto pods = client.all(kPods, namespaceOf(claim));
-  return std::any_of(pods.begin(), pods.end(), [&](const ObjectPtr& pod) {
-    const auto phase = phaseOf(*pod);
-    if (phase == "Succeeded" || phase == "Failed" || (*pod)["spec"]["nodeName"].str().empty()) {
-      return false;
-    }
-    const auto claims = claimsOf(*pod);
-    return std::find(claims.begin(), claims.end(), nameOf(claim)) != claims.end();
-  });
+  const auto pods = usersOf(client, claim);
+  return std::any_of(pods.begin(), pods.end(),
+                     [](const ObjectPtr& pod) { return !(*pod)["spec"]["nodeName"].str().empty(); });
 }
 
-/// The volume that it names, or one that names it; null: none.
-ObjectPtr volumeFor(Client& client, const Value& claim) {
+// ---- claims that are not bound yet
+
+/// Its class is looked up by what the claim says of it.
+ObjectPtr classOf(Client& client, const Value& claim) {
+  const std::string name = apiserver::classOfClaim(claim);
+  return name.empty() ? nullptr : client.find(kStorageClasses, "", name);
+}
+
+bool waitsForPod(const ObjectPtr& of) {
+  return of && (*of)["volumeBindingMode"].str() == "WaitForFirstConsumer";
+}
+
+void tellThatItWaits(Client& client, const Value& claim) {
+  std::vector<std::string> pods;
+  for (const ObjectPtr& pod : usersOf(client, claim)) {
+    if ((*pod)["spec"]["nodeName"].str().empty()) { pods.push_back(nameOf(*pod)); }
+  }
+  if (pods.empty()) {
+    client.tell(claim, "Normal", "WaitForFirstConsumer",
+                "waiting for first consumer to be created before binding");
+    return;
+  }
+  client.tell(claim, "Normal", "WaitForPodScheduled",
+              fmt::format("waiting for pod{} {} to be scheduled", pods.size() > 1 ? "s" : "",
+                          fmt::join(pods, ",")));
+}
+
+/// Says by whom a volume is to be made.
+Again askProvisioner(Client& client, const Value& claim, const ObjectPtr& of) {
+  if (!of) {
+    client.tell(
+        claim, "Warning", "ProvisioningFailed",
+        fmt::format("storageclass.storage.k8s.io \"{}\" not found", apiserver::classOfClaim(claim)));
+    return {};
+  }
+  const auto name = (*of)["provisioner"].str();
+  if (name.starts_with("kubernetes.io/")) {
+    client.tell(claim, "Warning", "ProvisioningFailed", fmt::format("no volume plugin matched name: {}", name));
+    return {};
+  }
+  if (annotation(claim, model::kStorageProvisionerKey) == name) { return {}; }
+  Value next = claim;
+  Value& notes = next.child("metadata").child("annotations");
+  notes.set(kBetaProvisioner, name);
+  notes.set(model::kStorageProvisionerKey, name);
+  const auto written = client.replace(next);
+  if (!succeeded(written)) { return {.failed = true}; }
+  client.tell(claim, "Normal", "ExternalProvisioning",
+              fmt::format("Waiting for a volume to be created either by the external provisioner '{}' or manually by "
+                          "the system administrator. If volume creation is delayed, please verify that the "
+                          "provisioner is running and correctly registered.",
+                          name));
+  return {};
+}
+
+/// A default class that came later is for claims without one, too.
+Again giveDefaultClass(Client& client, const Value& claim, const std::string& name) {
+  Value next = claim;
+  next.child("spec").set("storageClassName", name);
+  return afterWrite(client.replace(next));
+}
+
+Again chooseVolume(Client& client, const Value& claim) {
+  const ObjectPtr of = classOf(client, claim);
+  const bool waits = waitsForPod(of);
+  if (const ObjectPtr volume = bestVolume(client.all(kVolumes, ""), claim, waits)) {
+    return bindVolume(client, claim, *volume);
+  }
+  if (!apiserver::namesClass(claim)) {
+    const std::string name = client.defaultStorageClass();
+    if (!name.empty()) { return giveDefaultClass(client, claim, name); }
+  }
+  if (waits && annotation(claim, model::kSelectedNodeKey).empty()) {
+    tellThatItWaits(client, claim);
+  } else if (!apiserver::classOfClaim(claim).empty()) {
+    return askProvisioner(client, claim, of);
+  } else {
+    client.tell(claim, "Normal", "FailedBinding",
+                "no persistent volumes available for this claim and no storage class is set");
+  }
+  return setPhase(client, claim, "Pending");
+}
+
+Again takeNamedVolume(Client& client, const Value& claim) {
   const std::string name{claim["spec"]["volumeName"].str()};
-  if (!name.empty()) { return client.find(kVolumes, "", name); }
-  for (const ObjectPtr& volume : client.all(kVolumes, "")) {
-    if (isFor(*volume, claim)) { return volume; }
+  const ObjectPtr volume = client.find(kVolumes, "", name);
+  if (!volume) { return setPhase(client, claim, "Pending"); }
+  if (isFor(*volume, claim)) { return bindVolume(client, claim, *volume); }
+  const bool is_free = (*volume)["spec"]["claimRef"].isNull();
+  const std::string why = is_free ? whyNotBound(*volume, claim) : "";
+  if (is_free && why.empty()) { return bindVolume(client, claim, *volume); }
+  if (is_free) {
+    client.tell(claim, "Warning", "VolumeMismatch",
+                fmt::format("Cannot bind to requested volume \"{}\": {}", name, why));
+  } else {
+    client.tell(claim, "Warning", "FailedBinding",
+                fmt::format("volume \"{}\" already bound to a different claim.", name));
   }
-  return nullptr;
+  return setPhase(client, claim, "Pending");
 }
 
-Value claimReference(const Value& claim) {
-  return json::Object{{"apiVersion", "v1"},
-                      {"kind", "PersistentVolumeClaim"},
-                      {"namespace", namespaceOf(claim)},
-                      {"name", nameOf(claim)},
-                      {"uid", uidOf(claim)}};
-}
+// ---- claims that were bound
 
-/// The volume first: a claim is bound only when its volume says so.
-Again bind(Client& client, const Value& claim, const Value& volume) {
-  if (volume["spec"]["claimRef"]["uid"].str().empty()) {
-    Value next = volume;
-    next.child("spec").set("claimRef", claimReference(claim));
-    return answerOf(client.replace(next));
-  }
-  if (phaseOf(volume) != "Bound") { return setPhase(client, volume, "Bound"); }
-  if (annotation(claim, kBindCompleted).empty() || claim["spec"]["volumeName"].str().empty()) {
-    Value next = claim;
-    next.child("metadata").child("annotations").set(kBindCompleted, "yes");
-    next.child("spec").set("volumeName", nameOf(volume));
-    return answerOf(client.replace(next));
-  }
-  if (phaseOf(claim) == "Bound") { return {}; }
+Again lose(Client& client, const Value& claim, const char* reason, const char* message) {
+  if (phaseOf(claim) == "Lost") { return {}; }
+  client.tell(claim, "Warning", reason, message);
   Value next = claim;
   Value& status = next.child("status");
-  status.set("phase", "Bound");
-  status.set("accessModes", volume["spec"]["accessModes"]);
-  status.set("capacity", volume["spec"]["capacity"]);
-  return answerOf(client.replaceStatus(next));
+  status.set("phase", "Lost");
+  status.erase("accessModes");
+  status.erase("capacity");
+  return afterWrite(client.replaceStatus(next));
+}
+
+Again keepBound(Client& client, const Value& claim) {
+  const std::string name{claim["spec"]["volumeName"].str()};
+  if (name.empty()) {
+    return lose(client, claim, "ClaimLost",
+                "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
+  }
+  const ObjectPtr volume = client.find(kVolumes, "", name);
+  if (!volume) {
+    return lose(client, claim, "ClaimLost",
+                "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+  }
+  const Value& of = (*volume)["spec"]["claimRef"];
+  if (of.isNull() || of["uid"].str() == uidOf(claim)) { return bindVolume(client, claim, *volume); }
+  return lose(client, claim, "ClaimMisbound",
+              "Two claims are bound to the same volume, this one is bound incorrectly");
+}
+
+// ---- volumes
+
+/// Its claim has another one. One that was made for it is for nobody then; one that was chosen is free again.
+Again notNeeded(Client& client, const Value& volume) {
+  const bool is_made = !annotation(volume, kProvisionedBy).empty();
+  if (is_made && volume["spec"]["persistentVolumeReclaimPolicy"].str() == "Delete") {
+    return setPhase(client, volume, "Released");
+  }
+  Value next = volume;
+  if (annotation(volume, model::kBoundByControllerKey).empty()) {
+    next.child("spec").child("claimRef").erase("uid");
+  } else {
+    next.child("spec").erase("claimRef");
+    next.child("metadata").child("annotations").erase(model::kBoundByControllerKey);
+  }
+  return afterWrite(client.replace(next));
 }
 
 }  // namespace
+
+std::string ephemeralClaim(const json::Value& pod, const json::Value& volume) {
+  return fmt::format("{}-{}", nameOf(pod), volume["name"].str());
+}
 
 std::vector<std::string> claimsOf(const json::Value& pod) {
   std::vector<std::string> out;
   for (const Value& volume : pod["spec"]["volumes"].items()) {
     const auto name = volume["persistentVolumeClaim"]["claimName"].str();
     if (!name.empty()) { out.emplace_back(name); }
+    if (volume["ephemeral"].isObject()) { out.push_back(ephemeralClaim(pod, volume)); }
   }
   return out;
 }
 
 Again syncVolumeClaim(Client& client, const json::Value& claim) {
   if (isDeleting(claim) && !isInUse(client, claim)) { return takeFinalizer(client, claim, kClaimProtection); }
-  const ObjectPtr volume = volumeFor(client, claim);
-  const bool is_its = volume && ((*volume)["spec"]["claimRef"].isNull() || isFor(*volume, claim));
-  if (is_its) { return isDeleting(*volume) ? Again{} : bind(client, claim, *volume); }
-  const bool was_bound = !annotation(claim, kBindCompleted).empty();
-  return setPhase(client, claim, was_bound ? "Lost" : "Pending");
+  if (!annotation(claim, model::kBindCompletedKey).empty()) { return keepBound(client, claim); }
+  return claim["spec"]["volumeName"].str().empty() ? chooseVolume(client, claim)
+                                                   : takeNamedVolume(client, claim);
 }
 
 Again syncVolume(Client& client, const json::Value& volume) {
@@ -132,8 +220,10 @@ Again syncVolume(Client& client, const json::Value& volume) {
                : nullptr;
   const bool has_claim = claim && isFor(volume, *claim);
   if (isDeleting(volume) && !has_claim) { return takeFinalizer(client, volume, kVolumeProtection); }
-  if (has_claim) { return {}; }  // the claim's turn binds it
-  return setPhase(client, volume, is_given ? "Released" : "Available");
+  if (!has_claim) { return setPhase(client, volume, is_given ? "Released" : "Available"); }
+  const auto named = (*claim)["spec"]["volumeName"].str();
+  if (named.empty() || named == nameOf(volume)) { return {}; }  // the claim's turn binds it
+  return notNeeded(client, volume);
 }
 
 }  // namespace gs::sandbox::controllers

@@ -22,6 +22,7 @@ using json::Value;
 
 constexpr const char* kPods = "/pods";
 constexpr const char* kNodes = "/nodes";
+constexpr const char* kVolumeClaims = "/persistentvolumeclaims";
 
 std::string pathOf(const model::ObjectKey& pod, const char* subresource = "") {
   return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.ns, pod.name, subresource);
@@ -219,7 +220,7 @@ void Kubelet::refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refus
 }
 
 void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, Now now) {
-  if (volumes_ != nullptr && !volumes_->areMounted(*sim.pod, now)) {
+  if (!hasItsClaims(*sim.pod) || (volumes_ != nullptr && !volumes_->areMounted(*sim.pod, now))) {
     happened(sim, uid, pod_event::NotMounted{}, now);
     return;
   }
@@ -336,6 +337,21 @@ std::string Kubelet::addressOf(const std::string& node) const {
 
 bool Kubelet::nodeExists(const std::string& node) const {
   return api_.store().find({kNodes, "", node}) != nullptr;
+}
+
+bool Kubelet::hasItsClaims(const Value& pod) const {
+  if (!waits_for_claims_) { return true; }
+  const Value& meta = pod["metadata"];
+  for (const Value& volume : pod["spec"]["volumes"].items()) {
+    std::string name{volume["persistentVolumeClaim"]["claimName"].str()};
+    if (volume["ephemeral"].isObject()) {
+      name = fmt::format("{}-{}", meta["name"].str(), volume["name"].str());
+    }
+    if (name.empty()) { continue; }
+    const auto* there = api_.store().find({kVolumeClaims, std::string{meta["namespace"].str()}, name});
+    if (there == nullptr || (*there->object)["status"]["phase"].str() != "Bound") { return false; }
+  }
+  return true;
 }
 
 // ---- commands and questions

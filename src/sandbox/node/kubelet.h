@@ -4,7 +4,8 @@
 // A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it
 // is then, and its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first,
 // when the plugin says, which shows as its startTime, and starts `start_after` later; what the plugin refuses
-// fails. With volumes (setVolumes) its containers wait until those are mounted. It ends when told (finish) or
+// fails. With volumes (setVolumes) its containers wait until those are mounted, and with claims
+// (setWaitsForClaims) until those are bound. It ends when told (finish) or
 // by itself (program.h), whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run
 // on for `sidecar_takes` when the others ended, and the pod with
 // them. A deletion stops the containers within the grace, reports them terminated, then deletes the pod with
@@ -62,6 +63,8 @@ class Kubelet {
   void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
   /// Of all nodes. It must outlive this.
   void setVolumes(Volumes& volumes) { volumes_ = &volumes; }
+  /// Containers wait until the claims of their pod are bound. (Else nobody may be there to bind them.)
+  void setWaitsForClaims(bool waits) { waits_for_claims_ = waits; }
   /// Of the pods that it serves. It must outlive this.
   void setDriver(DeviceDriver& driver) { driver_ = &driver; }
   /// A pod that is to have its volumes: its containers exist, or are to start.
@@ -125,6 +128,7 @@ class Kubelet {
   [[nodiscard]] std::optional<Duration> timeToRun(const json::Value& pod, Now now);
   [[nodiscard]] std::string addressOf(const std::string& node) const;
   [[nodiscard]] bool nodeExists(const std::string& node) const;
+  [[nodiscard]] bool hasItsClaims(const json::Value& pod) const;
 
   apiserver::Api& api_;
   Config config_;
@@ -135,6 +139,7 @@ class Kubelet {
   std::set<std::string> down_;
   std::map<std::string, DevicePlugin*> plugins_;  // by node
   Volumes* volumes_ = nullptr;                    // nullptr: nothing is waited for
+  bool waits_for_claims_ = false;
   DeviceDriver* driver_ = nullptr;                // nullptr: no node has one
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order

@@ -160,6 +160,33 @@ TEST_F(NodesTest, ContainersStartWhenTheirVolumesAreMountedAndNotBefore) {
   EXPECT_FALSE(kubelet_.needsVolumes(uid)) << "its containers are gone, and it is not";
 }
 
+TEST_F(NodesTest, ContainersStartWhenTheirClaimsAreBoundAndNotBefore) {
+  const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  kubelet_.setWaitsForClaims(true);
+  send("POST", "/api/v1/namespaces/default/pods",
+       json::parse(R"({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": [
+           {"name": "a", "persistentVolumeClaim": {"claimName": "a"}}, {"name": "b", "ephemeral":
+           {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests":
+           {"storage": "1Gi"}}}}}}]}})")
+           .value());
+  send("POST", "/api/v1/namespaces/default/pods/p/binding",
+       Object{{"metadata", Object{{"name", "p"}}}, {"target", Object{{"kind", "Node"}, {"name", "node-a"}}}});
+  for (const char* claim : {"a", "p-b"}) {
+    settle(2s);
+    EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Pending") << claim << " is not there";
+    send("POST", claims,
+         Object{{"metadata", Object{{"name", claim}}},
+                {"spec", Object{{"accessModes", Array{"ReadWriteOnce"}},
+                                {"resources", Object{{"requests", Object{{"storage", "1Gi"}}}}}}}});
+    settle(2s);
+    EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Pending") << claim << " is not bound";
+    send("PATCH", claims + "/" + claim + "/status", Object{{"status", Object{{"phase", "Bound"}}}},
+         "application/merge-patch+json");
+  }
+  settle(1s);
+  EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Running");
+}
+
 TEST_F(NodesTest, APodThatGoesWhileItWaitsForVolumesNeedsNone) {
   VolumesByHand volumes;
   kubelet_.setVolumes(volumes);

@@ -70,6 +70,7 @@ Result<Server::Options> optionsOf(const ServeSettings& settings) {
   out.live.world.on_refused = settings.on_log;
   if (settings.no_scheduler || settings.api_only) { out.live.scheduler.reset(); }
   out.live.world.controllers = !settings.no_controllers && !settings.api_only;
+  out.live.world.classes = out.live.world.controllers;
   out.live.world.webhook = !settings.no_webhook && !settings.api_only;
   if (settings.api_only) {
     out.live.world.nodes.clear();

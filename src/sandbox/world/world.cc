@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "crds/crds.h"
 #include "sandbox/world/claim_warnings.h"
+#include "sandbox/world/classes.h"
 #include "sandbox/world/webhook_plugin.h"
 
 namespace gs::sandbox {
@@ -24,22 +25,36 @@ Rng schedulerRng(std::uint64_t seed) {
   return rng;
 }
 
-/// An API server with the chart's CRDs, or with what was saved.
-std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds,
-                                        bool with_webhook) {
+/// Where objects of its kind and namespace are created.
+std::string collectionOf(const apiserver::Api& api, const json::Value& object) {
+  const apiserver::Resource* r = api.resources().ofKind(object["apiVersion"].str(), object["kind"].str());
+  GS_CHECK(r != nullptr, "nothing serves kind {} of {}", object["kind"].str(), object["apiVersion"].str());
+  std::string path = (r->group.empty() ? "/api/" : "/apis/" + r->group + "/") + r->version;
+  if (r->namespaced) {
+    const auto ns = object["metadata"]["namespace"].str();
+    path += "/namespaces/" + std::string{ns.empty() ? "default" : ns};
+  }
+  return path + "/" + r->plural;
+}
+
+/// An API server with the chart's CRDs and the first classes, or with what was saved.
+std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const World::Options& options) {
   auto api = std::make_unique<apiserver::Api>(rng, now);
-  if (with_webhook) { api->admission().add(webhookPlugin(webhook::Handler{{}})); }
+  if (options.webhook) { api->admission().add(webhookPlugin(webhook::Handler{{}})); }
   api->admission().add(claimWarnings(api->store()));
-  if (!saved.isNull()) {
-    const auto restored = api->restore(saved);
+  if (!options.restore.isNull()) {
+    const auto restored = api->restore(options.restore);
     GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
     return api;
   }
-  if (!with_crds) { return api; }
-  for (const auto& crd : crds::all()) {
-    const auto answer = api->handle(
-        {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
-    GS_CHECK(answer.code == 201, "the built-in CRD was refused: {}", json::print(answer.body));
+  std::vector<json::Value> first;
+  if (options.crds) { first = crds::all(); }
+  if (options.classes) {
+    for (json::Value& one : firstClasses()) { first.push_back(std::move(one)); }
+  }
+  for (const json::Value& one : first) {
+    const auto answer = api->handle({"POST", collectionOf(*api, one), "application/json", one}, now);
+    GS_CHECK(answer.code == 201, "what a cluster begins with was refused: {}", json::print(answer.body));
   }
   return api;
 }
@@ -49,7 +64,7 @@ std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& sav
 World::World(Options options)
     : options_{std::move(options)},
       queue_{options_.start},
-      api_{makeApi(apiRng(options_.seed), queue_.now(), options_.restore, options_.crds, options_.webhook)},
+      api_{makeApi(apiRng(options_.seed), queue_.now(), options_)},
       port_{*api_},
       transport_{queue_, port_, {options_.latency, options_.records, [this] { changed(); }}},
       agent_wire_{queue_, port_, {options_.latency, false, [this] { changed(); }}},
@@ -78,6 +93,7 @@ World::World(Options options)
   transport_.connect(replicas_);
   agent_wire_.connect(*agents_);
   if (options_.controllers) { controllers_.emplace(*api_); }
+  kubelet_->setWaitsForClaims(options_.controllers);
   changed();
 }
 
@@ -162,14 +178,7 @@ apiserver::Response World::request(std::string method, std::string target, json:
 }
 
 void World::create(const json::Value& object) {
-  const apiserver::Resource* r = api_->resources().ofKind(object["apiVersion"].str(), object["kind"].str());
-  GS_CHECK(r != nullptr, "nothing serves kind {} of {}", object["kind"].str(), object["apiVersion"].str());
-  std::string path = (r->group.empty() ? "/api/" : "/apis/" + r->group + "/") + r->version;
-  if (r->namespaced) {
-    const auto ns = object["metadata"]["namespace"].str();
-    path += "/namespaces/" + std::string{ns.empty() ? "default" : ns};
-  }
-  const apiserver::Response answer = request("POST", path + "/" + r->plural, object);
+  const apiserver::Response answer = request("POST", collectionOf(*api_, object), object);
   GS_CHECK(answer.code == 201, "refused: {}", json::print(answer.body));
 }
 
