@@ -22,7 +22,7 @@ std::vector<std::string> names() {
 class Examples : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Examples, AreAppliedAndTheirPodsRunOrAreToldWhyNot) {
-  sandbox::World world{{.controllers = true}};
+  sandbox::World world{{.controllers = true, .classes = true}};
   world.startReplica();
   const auto documents = yaml::toJson(sandbox::examples().at(GetParam()));
   ASSERT_TRUE(documents.has_value()) << documents.error().message;

@@ -14,8 +14,8 @@ namespace gs::apiserver {
 /// ServiceAccount: a pod that names none runs as `default`. Nothing is mounted. Accounts are not looked up,
 /// but there is none of a name that none can have (403).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> serviceAccount();
-/// Priority: a pod has the priority of its class (403: there is no such class), or of the one that is for pods
-/// without one, and keeps it. There is one such class at most (403).
+/// Priority: a pod has the priority of its class (403: there is no such class), or of the one that is for
+/// pods without one, and keeps it. There is one such class at most (403).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> priority(const Store& store);
 /// DefaultTolerationSeconds: a pod stays 300 s on a node that is not ready or not reachable.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds();

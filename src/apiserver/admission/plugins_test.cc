@@ -166,17 +166,21 @@ TEST_F(PluginsTest, OneClassIsForPodsWithoutOne) {
   const auto plugin = priority(store_);
   const auto said = [&](Operation operation, const char* name) {
     const Value made = Object{{"metadata", Object{{"name", name}}}, {"value", 1}, {"globalDefault", true}};
-    const AdmissionRequest asked{
-        operation, *resources_.find("scheduling.k8s.io", "priorityclasses"), "", "", name, old_, false, "", {}, 0};
+    const AdmissionRequest asked{operation, *resources_.find("scheduling.k8s.io", "priorityclasses"),
+                                 "",        "",
+                                 name,      old_,
+                                 false,     "",
+                                 {},        0};
     const auto answer = plugin->validate(asked, made);
     return answer && answer->refused ? answer->refused->message : "";
   };
   EXPECT_EQ(said(Operation::Create, "first"), "");
   put("scheduling.k8s.io/priorityclasses", "first",
       Object{{"metadata", Object{{"name", "first"}}}, {"value", 1}, {"globalDefault", true}});
-  EXPECT_EQ(said(Operation::Create, "second"),
-            "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as "
-            "default. Only one default can exist");
+  EXPECT_EQ(
+      said(Operation::Create, "second"),
+      "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as "
+      "default. Only one default can exist");
   EXPECT_EQ(said(Operation::Update, "first"), "");
   EXPECT_NE(said(Operation::Update, "second"), "");
 }

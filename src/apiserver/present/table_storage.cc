@@ -45,9 +45,8 @@ Array csiDriverCells(const Value& object) {
 
 Array attachmentCells(const Value& object) {
   const Value& spec = object["spec"];
-  return {object["metadata"]["name"], spec["attacher"],
-          Value{spec["source"]["persistentVolumeName"].str()}, spec["nodeName"],
-          Value{object["status"]["attached"].boolOr(false)}};
+  return {object["metadata"]["name"], spec["attacher"], Value{spec["source"]["persistentVolumeName"].str()},
+          spec["nodeName"], Value{object["status"]["attached"].boolOr(false)}};
 }
 
 }  // namespace

@@ -157,13 +157,14 @@ TEST(Table, OfStorageHasItsColumns) {
                   R"({"metadata":{"name":"n","creationTimestamp":"2025-06-15T11:59:58Z"},)"
                   R"("spec":{"drivers":[{"name":"d"}]}})"),
             "NAME   DRIVERS   AGE\nn      1         2s\n");
-  EXPECT_EQ(shown("storage.k8s.io/csidrivers",
-                  R"({"metadata":{"name":"d","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":)"
-                  R"({"volumeLifecycleModes":["Persistent","Ephemeral"]}})"),
-            "NAME   ATTACHREQUIRED   PODINFOONMOUNT   STORAGECAPACITY   TOKENREQUESTS   REQUIRESREPUBLISH   MODES "
-            "                 AGE\n"
-            "d      true             false            false             <unset>         false               "
-            "Persistent,Ephemeral   2s\n");
+  EXPECT_EQ(
+      shown("storage.k8s.io/csidrivers",
+            R"({"metadata":{"name":"d","creationTimestamp":"2025-06-15T11:59:58Z"},"spec":)"
+            R"({"volumeLifecycleModes":["Persistent","Ephemeral"]}})"),
+      "NAME   ATTACHREQUIRED   PODINFOONMOUNT   STORAGECAPACITY   TOKENREQUESTS   REQUIRESREPUBLISH   MODES "
+      "                 AGE\n"
+      "d      true             false            false             <unset>         false               "
+      "Persistent,Ephemeral   2s\n");
   EXPECT_EQ(shown("storage.k8s.io/csistoragecapacities",
                   R"({"metadata":{"name":"c"},"storageClassName":"s","capacity":"1Gi"})"),
             "NAME   STORAGECLASSNAME   CAPACITY\nc      s                  1Gi\n");

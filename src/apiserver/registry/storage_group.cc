@@ -1,5 +1,6 @@
-// The kinds of storage.k8s.io: classes of volumes, and what CSI drivers say of themselves, of nodes, of the room
-// that is left, and of volumes that are attached. What of a volume an attachment holds itself is taken as it is.
+// The kinds of storage.k8s.io: classes of volumes, and what CSI drivers say of themselves, of nodes, of the
+// room that is left, and of volumes that are attached. What of a volume an attachment holds itself is taken
+// as it is.
 #include <fmt/format.h>
 
 #include <map>
@@ -183,13 +184,15 @@ FieldErrors checkCsiDriver(const Value& driver, const Value& old) {
   for (const Value& mode : spec["volumeLifecycleModes"].items()) {
     checkKnown(errors, "spec.volumeLifecycleModes", mode, {"Persistent", "Ephemeral"});
   }
-  if (const Value& period = spec["nodeAllocatableUpdatePeriodSeconds"]; period.isInt() && period.intOr(0) < 10) {
+  if (const Value& period = spec["nodeAllocatableUpdatePeriodSeconds"];
+      period.isInt() && period.intOr(0) < 10) {
     errors.push_back(fieldInvalid("spec.nodeAllocatableUpdatePeriodSeconds", period,
                                   "must be greater than or equal to 10 seconds"));
   }
   if (old.isNull()) { return errors; }
   if (spec["attachRequired"] != old["spec"]["attachRequired"]) {
-    errors.push_back(fieldInvalid("spec.attachedRequired", spec["attachRequired"], kStays));  // so it is called
+    // so it is called there
+    errors.push_back(fieldInvalid("spec.attachedRequired", spec["attachRequired"], kStays));
   }
   const Value& modes = spec["volumeLifecycleModes"];
   if (modes != old["spec"]["volumeLifecycleModes"]) {
@@ -226,7 +229,8 @@ void checkAttached(const Value& source, FieldErrors& errors) {
   } else if (is_inline && !name.isNull()) {
     errors.push_back(fieldForbidden(field, one));
   } else if (!is_inline && name.str().empty()) {
-    errors.push_back(fieldRequired(field + ".persistentVolumeName", "must specify non empty persistentVolumeName"));
+    errors.push_back(
+        fieldRequired(field + ".persistentVolumeName", "must specify non empty persistentVolumeName"));
   }
 }
 

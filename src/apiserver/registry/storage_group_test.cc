@@ -39,13 +39,13 @@ INSTANTIATE_TEST_SUITE_P(
              "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"\n"
              "allowedTopologies[2].matchLabelExpressions[0].values: Required value\n"
              "allowedTopologies[2].matchLabelExpressions[1].key: Duplicate value: \"rack\""},
-        Said{"ThatBecomesAnother", kClassId,
-             R"({"provisioner": "x", "parameters": {"a": "b"}})",
-             "parameters: Forbidden: updates to parameters are forbidden.\n"
-             "provisioner: Forbidden: updates to provisioner are forbidden.\n"
-             "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.\n"
-             "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable",
-             R"({"provisioner": "y", "reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"})"},
+        Said{
+            "ThatBecomesAnother", kClassId, R"({"provisioner": "x", "parameters": {"a": "b"}})",
+            "parameters: Forbidden: updates to parameters are forbidden.\n"
+            "provisioner: Forbidden: updates to provisioner are forbidden.\n"
+            "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.\n"
+            "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable",
+            R"({"provisioner": "y", "reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"})"},
         Said{"ThatLetsVolumesGrow", kClassId, R"({"provisioner": "x"})", "",
              R"({"provisioner": "x", "allowVolumeExpansion": true})"}),
     nameOf);
@@ -64,10 +64,9 @@ INSTANTIATE_TEST_SUITE_P(
              "spec.drivers[0].allocatable.count: Invalid value: -1: must be greater than or equal to 0\n"
              "spec.drivers[1].name: Duplicate value: \"d\"\n"
              "spec.drivers[1]: Duplicate value: \"a\""},
-        Said{"NodeWhoseDriverGoes", kCsiNodeId, R"({"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}})", "",
-             R"({"spec": {"drivers": [{"name": "e", "nodeID": "n"}]}})"},
-        Said{"NodeWhoseDriverChanges", kCsiNodeId,
-             R"({"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}})",
+        Said{"NodeWhoseDriverGoes", kCsiNodeId, R"({"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}})",
+             "", R"({"spec": {"drivers": [{"name": "e", "nodeID": "n"}]}})"},
+        Said{"NodeWhoseDriverChanges", kCsiNodeId, R"({"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}})",
              R"(spec.drivers: Invalid value: {"name":"d","nodeID":"m"}: field is immutable)",
              R"({"spec": {"drivers": [{"name": "d", "nodeID": "m"}]}})"},
         Said{"Driver", kCsiDriverId, R"({"spec": {}})", ""},
@@ -76,14 +75,16 @@ INSTANTIATE_TEST_SUITE_P(
                  [{"audience": "a", "expirationSeconds": 5}, {"audience": "a"}]}})",
              "spec.fsGroupPolicy: Unsupported value: \"x\": supported values: \"File\", \"None\", "
              "\"ReadWriteOnceWithFSType\"\n"
-             "spec.tokenRequests[0].expirationSeconds: Invalid value: 5: may not specify a duration less than 10 "
+             "spec.tokenRequests[0].expirationSeconds: Invalid value: 5: may not specify a duration less "
+             "than 10 "
              "minutes\n"
              "spec.tokenRequests[1].audience: Duplicate value: \"a\"\n"
              "spec.volumeLifecycleModes: Unsupported value: \"Always\": supported values: \"Persistent\", "
              "\"Ephemeral\""},
         Said{"DriverThatChanges", kCsiDriverId, R"({"spec": {}})",
              "spec.attachedRequired: Invalid value: false: field is immutable\n"
-             "spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{\"Ephemeral\"}: field is "
+             "spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{\"Ephemeral\"}: field "
+             "is "
              "immutable",
              R"({"spec": {"attachRequired": false, "volumeLifecycleModes": ["Ephemeral"]}})"},
         Said{"Capacity", kCapacityId, R"({"storageClassName": "a", "capacity": "0"})", ""},
@@ -105,11 +106,12 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v",
                  "inlineVolumeSpec": {}}}})",
              "spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName"},
-        Said{"ThatMoves", kAttachmentId,
-             R"({"spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}})",
-             R"(spec: Invalid value: {"attacher":"d","nodeName":"m","source":{"persistentVolumeName":"v"}}: field )"
-             "is immutable",
-             R"({"spec": {"attacher": "d", "nodeName": "m", "source": {"persistentVolumeName": "v"}}})"}),
+        Said{
+            "ThatMoves", kAttachmentId,
+            R"({"spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}})",
+            R"(spec: Invalid value: {"attacher":"d","nodeName":"m","source":{"persistentVolumeName":"v"}}: field )"
+            "is immutable",
+            R"({"spec": {"attacher": "d", "nodeName": "m", "source": {"persistentVolumeName": "v"}}})"}),
     nameOf);
 
 TEST(StorageGroup, NewObjectsBeginWithWhatTheServerAdds) {

@@ -1,6 +1,6 @@
-// The status of PodDisruptionBudgets, as the controller-manager counts it: how many of the pods there should be,
-// how many are Ready, and how many of these may go. Who should be there is said by the pods' controllers, but
-// for a minAvailable that is a number.
+// The status of PodDisruptionBudgets, as the controller-manager counts it: how many of the pods there should
+// be, how many are Ready, and how many of these may go. Who should be there is said by the pods' controllers,
+// but for a minAvailable that is a number.
 #pragma once
 
 #include "sandbox/controllers/again.h"

@@ -14,8 +14,9 @@ class BudgetsTest : public ControllersTest {
   static constexpr const char* kBudget = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b";
 
   void makeBudget(const std::string& limit) {
-    make("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
-         R"({"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": {"app": "a"}}, )" + limit + "}}");
+    make(
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+        R"({"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": {"app": "a"}}, )" + limit + "}}");
   }
   void makePod(const std::string& name, const std::string& more = "") {
     make("/api/v1/namespaces/default/pods",
@@ -34,9 +35,7 @@ class BudgetsTest : public ControllersTest {
     return fmt::format("{} {} {} {}", is["disruptionsAllowed"].intOr(-1), is["currentHealthy"].intOr(-1),
                        is["desiredHealthy"].intOr(-1), is["expectedPods"].intOr(-1));
   }
-  std::string reason() {
-    return std::string{get(kBudget)["status"]["conditions"].at(0)["reason"].str()};
-  }
+  std::string reason() { return std::string{get(kBudget)["status"]["conditions"].at(0)["reason"].str()}; }
   /// Three pods of a ReplicaSet, Ready as many.
   void makeSet(std::size_t ready) {
     make("/apis/apps/v1/namespaces/default/replicasets",
@@ -101,7 +100,8 @@ TEST_F(BudgetsTest, OfAControllerWithoutAScaleNothingIsKnown) {
                            uid("/api/v1/namespaces/default/configmaps/m")));
   makeBudget(R"("maxUnavailable": 1)");
   EXPECT_EQ(reason(), "SyncFailed");
-  EXPECT_EQ(get(kBudget)["status"]["conditions"].at(0)["message"].str(), "found no controllers for pod \"p\"");
+  EXPECT_EQ(get(kBudget)["status"]["conditions"].at(0)["message"].str(),
+            "found no controllers for pod \"p\"");
 }
 
 TEST_F(BudgetsTest, OneThatIsBeingEvictedDoesNotCountForTwoMinutes) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "apiserver/admission/default_class.h"
 #include "base/ascii.h"
 #include "base/short_name.h"
 #include "kapi/time.h"

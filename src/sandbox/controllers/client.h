@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/admission/default_class.h"
 #include "apiserver/handlers/api.h"
 #include "base/clock.h"
 #include "json/value.h"
@@ -25,7 +26,7 @@ inline constexpr const char* kRevisions = "apps/controllerrevisions";
 inline constexpr const char* kJobs = "batch/jobs";
 inline constexpr const char* kVolumes = "/persistentvolumes";
 inline constexpr const char* kClaims = "/persistentvolumeclaims";
-inline constexpr const char* kStorageClasses = "storage.k8s.io/storageclasses";
+inline constexpr const char* kStorageClasses = apiserver::kStorageClassesId;
 inline constexpr const char* kBudgets = "policy/poddisruptionbudgets";
 
 class Client {

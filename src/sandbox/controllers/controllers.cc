@@ -171,8 +171,8 @@ void Controllers::planUnboundClaims(Now now) {
 
 void Controllers::planBudgets(const apiserver::HistoryEntry& entry, Now now) {
   const std::string& resource = entry.key.resource;
-  const bool counts = resource == kPods || resource == kReplicaSets || resource == kStatefulSets ||
-                      resource == kDeployments;
+  const bool counts =
+      resource == kPods || resource == kReplicaSets || resource == kStatefulSets || resource == kDeployments;
   if (!counts) { return; }
   const auto& objects = api_.store().objects();
   for (auto it = objects.lower_bound({kBudgets, entry.key.ns, ""}); it != objects.end(); ++it) {

@@ -1,7 +1,8 @@
 // The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, PersistentVolumes,
-// PersistentVolumeClaims, PodDisruptionBudgets and ResourceClaims, and a provisioner of volumes, as one machine
-// on the API server in memory: it sees what changed, and brings each object that this is about nearer to what
-// it asks for, in a turn of its own, `react_after` later. What is refused is tried again, less and less often.
+// PersistentVolumeClaims, PodDisruptionBudgets and ResourceClaims, and a provisioner of volumes, as one
+// machine on the API server in memory: it sees what changed, and brings each object that this is about nearer
+// to what it asks for, in a turn of its own, `react_after` later. What is refused is tried again, less and
+// less often.
 //
 // Owner references let the API server's garbage collector delete what belongs to what is deleted.
 // Reads the store's history since the last call; acts only in tick(), by requests. Same calls,

@@ -36,7 +36,8 @@ std::string makeMissing(Client& client, const Value& pod, const Value& volume) {
   const std::string name = ephemeralClaim(pod, volume);
   if (const auto there = client.find(kClaims, ns, name)) {
     if (isControlledBy(*there, pod)) { return {}; }
-    return fmt::format("PVC {0}/{1} was not created for pod {0}/{2} (pod is not owner)", ns, name, nameOf(pod));
+    return fmt::format("PVC {0}/{1} was not created for pod {0}/{2} (pod is not owner)", ns, name,
+                       nameOf(pod));
   }
   const auto made = client.create(kClaims, ns, claimForPod(pod, volume));
   if (succeeded(made) || isForEver(made)) { return {}; }

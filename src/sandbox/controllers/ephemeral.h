@@ -1,5 +1,5 @@
-// Claims of ephemeral volumes, as the controller-manager makes them: one for each such volume of a pod, called
-// POD-VOLUME and owned by the pod, with which it goes.
+// Claims of ephemeral volumes, as the controller-manager makes them: one for each such volume of a pod,
+// called POD-VOLUME and owned by the pod, with which it goes.
 #pragma once
 
 #include "sandbox/controllers/again.h"

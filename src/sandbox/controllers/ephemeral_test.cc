@@ -36,8 +36,9 @@ TEST_F(EphemeralTest, APodGetsAClaimThatGoesWithIt) {
 TEST_F(EphemeralTest, AClaimOfThatNameThatIsNotThePodsIsLeftAlone) {
   makeClaim("p-scratch", "");
   makePod();
-  EXPECT_EQ(told("FailedBinding"),
-            "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)");
+  EXPECT_EQ(
+      told("FailedBinding"),
+      "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)");
   send("DELETE", claimPath("p-scratch"));
   run(std::chrono::minutes{2});
   EXPECT_EQ(get(claimPath("p-scratch"))["metadata"]["ownerReferences"].items().size(), 1U);

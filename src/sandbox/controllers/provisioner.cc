@@ -25,9 +25,8 @@ constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr const char* kHostname = "kubernetes.io/hostname";
 
 Value termOf(const std::string& key, Array values) {
-  return Object{
-      {"matchExpressions",
-       Array{Value{Object{{"key", key}, {"operator", "In"}, {"values", std::move(values)}}}}}};
+  return Object{{"matchExpressions",
+                 Array{Value{Object{{"key", key}, {"operator", "In"}, {"values", std::move(values)}}}}}};
 }
 
 Value affinityOf(Array terms) {
@@ -70,18 +69,17 @@ std::string volumeNameFor(const Value& claim) { return "pvc-" + uidOf(claim); }
 
 Value volumeFor(const Value& claim, const Value& of, Value nodes) {
   const std::string name = volumeNameFor(claim);
-  Value spec =
-      Object{{"capacity", Object{{"storage", claim["spec"]["resources"]["requests"]["storage"]}}},
-             {"accessModes", claim["spec"]["accessModes"]},
-             {"volumeMode", claim["spec"]["volumeMode"]},
-             {"persistentVolumeReclaimPolicy", of["reclaimPolicy"]},
-             {"storageClassName", nameOf(of)},
-             {"csi", Object{{"driver", kProvisioner}, {"volumeHandle", name}}},
-             {"claimRef", Object{{"apiVersion", "v1"},
-                                 {"kind", "PersistentVolumeClaim"},
-                                 {"namespace", claim["metadata"]["namespace"]},
-                                 {"name", nameOf(claim)},
-                                 {"uid", uidOf(claim)}}}};
+  Value spec = Object{{"capacity", Object{{"storage", claim["spec"]["resources"]["requests"]["storage"]}}},
+                      {"accessModes", claim["spec"]["accessModes"]},
+                      {"volumeMode", claim["spec"]["volumeMode"]},
+                      {"persistentVolumeReclaimPolicy", of["reclaimPolicy"]},
+                      {"storageClassName", nameOf(of)},
+                      {"csi", Object{{"driver", kProvisioner}, {"volumeHandle", name}}},
+                      {"claimRef", Object{{"apiVersion", "v1"},
+                                          {"kind", "PersistentVolumeClaim"},
+                                          {"namespace", claim["metadata"]["namespace"]},
+                                          {"name", nameOf(claim)},
+                                          {"uid", uidOf(claim)}}}};
   if (!nodes.isNull()) { spec.set("nodeAffinity", std::move(nodes)); }
   if (of["mountOptions"].isArray()) { spec.set("mountOptions", of["mountOptions"]); }
   return Object{{"metadata", Object{{"name", name}, {"annotations", Object{{kProvisionedBy, kProvisioner}}}}},
@@ -115,9 +113,10 @@ Again takeNode(Client& client, const Value& claim) {
 Again Provisioner::failed(Client& client, const json::Value& claim, Work& work) {
   ++work.failures;
   work.begun = client.now().mono;
-  client.tell(claim, "Warning", "ProvisioningFailed",
-              fmt::format("failed to provision volume with StorageClass \"{}\": the class's parameters say so",
-                          apiserver::classOfClaim(claim)));
+  client.tell(
+      claim, "Warning", "ProvisioningFailed",
+      fmt::format("failed to provision volume with StorageClass \"{}\": the class's parameters say so",
+                  apiserver::classOfClaim(claim)));
   return takeNode(client, claim);
 }
 
@@ -125,8 +124,7 @@ Again Provisioner::syncClaim(Client& client, const json::Value& claim) {
   const std::string uid = uidOf(claim);
   const bool asks = annotation(claim, model::kStorageProvisionerKey) == kProvisioner && !isDeleting(claim) &&
                     claim["spec"]["volumeName"].str().empty();
-  const ObjectPtr of =
-      asks ? client.find(kStorageClasses, "", apiserver::classOfClaim(claim)) : nullptr;
+  const ObjectPtr of = asks ? client.find(kStorageClasses, "", apiserver::classOfClaim(claim)) : nullptr;
   if (!of || client.find(kVolumes, "", volumeNameFor(claim))) {
     works_.erase(uid);
     return {};

@@ -1,15 +1,15 @@
 // The provisioner of volumes that there are none of: makes one for a claim that asks for it (annotation
-// volume.kubernetes.io/storage-provisioner), and deletes it once it is Released. With a class that waits for a
-// pod it acts when a scheduler has named a node (volume.kubernetes.io/selected-node), and the volume can be
-// reached from that node's zone only; from the node only, where that is in no zone. Else from where the class's
-// allowedTopologies say.
+// volume.kubernetes.io/storage-provisioner), and deletes it once it is Released. With a class that waits for
+// a pod it acts when a scheduler has named a node (volume.kubernetes.io/selected-node), and the volume can be
+// reached from that node's zone only; from the node only, where that is in no zone. Else from where the
+// class's allowedTopologies say.
 //
 // What is to go wrong stands in the parameters of a class:
 //   late: "30s"     so long does it take
 //   fails: "2"      so many times it fails for each claim, and says so; "always"
 //   zone: wrong     the volume is made in another zone
-// A failure with a node takes the node off the claim, as a real one does that had no room there: the scheduler
-// looks for another.
+// A failure with a node takes the node off the claim, as a real one does that had no room there: the
+// scheduler looks for another.
 #pragma once
 
 #include <map>

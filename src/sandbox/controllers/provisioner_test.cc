@@ -16,9 +16,7 @@ class ProvisionerTest : public ControllersTest {
     makeNode("n2", R"({"kubernetes.io/hostname": "n2", "topology.kubernetes.io/zone": "b"})");
     makeClaim("c", "waits");
   }
-  Value nodesOf(const std::string& claim) {
-    return get(volumePath(volumeOf(claim)))["spec"]["nodeAffinity"];
-  }
+  Value nodesOf(const std::string& claim) { return get(volumePath(volumeOf(claim)))["spec"]["nodeAffinity"]; }
   static std::string onlyFrom(const std::string& key, const std::string& value) {
     return R"({"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":")" + key +
            R"(","operator":"In","values":[")" + value + R"("]}]}]}})";

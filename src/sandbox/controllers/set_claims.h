@@ -7,8 +7,8 @@
 
 namespace gs::sandbox::controllers {
 
-/// Makes those of this ordinal that are missing, and has the pod use them. False: one was refused, and an Event
-/// about the set says why.
+/// Makes those of this ordinal that are missing, and has the pod use them. False: one was refused, and an
+/// Event about the set says why.
 [[nodiscard]] bool giveClaims(Client& client, const json::Value& set, std::int64_t ordinal, json::Value& pod);
 
 }  // namespace gs::sandbox::controllers

@@ -20,8 +20,9 @@ TEST_F(VolumeBindingTest, TheSmallestVolumeThatIsLargeEnoughIsTaken) {
   const Value claim = get(claimPath("c"));
   EXPECT_EQ(claim["status"]["phase"].str(), "Bound");
   EXPECT_EQ(claim["status"]["capacity"]["storage"].str(), "5Gi");
-  EXPECT_EQ(claim["metadata"]["annotations"],
-            read(R"({"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"})"));
+  EXPECT_EQ(
+      claim["metadata"]["annotations"],
+      read(R"({"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"})"));
   const Value volume = get(volumePath("c-right"));
   EXPECT_EQ(volume["status"]["phase"].str(), "Bound");
   EXPECT_EQ(volume["spec"]["claimRef"]["uid"].str(), uid(claimPath("c")));
@@ -49,7 +50,8 @@ TEST_F(VolumeBindingTest, ASelectorCounts) {
 TEST_F(VolumeBindingTest, AVolumeThatComesLaterIsTakenThen) {
   makeClaim("c", "");
   EXPECT_EQ(phase(claimPath("c")), "Pending");
-  EXPECT_EQ(told("FailedBinding"), "no persistent volumes available for this claim and no storage class is set");
+  EXPECT_EQ(told("FailedBinding"),
+            "no persistent volumes available for this claim and no storage class is set");
   makeVolume("v", "1Gi", "");
   EXPECT_EQ(phase(claimPath("c")), "Bound");
 }
@@ -102,9 +104,8 @@ TEST_F(VolumeBindingTest, AVolumeThatWasChosenForAClaimWithAnotherOneIsFreeAgain
     Value made = read(R"({"spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
         "storageClassName": "local", "csi": {"driver": "d", "volumeHandle": "h"}}})");
     made.set("metadata", json::Object{{"name", name}, {"annotations", read(notes)}});
-    made.child("spec").set("claimRef", json::Object{{"namespace", "default"},
-                                                    {"name", "c"},
-                                                    {"uid", uid(claimPath("c"))}});
+    made.child("spec").set(
+        "claimRef", json::Object{{"namespace", "default"}, {"name", "c"}, {"uid", uid(claimPath("c"))}});
     send("POST", "/api/v1/persistentvolumes", std::move(made));
   };
   makeFor("a", "{}");
@@ -113,7 +114,8 @@ TEST_F(VolumeBindingTest, AVolumeThatWasChosenForAClaimWithAnotherOneIsFreeAgain
   EXPECT_TRUE(get(volumePath("by-the-controller"))["spec"]["claimRef"].isNull());
   EXPECT_EQ(phase(volumePath("by-the-controller")), "Available");
   makeFor("by-the-user", "{}");
-  EXPECT_EQ(get(volumePath("by-the-user"))["spec"]["claimRef"]["name"].str(), "c") << "it is kept for that name";
+  EXPECT_EQ(get(volumePath("by-the-user"))["spec"]["claimRef"]["name"].str(), "c")
+      << "it is kept for that name";
   EXPECT_EQ(get(volumePath("by-the-user"))["spec"]["claimRef"]["uid"].str(), "");
   EXPECT_EQ(volumeOf("c"), "a");
 }

@@ -25,9 +25,8 @@ model::Quantity wantedBy(const Value& claim) { return amountIn(claim["spec"]["re
 bool hasAllModes(const Value& volume, const Value& claim) {
   const auto& has = volume["spec"]["accessModes"].items();
   const auto& wants = claim["spec"]["accessModes"].items();
-  return std::all_of(wants.begin(), wants.end(), [&](const Value& mode) {
-    return std::find(has.begin(), has.end(), mode) != has.end();
-  });
+  return std::all_of(wants.begin(), wants.end(),
+                     [&](const Value& mode) { return std::find(has.begin(), has.end(), mode) != has.end(); });
 }
 
 bool isBlock(const Value& object) { return object["spec"]["volumeMode"].str() == "Block"; }

@@ -62,22 +62,22 @@ void tellThatItWaits(Client& client, const Value& claim) {
                 "waiting for first consumer to be created before binding");
     return;
   }
-  client.tell(claim, "Normal", "WaitForPodScheduled",
-              fmt::format("waiting for pod{} {} to be scheduled", pods.size() > 1 ? "s" : "",
-                          fmt::join(pods, ",")));
+  client.tell(
+      claim, "Normal", "WaitForPodScheduled",
+      fmt::format("waiting for pod{} {} to be scheduled", pods.size() > 1 ? "s" : "", fmt::join(pods, ",")));
 }
 
 /// Says by whom a volume is to be made.
 Again askProvisioner(Client& client, const Value& claim, const ObjectPtr& of) {
   if (!of) {
-    client.tell(
-        claim, "Warning", "ProvisioningFailed",
-        fmt::format("storageclass.storage.k8s.io \"{}\" not found", apiserver::classOfClaim(claim)));
+    client.tell(claim, "Warning", "ProvisioningFailed",
+                fmt::format("storageclass.storage.k8s.io \"{}\" not found", apiserver::classOfClaim(claim)));
     return {};
   }
   const auto name = (*of)["provisioner"].str();
   if (name.starts_with("kubernetes.io/")) {
-    client.tell(claim, "Warning", "ProvisioningFailed", fmt::format("no volume plugin matched name: {}", name));
+    client.tell(claim, "Warning", "ProvisioningFailed",
+                fmt::format("no volume plugin matched name: {}", name));
     return {};
   }
   if (annotation(claim, model::kStorageProvisionerKey) == name) { return {}; }
@@ -87,11 +87,12 @@ Again askProvisioner(Client& client, const Value& claim, const ObjectPtr& of) {
   notes.set(model::kStorageProvisionerKey, name);
   const auto written = client.replace(next);
   if (!succeeded(written)) { return {.failed = true}; }
-  client.tell(claim, "Normal", "ExternalProvisioning",
-              fmt::format("Waiting for a volume to be created either by the external provisioner '{}' or manually by "
-                          "the system administrator. If volume creation is delayed, please verify that the "
-                          "provisioner is running and correctly registered.",
-                          name));
+  client.tell(
+      claim, "Normal", "ExternalProvisioning",
+      fmt::format("Waiting for a volume to be created either by the external provisioner '{}' or manually by "
+                  "the system administrator. If volume creation is delayed, please verify that the "
+                  "provisioner is running and correctly registered.",
+                  name));
   return {};
 }
 

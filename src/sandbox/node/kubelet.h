@@ -140,7 +140,7 @@ class Kubelet {
   std::map<std::string, DevicePlugin*> plugins_;  // by node
   Volumes* volumes_ = nullptr;                    // nullptr: nothing is waited for
   bool waits_for_claims_ = false;
-  DeviceDriver* driver_ = nullptr;                // nullptr: no node has one
+  DeviceDriver* driver_ = nullptr;  // nullptr: no node has one
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
   Addresses addresses_{"10.244"};

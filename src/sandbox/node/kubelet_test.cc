@@ -164,7 +164,8 @@ TEST_F(NodesTest, ContainersStartWhenTheirClaimsAreBoundAndNotBefore) {
   const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
   kubelet_.setWaitsForClaims(true);
   send("POST", "/api/v1/namespaces/default/pods",
-       json::parse(R"({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": [
+       json::parse(
+           R"({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": [
            {"name": "a", "persistentVolumeClaim": {"claimName": "a"}}, {"name": "b", "ephemeral":
            {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests":
            {"storage": "1Gi"}}}}}}]}})")

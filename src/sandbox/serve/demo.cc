@@ -27,13 +27,17 @@ std::vector<std::string> words(const std::string& text) {
 /// Plays commands in a World, prints what they print, and remembers whether it was right.
 class Demo {
  public:
-  explicit Demo(std::ostream& out) : out_{out}, world_{World::Options{.webhook = true}} {
+  explicit Demo(std::ostream& out)
+      : out_{out}, world_{World::Options{.webhook = true, .controllers = true, .classes = true}} {
     world_.startReplica();
   }
 
   bool play();
 
  private:
+  void playExamples();
+  void playTooMuch();
+  void playMore();
   void title(const char* text) { out_ << "\n# " << text << '\n'; }
   void apply(const char* file);
   /// Prints command and output. `want`: the output word by word; "?" stands for any word (an age, a uid).
@@ -77,8 +81,9 @@ void Demo::apply(const char* file) {
     const auto object = json::parse(text);
     if (object->isNull()) { continue; }
     world_.create(*object);
-    const bool is_pod = (*object)["kind"].str() == "Pod";
-    output += fmt::format("{}/{} created\n", is_pod ? "pod" : "gpuclaim.gpu.scheduling",
+    const apiserver::Resource& kind =
+        *world_.api().resources().ofKind((*object)["apiVersion"].str(), (*object)["kind"].str());
+    output += fmt::format("{}{}{}/{} created\n", kind.singular, kind.group.empty() ? "" : ".", kind.group,
                           (*object)["metadata"]["name"].str());
   }
   show(fmt::format("kubectl apply -f examples/{}", file), output, output);
@@ -139,6 +144,14 @@ void Demo::bound(const std::string& name) {
 
 bool Demo::play() {
   waitFor("a leader", [&] { return world_.leader().has_value(); });
+  playExamples();
+  playTooMuch();
+  playMore();
+  out_ << (right_ ? "\nEverything was as it should be.\n" : "\nSomething was not as it should be.\n");
+  return right_;
+}
+
+void Demo::playExamples() {
   title("Two nodes: node-a with 4 GPUs, node-b with 8 in two NVLink islands.");
   get("gns", "/apis/gpu.scheduling/v1/gpunodestatuses", "gpu.scheduling", "gpunodestatuses",
       "NAME NODE DEVICES FREE HEALTHY MODEL ENFORCEMENT AGE node-a node-a 4 4 4 NVIDIA-L40S devices ? "
@@ -171,7 +184,9 @@ bool Demo::play() {
   apply("specific-node.yaml");
   bound("big-job");
   jsonpath("big-job", "node-b:0,1,2,3,4,5,6,7");
+}
 
+void Demo::playTooMuch() {
   title("Too much: a pod of two more GPUs waits, and says why.");
   apply("late.yaml");
   waitFor("a reason", [&] { return !pod("late-job")["status"]["conditions"].items().empty(); });
@@ -184,12 +199,26 @@ bool Demo::play() {
   jsonpath("late-job", "node-a:0,3");
   title("Its container was told: it ran `printenv CUDA_VISIBLE_DEVICES`.");
   logs("late-job", "0,3");
+}
+
+void Demo::playMore() {
+  title("A pod of a higher priority comes, and nothing is free: who began last goes for it.");
+  apply("urgent.yaml");
+  bound("urgent-job");
+  jsonpath("urgent-job", "node-a:0,3");
+
+  title("big-job ends. A pod with a volume: it is made where the pod is to run, and the pod waits for it.");
+  world_.kubelet().finish("default", "big-job");
+  apply("volume.yaml");
+  bound("volume-job");
+  jsonpath("volume-job", "node-b:0");
+  get("pvc", "/api/v1/namespaces/default/persistentvolumeclaims", "", "persistentvolumeclaims",
+      "NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE models Bound ? 10Gi "
+      "RWO "
+      "standard <unset> ?");
   get("pods", "/api/v1/namespaces/default/pods", "", "pods",
-      "NAME READY STATUS RESTARTS AGE big-job 1/1 Running 0 ? gpu-test 0/1 Completed 0 ? late-job 1/1 "
-      "Running 0 ? pinned-job 1/1 Running 0 ? "
-      "training-job 0/1 Completed 0 ?");
-  out_ << (right_ ? "\nEverything was as it should be.\n" : "\nSomething was not as it should be.\n");
-  return right_;
+      "NAME READY STATUS RESTARTS AGE big-job 0/1 Completed 0 ? gpu-test 0/1 Completed 0 ? pinned-job 1/1 "
+      "Running 0 ? training-job 0/1 Completed 0 ? urgent-job 1/1 Running 0 ? volume-job 1/1 Running 0 ?");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // `gpu-sandbox demo`: the usage guide's Examples 1 to 4 in a World, then a pod that asks for too much and how
-// it is placed.
+// it is placed, one that others go for, and one with a volume.
 #pragma once
 
 #include <iosfwd>

@@ -22,9 +22,8 @@ std::vector<json::Value> firstClasses() {
   Value standard = Object{
       {"apiVersion", "storage.k8s.io/v1"},
       {"kind", "StorageClass"},
-      {"metadata",
-       Object{{"name", "standard"},
-              {"annotations", Object{{"storageclass.kubernetes.io/is-default-class", "true"}}}}},
+      {"metadata", Object{{"name", "standard"},
+                          {"annotations", Object{{"storageclass.kubernetes.io/is-default-class", "true"}}}}},
       {"provisioner", controllers::kProvisioner},
       {"volumeBindingMode", "WaitForFirstConsumer"}};
   return {std::move(standard), priorityClass("high", 1000, "What does not wait: others go for it."),

@@ -48,7 +48,7 @@ class World {
     bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)
     bool own_pods = false;     // true: replicas run in pods, so that it shows when they end (own_pods.h)
     bool controllers = false;  // of workloads, volumes and budgets (controllers.h)
-    bool classes = false;      // true: begins with those of world/classes.h, of volumes and of priority
+    bool classes = false;      // true: begins with those of sandbox/world/classes.h
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
