@@ -1,5 +1,5 @@
-// What a cluster to try things on begins with: a default StorageClass, whose volumes the sandbox makes as soon
-// as a pod that wants one has a node (sandbox/controllers/provisioner.h), and two PriorityClasses.
+// What a cluster to try things on begins with: a default StorageClass, whose volumes the sandbox makes as
+// soon as a pod that wants one has a node (sandbox/controllers/provisioner.h), and two PriorityClasses.
 #pragma once
 
 #include <vector>
