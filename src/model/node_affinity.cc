@@ -81,6 +81,23 @@ bool namesNobody(const NodeAffinity& affinity) {
          std::all_of(affinity.required.begin(), affinity.required.end(), is_at_odds);
 }
 
+bool namesHosts(const NodeTerm& term) {
+  return std::any_of(term.labels.begin(), term.labels.end(), [](const NodeRequirement& r) {
+    return r.key == kHostnameLabel && r.op == NodeRequirement::Op::In;
+  });
+}
+
+bool namesNodes(const NodeAffinity& affinity) {
+  const auto names_some = [](const NodeTerm& term) {
+    return namesHosts(term) ||
+           std::any_of(term.fields.begin(), term.fields.end(), [](const NodeRequirement& r) {
+             return r.key == kNodeNameField && r.op == NodeRequirement::Op::In;
+           });
+  };
+  return !affinity.required.empty() &&
+         std::all_of(affinity.required.begin(), affinity.required.end(), names_some);
+}
+
 std::int64_t preferredWeight(const NodeAffinity& affinity, const Labels& labels, const std::string& name) {
   std::int64_t sum = 0;
   for (const auto& [weight, term] : affinity.preferred) {

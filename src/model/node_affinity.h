@@ -24,6 +24,8 @@ struct NodeRequirement {
 
 /// The only field of a node that a term may ask for.
 inline constexpr const char* kNodeNameField = "metadata.name";
+/// The label that each node has with a value of its own.
+inline constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
 
 /// All must hold; a term with neither matches no node.
 struct NodeTerm {
@@ -57,6 +59,10 @@ struct NodeAffinity {
 [[nodiscard]] bool mayBeNamed(const NodeAffinity& affinity, const std::string& name);
 /// True: each of the required terms names nodes, and no node is named by all that one of them says.
 [[nodiscard]] bool namesNobody(const NodeAffinity& affinity);
+/// It asks for values of kHostnameLabel: no node that is yet to come is meant.
+[[nodiscard]] bool namesHosts(const NodeTerm& term);
+/// Each of the required terms does, or names nodes by the field.
+[[nodiscard]] bool namesNodes(const NodeAffinity& affinity);
 /// The sum of the weights of preferred terms that mean it.
 [[nodiscard]] std::int64_t preferredWeight(const NodeAffinity& affinity, const Labels& labels,
                                            const std::string& name);

@@ -99,6 +99,25 @@ TEST(NodeAffinity, NamesOthersOnlyWhereEachTermDoes) {
   EXPECT_FALSE(namesNobody({})) << "without terms none is named";
 }
 
+TEST(NodeAffinity, ByHostNameOrByNameNodesAreNamed) {
+  NodeAffinity a;
+  EXPECT_FALSE(namesNodes(a));
+  a.required = {byLabel(kHostnameLabel, NodeOp::In, {"a", "b"})};
+  EXPECT_TRUE(namesHosts(a.required.front()));
+  EXPECT_TRUE(namesNodes(a));
+  a.required.push_back(byName(NodeOp::In, "c"));
+  EXPECT_FALSE(namesHosts(a.required.back())) << "of a volume's terms fields do not count";
+  EXPECT_TRUE(namesNodes(a));
+  a.required.push_back(byLabel("zone", NodeOp::In, {"west"}));
+  EXPECT_FALSE(namesNodes(a)) << "a node of that zone may come";
+  a.required = {byLabel(kHostnameLabel, NodeOp::NotIn, {"a"})};
+  EXPECT_FALSE(namesNodes(a));
+  a.required = {byLabel(kHostnameLabel, NodeOp::Exists)};
+  EXPECT_FALSE(namesNodes(a));
+  a.required = {byName(NodeOp::NotIn, "a")};
+  EXPECT_FALSE(namesNodes(a));
+}
+
 TEST(NodeAffinity, PreferredTermsAddTheirWeights) {
   NodeAffinity a;
   a.preferred = {{5, byLabel("zone", NodeOp::Exists)},

@@ -52,12 +52,11 @@ class Cluster : public ::testing::Test {
   }
   /// The message of PodScheduled=False, "" when there is none.
   [[nodiscard]] std::string whyWaiting(const std::string& name, const std::string& ns = "default") {
-    for (const auto& c : podObject(name, ns)["status"]["conditions"].items()) {
-      if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
-        return std::string{c["message"].str()};
-      }
-    }
-    return "";
+    return ofWaiting(name, ns, "message");
+  }
+  /// Its reason, by which autoscalers go.
+  [[nodiscard]] std::string podReason(const std::string& name, const std::string& ns = "default") {
+    return ofWaiting(name, ns, "reason");
   }
   [[nodiscard]] json::Value claimStatus(const std::string& name) {
     return world.get("/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/" + name)["status"];
@@ -100,6 +99,16 @@ class Cluster : public ::testing::Test {
   }
 
   sandbox::World world;
+
+ private:
+  std::string ofWaiting(const std::string& name, const std::string& ns, const char* field) {
+    for (const auto& c : podObject(name, ns)["status"]["conditions"].items()) {
+      if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
+        return std::string{c[field].str()};
+      }
+    }
+    return "";
+  }
 };
 
 }  // namespace gs::test

@@ -43,6 +43,13 @@ class Quotas : public Cluster {
                               {"metadata", json::Object{{"name", "gpuquota"}, {"namespace", "kube-system"}}},
                               {"data", data}});
   }
+  void taint(const std::string& node) {
+    const json::Object one{{"key", "own"}, {"value", "x"}, {"effect", "NoSchedule"}};
+    const json::Object spec{{"taints", json::Array{json::Value{one}}}};
+    const auto answer = world.request("PATCH", "/api/v1/nodes/" + node, json::Object{{"spec", spec}},
+                                      "application/merge-patch+json");
+    ASSERT_EQ(answer.code, 200);
+  }
   bool waits(const std::string& name, const std::string& why) {
     return eventually([&] { return whyWaiting(name).find(why) != std::string::npos; }, 90s);
   }
@@ -60,6 +67,7 @@ TEST_F(Quotas, AClaimsGpusCountAndAPodOverTheLimitWaitsUntilOneEnds) {
   EXPECT_EQ(nodeOf("p0"), "node-a") << "the only model that the quota names";
   world.create(pod("p2", "one"));
   ASSERT_TRUE(waits("p2", "0/2 nodes are available: 2 ExceedsGPUQuota."));
+  EXPECT_EQ(podReason("p2"), "QuotaExceeded");
   finish("p0");
   ASSERT_TRUE(placed("p2"));
   EXPECT_EQ(nodeOf("p2"), "node-a");
@@ -120,9 +128,28 @@ TEST_F(Quotas, WithoutATableThatCouldEverBeReadNobodyGetsAGpuAndEverybodyIsToldW
   world.create(pod("p", "one"));
   world.create(pod("ordinary", ""));
   ASSERT_TRUE(waits("p", "the GPU quotas are not known: ConfigMap kube-system/gpuquota: "));
+  EXPECT_EQ(podReason("p"), "SchedulerNotReady");
   EXPECT_FALSE(nodeOf("ordinary").empty());
   quota("{}");
   EXPECT_TRUE(placed("p"));
+}
+
+/// The nodes say the same as before, and an autoscaler that added one for it would add it for nothing.
+TEST_F(Quotas, ItIsSaidAtOnceThatANewNodeHelpsNoMore) {
+  quota(R"({"default":{"quota":{"V100":1}}})");
+  startOne();
+  taint("node-a");
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  const std::string text =
+      "0/2 nodes are available: 1 ExceedsGPUQuota, 1 node(s) had untolerated taint {own: x}.";
+  ASSERT_TRUE(waits("p", text));
+  EXPECT_EQ(podReason("p"), "Unschedulable") << "another V100 would do";
+  quota(R"({"default":{"quota":{"V100":0}}})");
+  EXPECT_TRUE(eventually([&] { return podReason("p") == "QuotaExceeded"; }, 10s)) << podReason("p");
+  EXPECT_EQ(whyWaiting("p"), text);
+  quota(R"({"default":{"quota":{"V100":1}}})");
+  EXPECT_TRUE(eventually([&] { return podReason("p") == "Unschedulable"; }, 10s)) << podReason("p");
 }
 
 /// Who may annotate a running pod gets no more for its namespace by that.

@@ -14,6 +14,9 @@ from reference.page import row
 WRITERS = {"src/agent/status.cc", "src/kapi/write.cc", "src/kcache/kinds/print.cc", "src/kapi/node_file.cc"}
 NOT_READ = ("src/sandbox/", "src/apiserver/")
 WRITES = re.compile(r"(?:set|child)\(\"conditions\"|\{\"conditions\",")
+# Kinds of what pods are told: of PendingPods::tell(), and of Blocked.
+KINDS = (r'\btell\(\*?\w+, \{\s*"(\w+)"', r'\bBlocked\{\s*"(\w+)', r'return \{\s*"([A-Z]\w+)",', r'return \{fmt::format\("([A-Z]\w+):\{\}"',
+         r'\{\w+ \? "([A-Z]\w+)" : "([A-Z]\w+)",')
 ENUMERATOR = re.compile(r"^ +(\w+),? *(?:// (.*))?$", re.M)
 
 
@@ -109,13 +112,25 @@ class Reader:
     # ---- pods and claims
 
     def of_pods(self):
-        out = []
-        for file in self.sources.of("src/scheduler/"):
-            for call in re.finditer(r"kapi::setUnschedulable\(\w+, \"(\w+)\"", file.text):
-                out.append(call.group(1))
-        if not out:
-            self.report("src/scheduler/report/reporter.cc:1", "no condition of pods is found", "mend tools/reference/conditions.py")
-        return sorted(set(out))
+        """(name, comment) of each reason of PodScheduled=False. What is said outside of doors has to have one."""
+        out = self.enumerators("src/sched/request/pod_reason.h", "PodReason")
+        file = self.text("src/sched/request/pod_reason.cc")
+        names = re.findall(r'case PodReason::(\w+): return "(\w+)";', file.code) if file else []
+        if names != [(name, name) for name, _ in out]:
+            self.report("src/sched/request/pod_reason.cc:1", "its names are not those of PodReason", "name each as its enumerator, in order")
+        known = set(re.findall(r'KindRow\{"(\w+)"', file.code)) if file else set()
+        for place, kind in self.kinds_told():
+            if kind not in known:
+                self.report(place, f"the kind {kind} has no reason that the pod's condition could say", "give it a row in src/sched/request/pod_reason.cc")
+        return out
+
+    def kinds_told(self):
+        """(place, kind) of what keeps pods from all nodes, but for what is wrong in them, which doors say."""
+        for folder in ("src/sched/volumes/", "src/engine/", "src/scheduler/"):
+            for file in self.sources.of(folder):
+                told = KINDS if "Blocked" in file.bare else KINDS[:1]
+                for found in (one for pattern in told for one in re.finditer(pattern, file.code)):
+                    yield from ((file.place(found.start()), kind) for kind in found.groups())
 
     def phases(self):
         """As the CRD describes them; those that the scheduler writes."""
@@ -140,9 +155,9 @@ def page(sources, report):
     reader.check_writers()
     out = ["# Conditions", "", "What programs of ours write into `status.conditions`, and the phases of a GpuClaim. `…` stands for what is put in.",
            "", "## Pod", "", "| type | status | reason | by | |", "|---|---|---|---|---|"]
-    out += [row("`PodScheduled`", "False", f"`{reason}`", "gpu-scheduler",
-                "the pod has found no node; the message says why: [why a pod waits](../use/scheduler.md#why-a-pod-waits)")
-            for reason in reader.of_pods()]
+    out += [row("`PodScheduled`", "False", f"`{reason}`", "gpu-scheduler", meaning) for reason, meaning in reader.of_pods()]
+    out += ["", "Its message says why, in words: [why a pod waits](../use/scheduler.md#why-a-pod-waits). Autoscalers add nodes for",
+            "`Unschedulable` only: [reasons and autoscalers](../use/scheduler.md#reasons-and-autoscalers)."]
     out += ["", "## GpuClaim", "", "A GpuClaim has no conditions. gpu-scheduler writes `status.phase`:", "", "| phase | |", "|---|---|"]
     out += [row(f"`{phase}`", meaning) for phase, meaning in reader.phases()]
     out += ["", "## GpuNodeStatus", "", "By gpu-scheduler-agent ([agent.md](../use/agent.md#what-it-publishes)).", "",

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "sched/ledger/node_state.h"
+#include "sched/request/pod_reason.h"
 #include "sched/request/reason.h"
 #include "sched/request/request.h"
 
@@ -47,6 +48,7 @@ struct ReasonRow {
   const char* kind;                     // stable across numbers and names
   std::string (*words)(const Misfit&);  // "node(s) had ...", without a comma
   Cures cures;
+  PodReason pod_reason = PodReason::Unschedulable;  // where all nodes say so: this, if another one would do
   bool is_held = false;  // by pods that have the GPUs in question: who they are is worth telling
 };
 

@@ -112,7 +112,8 @@ constexpr Cures kVolumes = kFactsOrOther | Cure::Volumes;
 constexpr Cures only(Cure cure) { return static_cast<Cures>(cure); }
 
 constexpr std::array<ReasonRow, kReasons> kRows{{
-    {Reason::OtherName, "OtherName", saysDetail<"node(s) were not named {}">, only(Cure::NodeFacts)},
+    {Reason::OtherName, "OtherName", saysDetail<"node(s) were not named {}">, only(Cure::NodeFacts),
+     PodReason::WaitsForNode},
     {Reason::Unschedulable, "Unschedulable", says<"node(s) were unschedulable">, kFactsOrOther},
     {Reason::UntoleratedTaint, "UntoleratedTaint", saysDetail<"node(s) had untolerated taint {{{}}}">,
      kFactsOrOther},
@@ -137,17 +138,18 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
     {Reason::NoDraDevices, "NoDraDevices", says<"node(s) had no GPUs of a DRA driver">, kGpus},
     {Reason::NoDraDriver, "NoDraDriver",
      says<"node(s) had no DRA driver: the pod's limits are mapped to a ResourceClaim already">, kGpus},
-    {Reason::TriedInVain, "TriedInVain", says<"node(s) did not take this pod a moment ago">,
-     only(Cure::Time)},
+    {Reason::TriedInVain, "TriedInVain", says<"node(s) did not take this pod a moment ago">, only(Cure::Time),
+     PodReason::SchedulerError},
     {Reason::RoomKept, "RoomKept", says<"node(s) had room that is kept for nominated pods">,
      Cure::Time | Cure::OtherNode},
-    {Reason::ExceedsQuota, "ExceedsQuota", says<"ExceedsGPUQuota">, Cure::Quota | Cure::PodGone},
+    {Reason::ExceedsQuota, "ExceedsQuota", says<"ExceedsGPUQuota">, Cure::Quota | Cure::PodGone,
+     PodReason::QuotaExceeded},
     {Reason::HostPortsTaken, "HostPortsTaken",
      says<"node(s) didn't have free ports for the requested pod ports">, Cure::PodGone | Cure::OtherNode},
     {Reason::TooManyPods, "TooManyPods", says<"Too many pods">, kAmounts},
     {Reason::InsufficientResource, "InsufficientResource", saysDetail<"Insufficient {}">, kAmounts},
     {Reason::DiskInUse, "DiskInUse", says<"node(s) had no available disk">, Cure::PodGone | Cure::OtherNode},
-    {Reason::VolumeOfOnePod, "VolumeOfOnePod", volumeOfOnePod, only(Cure::PodGone)},
+    {Reason::VolumeOfOnePod, "VolumeOfOnePod", volumeOfOnePod, only(Cure::PodGone), PodReason::WaitsForPod},
     {Reason::NoSuchDriver, "NoSuchDriver", saysDetail<"{} CSI driver is not installed on the node">,
      Cure::Volumes | Cure::OtherNode},
     {Reason::TooManyVolumes, "TooManyVolumes", says<"node(s) exceed max volume count">,
@@ -159,7 +161,8 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
     {Reason::TooLittleStorage, "TooLittleStorage", says<"node(s) did not have enough free storage">,
      kVolumes},
     {Reason::VolumeMissing, "VolumeMissing",
-     says<"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)">, only(Cure::Volumes)},
+     says<"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)">, only(Cure::Volumes),
+     PodReason::VolumeNotReady},
     {Reason::VolumeInOtherZone, "VolumeInOtherZone", says<"node(s) had no available volume zone">, kVolumes},
     {Reason::SpreadNoLabel, "SpreadNoLabel",
      says<"node(s) didn't match pod topology spread constraints (missing required label)">, kFactsOrOther},
@@ -175,26 +178,29 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
      kFactsOrOther},
     {Reason::NoGpuStatus, "NoGpuStatus", says<"node(s) had no GpuNodeStatus">, kGpus},
     {Reason::AwaitsStatus, "AwaitsStatus", says<"node(s) had no GpuNodeStatus yet: its agent is waited for">,
-     kTheseGpus},
+     kTheseGpus, PodReason::WaitsForAgent},
     {Reason::NoGpu, "NoGpu", says<"node(s) had no GPU">, kGpus},
     {Reason::TooFewGpus, "TooFewGpus", tooFewGpus, kGpus},
-    {Reason::NoSuchGpus, "NoSuchGpus", saysDetail<"node(s) had no {}">, kTheseGpus},
+    {Reason::NoSuchGpus, "NoSuchGpus", saysDetail<"node(s) had no {}">, kTheseGpus, PodReason::WaitsForNode},
     {Reason::TopologyImpossible, "TopologyImpossible", topologyImpossible, kGpus},
     {Reason::GpusTwice, "GpusTwice", gpusTwice, kGpus},
     {Reason::TooFewHealthy, "TooFewHealthy",
      saysNumbers<"node(s) had too few healthy GPUs: need {} and most healthy is {}">, kGpus},
-    {Reason::GpusUnhealthy, "GpusUnhealthy", saysDetail<"node(s) had unhealthy {}">, kTheseGpus},
+    {Reason::GpusUnhealthy, "GpusUnhealthy", saysDetail<"node(s) had unhealthy {}">, kTheseGpus,
+     PodReason::WaitsForNode},
     {Reason::TooFewFree, "TooFewFree",
-     saysNumbers<"node(s) had too few free GPUs: need {} and most free is {}">, kFreeGpus, true},
-    {Reason::GpusHeld, "GpusHeld", saysDetail<"node(s) had {}">, kTheseGpus | Cure::PodGone, true},
-    {Reason::TopologyUnmet, "TopologyUnmet", topologyUnmet, kFreeGpus, true},
+     saysNumbers<"node(s) had too few free GPUs: need {} and most free is {}">, kFreeGpus,
+     PodReason::Unschedulable, true},
+    {Reason::GpusHeld, "GpusHeld", saysDetail<"node(s) had {}">, kTheseGpus | Cure::PodGone,
+     PodReason::WaitsForPod, true},
+    {Reason::TopologyUnmet, "TopologyUnmet", topologyUnmet, kFreeGpus, PodReason::Unschedulable, true},
     {Reason::ClaimsUnmet, "ClaimsUnmet", claimsUnmet, kFreeGpus},
     {Reason::AwaitsLook, "AwaitsLook",
      says<"node(s) had pods with nvidia.com/gpu that have just come: its agent is to say which GPUs they "
           "have">,
-     kTheseGpus},
+     kTheseGpus, PodReason::WaitsForAgent},
     {Reason::NotTakenYet, "NotTakenYet", says<"node(s) had pods that gpu-manager has not taken yet">,
-     Cure::Time | Cure::PodGone},
+     Cure::Time | Cure::PodGone, PodReason::WaitsForAgent},
 }};
 
 constexpr bool isInOrder() {
@@ -203,6 +209,13 @@ constexpr bool isInOrder() {
   }
   return true;
 }
+constexpr bool isToldByCures() {
+  return std::all_of(kRows.begin(), kRows.end(), [](const ReasonRow& row) {
+    const bool another_would_do = (row.cures & only(Cure::OtherNode)) != 0;
+    return another_would_do == (row.pod_reason == PodReason::Unschedulable);
+  });
+}
+static_assert(isToldByCures(), "Unschedulable is said where another node would do, and nowhere else");
 static_assert(isInOrder(), "one row for each reason, in the order of sched/request/reason.h");
 
 }  // namespace

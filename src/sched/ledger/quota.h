@@ -43,6 +43,10 @@ struct QuotaRoom {
                                                    const std::string& ns, std::int64_t milli);
 /// What its devices count: each a whole one. What its shares count, their door says (Holdings::milli).
 [[nodiscard]] std::int64_t gpuMilli(const PodRequest& request);
+/// It leaves none of any model to the pod.
+[[nodiscard]] inline bool isOverQuota(const PodRequest& request) {
+  return request.quota && request.quota->terms.models.empty();
+}
 [[nodiscard]] bool passesQuota(const model::Node& node, const QuotaTerms& terms);
 
 }  // namespace gs::sched

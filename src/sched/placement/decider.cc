@@ -24,9 +24,6 @@ bool isPlacedWhole(const NodeState& n, const DeviceRequest& r) {
   return r.shared || r.selection != nullptr || n.isWide();
 }
 
-/// The quota allows no GPU at all.
-bool isOverQuota(const PodRequest& r) { return r.quota && r.quota->terms.models.empty(); }
-
 /// Whether they are the same but for the models that may be used.
 bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
   return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools;

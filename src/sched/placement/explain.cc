@@ -11,6 +11,7 @@
 #include "model/dra.h"
 #include "model/map.h"
 #include "sched/filters/filter.h"
+#include "sched/filters/new_node.h"
 
 namespace gs::sched {
 
@@ -82,6 +83,24 @@ std::string kindOf(const ReasonGroups& groups) {
   return out;
 }
 
+std::vector<Reason> reasonsOf(const ReasonGroups& groups) {
+  std::vector<Reason> out;
+  for (const auto& [key, group] : groups) { out.push_back(key.first); }
+  return out;
+}
+
+ReasonGroups grouped(const std::vector<Misfit>& misfits) {
+  ReasonGroups groups;
+  for (const auto& m : misfits) { groups[{m.reason, m.detail}].add(m.need, m.have); }
+  return groups;
+}
+
+/// What nodes, of so many, say of a request, and who holds what is not free.
+Rejection rejectionOf(const ReasonGroups& groups, std::size_t nodes, const PodRequest& request,
+                      std::vector<model::Uid> holders) {
+  return {kindOf(groups), textOf(groups, nodes), std::move(holders), podReasonOf(reasonsOf(groups), request)};
+}
+
 /// Those who hold devices of nodes that are added, while they are few and all known; of a request that names
 /// its devices those who hold these.
 class Holders {
@@ -120,9 +139,8 @@ class Holders {
 }  // namespace
 
 Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
-  ReasonGroups groups;
-  for (const auto& m : misfits) { groups[{m.reason, m.detail}].add(m.need, m.have); }
-  return {kindOf(groups), textOf(groups, nodes)};
+  const ReasonGroups groups = grouped(misfits);
+  return {kindOf(groups), textOf(groups, nodes), {}, podReasonOf(reasonsOf(groups))};
 }
 
 Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
@@ -138,9 +156,7 @@ Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
     all.push_back(*misfit);
     all.insert(all.end(), also.begin(), also.end());
   }
-  Rejection rejection = explainMisfits(all, ledger.existing());
-  rejection.holders = holders.get();
-  return rejection;
+  return rejectionOf(grouped(all), ledger.existing(), request, holders.get());
 }
 
 Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
@@ -156,7 +172,7 @@ Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
     }
     if (rowOf(misfit->reason).is_held) { holders.add(ledger.at(*i), request); }
   }
-  return {kindOf(groups), textOf(groups, ledger.existing()), holders.get()};
+  return rejectionOf(groups, ledger.existing(), request, holders.get());
 }
 
 std::string rejectionText(const Ledger& ledger, const PodRequest& request) {
@@ -226,7 +242,7 @@ Rejection RejectionBoard::said(const Ledger& ledger, const PodRequest& request) 
     if (counted[group].nodes == 0) { continue; }
     for (const auto& reason : key) { groups[reason].add(counted[group]); }
   }
-  return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger, request)};
+  return rejectionOf(groups, ledger.existing(), request, holders(ledger, request));
 }
 
 std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger, const PodRequest& request) const {

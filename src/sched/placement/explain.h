@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sched/placement/fit.h"
+#include "sched/request/pod_reason.h"
 
 namespace gs::sched {
 
@@ -24,6 +25,7 @@ struct Rejection {
   std::string text;
   /// Who holds the GPUs that are not free, ascending, where that is all known and at most kMostNamed pods.
   std::vector<model::Uid> holders{};
+  PodReason pod_reason{};  // that the pod's condition says
   friend bool operator==(const Rejection&, const Rejection&) = default;
 };
 
@@ -37,7 +39,7 @@ struct Rejection {
 /// that is looked at.
 [[nodiscard]] Rejection explainNamed(const Ledger& ledger, const PodRequest& request);
 
-/// The words for these nodes' reasons; `nodes`: how many there are.
+/// The words for these nodes' reasons, whoever asked; `nodes`: how many there are.
 [[nodiscard]] Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
 
 /// Remembers each node's reason to refuse one request. Always for the same ledger and request.

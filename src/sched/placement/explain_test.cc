@@ -74,6 +74,21 @@ TEST(RejectionText, OfAClaimItsResourcesAreNamedAll) {
   EXPECT_EQ(rejectionText(l, hungry), "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.");
 }
 
+TEST(RejectionText, SaysWhetherANewNodeCouldHelp) {
+  Ledger l;
+  EXPECT_EQ(explainRejection(l, testClaim(1)).pod_reason, PodReason::Unschedulable) << "there is none";
+  testNode("a").gpus(1).addTo(l);
+  EXPECT_EQ(explainRejection(l, testClaim(2)).pod_reason, PodReason::Unschedulable);
+  EXPECT_EQ(explainNamed(l, testMapped("a", {5})).pod_reason, PodReason::WaitsForNode);
+  EXPECT_EQ(explainNamed(l, testMapped("b", {0})).pod_reason, PodReason::WaitsForNode);
+  PodRequest poor = testClaim(1);
+  poor.quota = QuotaBound{"default", 1000, {"model", {}, "pool", {}}};
+  RejectionBoard board;
+  EXPECT_EQ(board.explain(l, poor).pod_reason, PodReason::QuotaExceeded);
+  EXPECT_EQ(board.explain(l, poor), explainRejection(l, poor));
+  EXPECT_EQ(explainMisfits({{Reason::AwaitsStatus, "", 0, 0}}, 1).pod_reason, PodReason::WaitsForAgent);
+}
+
 struct TextCase {
   const char* name;
   Misfit misfit;

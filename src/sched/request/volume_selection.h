@@ -8,6 +8,7 @@
 
 #include "model/ids.h"
 #include "model/node.h"
+#include "sched/request/pod_reason.h"
 #include "sched/request/reason.h"
 
 namespace gs::sched {
@@ -34,6 +35,8 @@ class VolumeSelection {
   }
   /// Grows when the answers of all nodes may have changed without that: all are to be looked at again.
   [[nodiscard]] virtual std::uint64_t moment() const = 0;
+  /// Why no node that is yet to come can; nullopt: one may.
+  [[nodiscard]] virtual std::optional<PodReason> keptFromNewNodes() const { return std::nullopt; }
 };
 
 }  // namespace gs::sched

@@ -1,5 +1,7 @@
 #include "sched/volumes/volume_ask.h"
 
+#include <algorithm>
+
 #include "base/mix.h"
 
 namespace gs::sched {
@@ -33,7 +35,24 @@ std::size_t withLate(std::size_t h, const LateClaim& late) {
   return mix(mix(h, late.key.ns), late.key.name);
 }
 
+/// It is on nodes that it names, a local one for instance.
+bool namesItsNodes(const BoundVolume& volume) {
+  const auto& affinity = volume.affinity;
+  return affinity.is_required && std::all_of(affinity.terms.begin(), affinity.terms.end(), model::namesHosts);
+}
+
 }  // namespace
+
+std::optional<PodReason> keptFromNewNodes(const VolumeAsk& ask) {
+  if (ask.is_in_use) { return PodReason::WaitsForPod; }
+  if (std::any_of(ask.bound.begin(), ask.bound.end(), [](const auto& one) { return !one.is_there; })) {
+    return PodReason::VolumeNotReady;
+  }
+  const bool names_nodes =
+      std::any_of(ask.bound.begin(), ask.bound.end(), namesItsNodes) ||
+      std::any_of(ask.late.begin(), ask.late.end(), [](const auto& one) { return one.selected_node; });
+  return names_nodes ? std::optional{PodReason::WaitsForNode} : std::nullopt;
+}
 
 std::size_t VolumeAsk::hash() const {
   std::size_t h = mix(bound.size(), in_use.size());

@@ -10,6 +10,7 @@
 
 #include "model/pod_volumes.h"
 #include "model/volumes.h"
+#include "sched/request/pod_reason.h"
 
 namespace gs::sched {
 
@@ -57,6 +58,8 @@ struct VolumeAsk {
   }
   [[nodiscard]] std::size_t hash() const;
 };
+/// Why no node that is yet to come can mount them; nullopt: one may.
+[[nodiscard]] std::optional<PodReason> keptFromNewNodes(const VolumeAsk& ask);
 
 /// What is to be done for a pod that comes to a node, so that its claims are bound there.
 struct VolumeChoices {

@@ -18,6 +18,9 @@ class VolumeSelections::Selection final : public VolumeSelection {
     return volumes_.refuse(filter, ask_, node, &gone);
   }
   [[nodiscard]] std::uint64_t moment() const override { return volumes_.momentOf(ask_); }
+  [[nodiscard]] std::optional<PodReason> keptFromNewNodes() const override {
+    return sched::keptFromNewNodes(ask_);
+  }
 
  private:
   const VolumeAsk ask_;

@@ -211,7 +211,10 @@ void PendingPods::say(const model::Pod& pod, const Rejection& rejection) {
   if (logged_.add(pod.uid, rejection.kind)) {
     c_.log(kapi::Level::Info, "waits", {{"pod", pod.key.text()}, {"reason", *rejection.text}});
   }
-  if (c_.places(pod)) { reporter_.waiting(pod.uid, rejection.kind, rejection.text); }  // else kube-scheduler
+  if (c_.places(pod)) {  // else kube-scheduler says it
+    const auto reason = rejection.pod_reason ? *rejection.pod_reason : sched::podReasonOf(rejection.kind);
+    reporter_.waiting(pod.uid, rejection.kind, reason, rejection.text);
+  }
   touchClaimOf(pod.uid);
 }
 

@@ -19,6 +19,7 @@
 #include "controller/backoff.h"
 #include "controller/nodes_in_vain.h"
 #include "sched/doors/door.h"
+#include "sched/request/pod_reason.h"
 #include "scheduler/core/context.h"
 #include "scheduler/pending/binding_cycle.h"
 #include "scheduler/pending/held_back.h"
@@ -31,6 +32,7 @@ namespace gs::scheduler {
 struct Rejection {
   std::string kind;  // stable over numbers
   std::shared_ptr<const std::string> text;
+  std::optional<sched::PodReason> pod_reason{};  // nullopt: that of its kind
 };
 
 class PendingPods : public controller::Part {

@@ -94,5 +94,31 @@ TEST(RequireInjection, IsNotForPodsOfResourceClaims) {
   EXPECT_EQ(std::get<sched::Blocked>(door).kind, "GpuEnvMissing");
 }
 
+/// The reason that the pod's condition is given now.
+std::string writtenReason(TestParts& t) {
+  t.pending.pump([](const model::Uid&) { return false; });
+  for (const auto& call : t.calls()) {
+    if (call.kind == kapi::kPod && call.subresource == "status") {
+      return std::string{call.body["status"]["conditions"].at(0)["reason"].str()};
+    }
+  }
+  return "";
+}
+
+TEST(WhoIsTold, WhatKeepsItFromAllNodesHasTheReasonOfItsKind) {
+  TestParts t{Config{}};
+  t.learn(testing::PodBuilder{"p"}.claim("missing"));
+  (void)t.pending.enqueue(*t.known("p"));
+  EXPECT_EQ(writtenReason(t), "ClaimNotFound");
+}
+
+TEST(WhoIsTold, WhatNodesSayHasTheReasonThatTheySay) {
+  TestParts t{Config{}};
+  t.learn(testing::PodBuilder{"p"}.claim("one"));
+  const auto text = std::make_shared<const std::string>("0/1 nodes are available: 1 ExceedsGPUQuota.");
+  t.pending.tell(*t.known("p"), {"ExceedsQuota", text, sched::PodReason::QuotaExceeded});
+  EXPECT_EQ(writtenReason(t), "QuotaExceeded");
+}
+
 }  // namespace
 }  // namespace gs::scheduler

@@ -82,9 +82,10 @@ void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection n
   other_numbers_.erase(pod_class);
   if (!knowsHolders(now)) { other_numbers_.insert(pod_class); }  // nothing says when they come to be known
   std::string kind = now.kind;
+  const sched::PodReason reason = now.pod_reason;
   std::string text = textOf(pod_class, std::move(now));
-  if (words.text == nullptr || *words.text != text) {
-    words = {std::move(kind), std::make_shared<const std::string>(std::move(text))};
+  if (words.text == nullptr || *words.text != text || words.pod_reason != reason) {
+    words = {std::move(kind), std::make_shared<const std::string>(std::move(text)), reason};
     untold_.erase(pod_class);  // equivalent: some would be told twice
     untold = c_.engine.queue().unschedulablePods(pod_class);
   }
@@ -256,7 +257,8 @@ bool Unschedulable::readAnew(sched::EquivalenceClass pod_class) {
 
 void Unschedulable::readAnew(sched::EquivalenceClass pod_class, sched::Rejection now) {
   const auto words = words_.find(pod_class);
-  const bool same = words != words_.end() && words->second.kind == now.kind;
+  const bool same =
+      words != words_.end() && words->second.kind == now.kind && words->second.pod_reason == now.pod_reason;
   if (!same || round_tells_numbers_) { return reject(pod_class, std::move(now)); }
   const bool complete = knowsHolders(now);
   if (complete && textOf(pod_class, std::move(now)) == *words->second.text) {

@@ -15,11 +15,12 @@ constexpr int kCallsPerWrite = 2;  // the condition and its event
 
 }  // namespace
 
-void Reporter::waiting(const model::Uid& uid, const std::string& kind,
+void Reporter::waiting(const model::Uid& uid, const std::string& kind, sched::PodReason reason,
                        std::shared_ptr<const std::string> text) {
   Report& r = reports_[uid];
   if (const model::Pod* pod = cache_.pod(uid)) { r.ns = pod->key.ns; }
   r.kind = kind;
+  r.reason = reason;
   r.text = std::move(text);
   r.wished = true;
   wish(uid, r.ns);
@@ -47,19 +48,20 @@ void Reporter::silent(const model::Uid& uid, bool gone) {
 bool Reporter::writing(const model::Uid& uid) const { return calls_.open(uid); }
 
 std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) const {
-  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
+  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == sched::nameOf(r.reason) &&
                        pod.scheduled.message == *r.text;
   if (says_it) { return std::nullopt; }
   const Mono not_before = calls_.notBefore(pod.uid);  // however often it is wished meanwhile
-  return r.written_kind == r.kind ? std::max(not_before, r.written_at + kSameKindGap) : not_before;
+  return r.isOfWrittenKind() ? std::max(not_before, r.written_at + kSameKindGap) : not_before;
 }
 
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
-  kapi::Call call = kapi::setUnschedulable(pod, "Unschedulable", *r.text, now.wall);
+  kapi::Call call = kapi::setUnschedulable(pod, sched::nameOf(r.reason), *r.text, now.wall);
   call.token = calls_.begin(pod.uid, {r.ns});
   call.ordering_key = "pod/" + pod.uid.text;
   call.leader_only = true;
   r.written_kind = r.kind;
+  r.written_reason = r.reason;
   r.written_text = r.text;
   r.written_at = now.mono;
   in_flight_.take(r.ns);
@@ -98,7 +100,7 @@ void Reporter::pumpNamespace(const std::string& ns, Now now,
       continue;
     }
     const auto at = writableAt(r, *pod);
-    const bool as_written = r.written_kind == r.kind && *r.written_text == *r.text;
+    const bool as_written = r.isOfWrittenKind() && *r.written_text == *r.text;
     if (at && *at <= now.mono) {
       write(*pod, r, now, out);
       last_ = ns;

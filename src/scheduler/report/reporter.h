@@ -1,10 +1,10 @@
 // Says why pods wait: the PodScheduled condition and the FailedScheduling event (R34). A pure machine.
 //
-// A report is a wish; it is written when no other write to that pod is open, when its kind differs from the
-// last one written, or (same kind, other text) a minute after it. Nothing is written when the pod's condition
-// says it already. A write that failed is made again after a while, longer each time. At most
-// Config::max_pending_writes are in flight, so a wave of rejections never stands before Bindings; namespaces
-// share them fairly and take turns. One thread.
+// A report is a wish; it is written when no other write to that pod is open, when its kind or its reason
+// differs from the last one written, or (both the same, other text) a minute after it. Nothing is written
+// when the pod's condition says it already. A write that failed is made again after a while, longer each
+// time. At most Config::max_pending_writes are in flight, so a wave of rejections never stands before
+// Bindings; namespaces share them fairly and take turns. One thread.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,7 @@
 #include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
+#include "sched/request/pod_reason.h"
 
 namespace gs::scheduler {
 
@@ -36,8 +37,9 @@ class Reporter : public controller::Part {
         in_flight_{max_in_flight},
         calls_{parts.add(*this), {std::chrono::milliseconds{200}, std::chrono::minutes{1}}} {}
 
-  /// The pod waits; `kind` is stable over numbers. Replaces an earlier wish.
-  void waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text);
+  /// The pod waits; `kind` is stable over numbers, `reason` the condition's. Replaces an earlier wish.
+  void waiting(const model::Uid& uid, const std::string& kind, sched::PodReason reason,
+               std::shared_ptr<const std::string> text);
   /// Nothing to say any more (it is being placed, or gone). Forgets it when `gone`.
   void silent(const model::Uid& uid, bool gone);
   /// A condition write to this pod is in flight.
@@ -56,12 +58,15 @@ class Reporter : public controller::Part {
   struct Report {
     std::string ns;
     std::string kind;
+    sched::PodReason reason{};
     std::shared_ptr<const std::string> text;
     std::string written_kind;
+    sched::PodReason written_reason{};
     std::shared_ptr<const std::string> written_text;
     Mono written_at{};
     bool wished = false;
     bool later = false;  // stands in later_
+    [[nodiscard]] bool isOfWrittenKind() const { return written_kind == kind && written_reason == reason; }
   };
   /// From when on what is wished may be written; nullopt: there is nothing to write.
   [[nodiscard]] std::optional<Mono> writableAt(const Report& r, const model::Pod& pod) const;

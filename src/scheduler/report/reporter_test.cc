@@ -24,8 +24,9 @@ class ReporterTest : public ::testing::Test {
     pod.key.ns = ns;
     cache.putPod(std::make_shared<const model::Pod>(std::move(pod)));
   }
-  void waits(const char* pod, const char* kind, const char* text) {
-    reporter.waiting(uid(pod), kind, std::make_shared<const std::string>(text));
+  void waits(const char* pod, const char* kind, const char* text,
+             sched::PodReason reason = sched::PodReason::Unschedulable) {
+    reporter.waiting(uid(pod), kind, reason, std::make_shared<const std::string>(text));
   }
   /// Pumps. The conditions and events written, in order.
   std::vector<kapi::Call> sent() {
@@ -101,6 +102,30 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   }
 }
 
+TEST_F(ReporterTest, TheConditionHasThePodsReason) {
+  waits("p", "ClaimMissing", "gpuclaim \"x\" not found", sched::PodReason::ClaimNotFound);
+  const auto calls = sent();
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(condition(calls[0])["reason"].str(), "ClaimNotFound");
+  EXPECT_EQ(condition(calls[0])["status"].str(), "False");
+  EXPECT_EQ(calls[1].body["reason"].str(), "FailedScheduling") << "the event's is the same for all";
+}
+
+/// Autoscalers go by it.
+TEST_F(ReporterTest, AnotherReasonIsWrittenAtOnce) {
+  waits("p", "UntoleratedTaint,ExceedsQuota", "0/2 nodes");
+  EXPECT_EQ(said(), "p: 0/2 nodes; ");
+  answerAll();
+  put("p", 2, {"False", "Unschedulable", "0/2 nodes"});
+  waits("p", "UntoleratedTaint,ExceedsQuota", "0/2 nodes", sched::PodReason::QuotaExceeded);
+  EXPECT_EQ(said(), "p: 0/2 nodes; ");
+  EXPECT_EQ(condition(last.at(0))["reason"].str(), "QuotaExceeded");
+  answerAll();
+  put("p", 3, {"False", "QuotaExceeded", "0/2 nodes"});
+  waits("p", "UntoleratedTaint,ExceedsQuota", "0/2 nodes", sched::PodReason::QuotaExceeded);
+  EXPECT_EQ(said(), "");
+}
+
 TEST_F(ReporterTest, NothingIsWrittenThatTheConditionSaysAlready) {
   struct Case {
     model::ScheduledCondition says;
@@ -109,7 +134,8 @@ TEST_F(ReporterTest, NothingIsWrittenThatTheConditionSaysAlready) {
   model::Revision revision = 1;
   for (const Case& c :
        {Case{{"False", "Unschedulable", "text"}, false}, Case{{"False", "Unschedulable", "other"}, true},
-        Case{{"False", "SchedulingGated", "text"}, true}, Case{{"True", "Unschedulable", "text"}, true}}) {
+        Case{{"False", "SchedulingGated", "text"}, true}, Case{{"False", "QuotaExceeded", "text"}, true},
+        Case{{"True", "Unschedulable", "text"}, true}}) {
     put("p", ++revision, c.says);
     waits("p", "Kind", "text");
     EXPECT_EQ(!said().empty(), c.written) << c.says.status << " " << c.says.reason << " " << c.says.message;
