@@ -95,10 +95,23 @@ ReasonGroups grouped(const std::vector<Misfit>& misfits) {
   return groups;
 }
 
+/// Said besides, where no node comes to say it: they refuse for something else, or there is none.
+std::string moreOf(const std::vector<Reason>& said, PodReason reason) {
+  const bool is_said = reason != PodReason::QuotaExceeded ||
+                       std::find(said.begin(), said.end(), Reason::ExceedsQuota) != said.end();
+  return is_said ? "" : " The quota of its namespace leaves it no GPU.";
+}
+
 /// What nodes, of so many, say of a request, and who holds what is not free.
 Rejection rejectionOf(const ReasonGroups& groups, std::size_t nodes, const PodRequest& request,
                       std::vector<model::Uid> holders) {
-  return {kindOf(groups), textOf(groups, nodes), std::move(holders), podReasonOf(reasonsOf(groups), request)};
+  const std::vector<Reason> said = reasonsOf(groups);
+  const PodReason reason = podReasonOf(said, request);
+  std::string text = textOf(groups, nodes);
+  if (const std::string more = moreOf(said, reason); !more.empty()) {
+    text += (text.ends_with('.') ? "" : ".") + more;
+  }
+  return {kindOf(groups), std::move(text), std::move(holders), reason};
 }
 
 /// Those who hold devices of nodes that are added, while they are few and all known; of a request that names

@@ -74,6 +74,21 @@ TEST(RejectionText, OfAClaimItsResourcesAreNamedAll) {
   EXPECT_EQ(rejectionText(l, hungry), "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.");
 }
 
+TEST(RejectionText, NamesTheQuotaWhereNoNodeComesToIt) {
+  PodRequest poor = testClaim(1);
+  poor.quota = QuotaBound{"default", 1000, {"model", {}, "pool", {}}};
+  Ledger l;
+  EXPECT_EQ(rejectionText(l, poor),
+            "no nodes available to schedule pods. The quota of its namespace leaves it no GPU.");
+  testNode("a").gpus(1).unschedulable().addTo(l);
+  EXPECT_EQ(rejectionText(l, poor),
+            "0/1 nodes are available: 1 node(s) were unschedulable. The quota of its namespace leaves it no "
+            "GPU.");
+  testNode("b").gpus(1).addTo(l);
+  EXPECT_EQ(rejectionText(l, poor),
+            "0/2 nodes are available: 1 ExceedsGPUQuota, 1 node(s) were unschedulable.");
+}
+
 TEST(RejectionText, SaysWhetherANewNodeCouldHelp) {
   Ledger l;
   EXPECT_EQ(explainRejection(l, testClaim(1)).pod_reason, PodReason::Unschedulable) << "there is none";
