@@ -11,6 +11,7 @@ if [[ ${GS_KUBERNETES:-} == newest ]]; then
 fi
 ETCD_VERSION=v3.6.16
 KWOK_VERSION=v0.7.0
+KARPENTER_VERSION=v1.14.1
 CONTAINERD_VERSION=v2.2.9
 HELM_VERSION=v3.22.0
 CSI_TEST_VERSION=v5.6.0
@@ -36,6 +37,7 @@ tool() {
   case $1 in
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
+    karpenter) echo "$CACHE/karpenter-$KARPENTER_VERSION/karpenter" ;;
     load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     dra-oracle) echo "$CACHE/dra-oracle-$(sources_version dra-oracle)/dra-oracle" ;;
@@ -53,6 +55,8 @@ tool() {
 # Triton as Python finds it; not there where PyPI could not be reached.
 triton_folder() { echo "$CACHE/triton-$TRITON_VERSION"; }
 foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION-argocd-$ARGOCD_VERSION"; }
+
+karpenter_crds() { echo "$CACHE/karpenter-$KARPENTER_VERSION/crds"; }
 
 # What is ours has no version: its sources' hash is one.
 sources_version() { cat "$TESTBED/modules/$1"/{*.mod,*.sum,*.go} | sha256sum | cut -c1-12; }

@@ -215,10 +215,12 @@ uid_of() { field "$1" .metadata.uid "${@:2}"; }
 waits() { field "pod/$1" '.status.conditions[?(@.type=="PodScheduled")].reason' "${@:2}"; }
 why() { field "pod/$1" '.status.conditions[?(@.type=="PodScheduled")].message' "${@:2}"; }
 
-expect_waiting() { # NAME REGEX-OF-THE-MESSAGE [KUBECTL-OPTION...]
-  eventually_like "why pod $1 waits" "$2" why "$1" "${@:3}"
-  expect "reason of pod $1's condition" Unschedulable "$(waits "$1" "${@:3}")"
-  expect_output "node of pod $1" "" node_of "$1" "${@:3}"
+# A new node could help it; and one that no new node helps.
+expect_waiting() { expect_told Unschedulable "$@"; } # NAME REGEX-OF-THE-MESSAGE [KUBECTL-OPTION...]
+expect_told() { # REASON NAME REGEX-OF-THE-MESSAGE [KUBECTL-OPTION...]
+  eventually_like "why pod $2 waits" "$3" why "$2" "${@:4}"
+  expect "reason of pod $2's condition" "$1" "$(waits "$2" "${@:4}")"
+  expect_output "node of pod $2" "" node_of "$2" "${@:4}"
 }
 
 expect_allocated() { # NAME NODE:IDS [KUBECTL-OPTION...]

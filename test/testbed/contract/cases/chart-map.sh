@@ -84,7 +84,7 @@ for each in "0=0,1" "1=2"; do
   runs "gpu-workload-${each%%=*}"
   expect "environment of gpu-workload-${each%%=*}" "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${each#*=} " "$(environment "gpu-workload-${each%%=*}")"
 done
-expect_waiting gpu-workload-2 'node3'
+expect_told WaitsForNode gpu-workload-2 'node3'
 note "gpu-workload-2 waits: $(why gpu-workload-2)"
 kubectl label node node-b --overwrite gpu-node-name=node3 >/dev/null
 eventually "allocation of gpu-workload-2" node-b:0,1,2 allocated gpu-workload-2
@@ -97,7 +97,7 @@ check_pod() { echo "gpu-test-gpu-scheduler-check-$1"; }
 for name in node-a=node1 node-b=node2; do kubectl label node "${name%=*}" --overwrite "gpu-node-name=${name#*=}" >/dev/null; done
 helm install gpu-test "$REPO/charts/gpu-scheduler-check" --namespace $CHECKS --create-namespace --set logInterval=1 >"$CASE_DIR/check.log"
 for index in 0 1; do runs "$(check_pod $index)" -n $CHECKS; done
-for index in 2 3 4; do expect_waiting "$(check_pod $index)" 'node[34]' -n $CHECKS; done
+for index in 2 3 4; do expect_told WaitsForNode "$(check_pod $index)" 'node[34]' -n $CHECKS; done
 for name in node-a=node3 node-b=node4; do kubectl label node "${name%=*}" --overwrite "gpu-node-name=${name#*=}" >/dev/null; done
 for index in 2 3 4; do runs "$(check_pod $index)" -n $CHECKS; done
 # What a pod said of itself, whatever the times.

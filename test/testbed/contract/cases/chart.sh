@@ -149,7 +149,7 @@ eventually_like "who uses the GPUs of node-a" "$uid" users_of node-a
 provider_component kill kubelet-node-a # nobody stops the container
 delete_pods slow
 pod after one-a command "$SLEEP" | create
-expect_waiting after 'too few free GPUs: need 1 and most free is 0'
+expect_told WaitsForNode after 'too few free GPUs: need 1 and most free is 0'
 # By two looks of the agent's that do not show it a pod that nobody says has ended would be taken for gone.
 for look in first second; do
   seen=$(observed_on node-a)

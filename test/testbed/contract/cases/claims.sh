@@ -50,7 +50,7 @@ step "bad claims that were there before are answered on their status and on thei
 # answered CLAIM REGEX
 answered() {
   pod "$1" "$1" | create
-  expect_waiting "$1" "gpuclaim \"$1\" is invalid: $2"
+  expect_told InvalidRequest "$1" "gpuclaim \"$1\" is invalid: $2"
   eventually_like "status of claim $1" "^Failed $2" field "gclaim/$1" '.status.phase} {.status.message'
 }
 answered old-zero 'spec.devices.count is 0: write a whole number from 1 to 1024'
@@ -72,7 +72,7 @@ eventually_leases ""
 
 step "a claim that arrives later is taken up when it comes"
 pod early later | create
-expect_waiting early 'gpuclaim "later" not found in namespace default'
+expect_told ClaimNotFound early 'gpuclaim "later" not found in namespace default'
 claim later 'count: 2' | create
 eventually_like "allocation" '^node-[ab]:[0-9],[0-9]$' allocated early
 got=$(allocated early)
@@ -87,7 +87,7 @@ eventually_like "the waiting one" '^node-[ab]:[0-9]$' allocated follower
 held=$(gpu_leases)
 kubectl delete gclaim later >/dev/null
 pod orphan later | create
-expect_waiting orphan 'gpuclaim "later" not found'
+expect_told ClaimNotFound orphan 'gpuclaim "later" not found'
 expect "leases of those that run" "$held" "$(gpu_leases)"
 expect "the running pod has" "$got" "$(allocated early)"
 expect_sound
@@ -97,18 +97,18 @@ eventually_leases ""
 step "a pod that asks in two ways is refused with both names"
 claim one 'count: 1' | create
 pod two-doors one annotations 'gpu-scheduling-map: "0=node-a:0"' | create
-expect_waiting two-doors 'gpu\.scheduling/claim.*gpu-scheduling-map'
+expect_told InvalidRequest two-doors 'gpu\.scheduling/claim.*gpu-scheduling-map'
 pod limit one limits 'nvidia.com/gpu: 2' | create
-expect_waiting limit 'nvidia.com/gpu"?\]?=2 .*claim one has spec.devices.count=1'
+expect_told InvalidRequest limit 'nvidia.com/gpu"?\]?=2 .*claim one has spec.devices.count=1'
 claim shared 'count: 1, exclusivity: Shared' | create
 pod shared-limit shared limits 'nvidia.com/gpu: 1' | create
-expect_waiting shared-limit 'claim shared is Shared.*nvidia.com/gpu'
+expect_told InvalidRequest shared-limit 'claim shared is Shared.*nvidia.com/gpu'
 claim gang 'count: 1' 'gangRef: g' | create
 pod gang gang | create
-expect_waiting gang 'gangs are not supported yet'
+expect_told NotSupported gang 'gangs are not supported yet'
 claim mig 'count: 1, exclusivity: MIG' | create
 pod mig mig | create
-expect_waiting mig 'MIG partitions are not supported yet'
+expect_told InvalidRequest mig 'MIG partitions are not supported yet'
 eventually "phase of the MIG claim" Failed field gclaim/mig .status.phase
 
 step "a node that the pod does not want refuses it in kube-scheduler's words"
@@ -150,7 +150,7 @@ eventually "node" node-c node_of counted
 expect_output "allocation" "" allocated counted
 expect "leases" "$leases_before" "$(lease_count)"
 pod beside c-two | create
-expect_waiting beside 'need 2 and most free is 1'
+expect_told WaitsForNode beside 'need 2 and most free is 1'
 delete_pods counted
 expect_allocated beside node-c:0,1
 delete_pods beside

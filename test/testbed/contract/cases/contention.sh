@@ -17,7 +17,7 @@ both=$(printf '%s ' "$(allocated worker -n team-a)" "$(allocated worker -n team-
 expect_like "one has 0,1 and the other 2,3" '^(node-a:0,1 node-a:2,3 |node-a:2,3 node-a:0,1 )$' "$both"
 { claim same 'count: 2, policy: preferIds, preferIds: [0, 1]' "$(on node-a)"
   pod worker same; } | create
-expect_waiting worker "^0/2 nodes are available: .*1 node\(s\) had too few free GPUs: need 2 and most free is 0"
+expect_told WaitsForNode worker "^0/2 nodes are available: .*1 node\(s\) had too few free GPUs: need 2 and most free is 0"
 expect_sound
 
 step "a GPU passes from one namespace to the other when its pod ends"
@@ -112,7 +112,7 @@ expect "holder of the shared lease" shared "$(field lease/gpu-node-a-0 .spec.hol
 expect "its holders" "$(printf '%s\n' "$(uid_of pod/s1)" "$(uid_of pod/s5)" | sort)" \
   "$(holders_of gpu-node-a-0)"
 { claim own 'count: 1' "$(on node-a)"; pod own own; } | create
-expect_waiting own 'need 1 and most free is 0'
+expect_told WaitsForNode own 'need 1 and most free is 0'
 delete_pods s1
 eventually "holders when one is gone" "$(uid_of pod/s5)" holders_of gpu-node-a-0
 expect_output "node of the Exclusive pod" "" node_of own

@@ -25,12 +25,12 @@ expect_output "allocation" "" allocated counted
 expect_output "leases" "" gpu_leases
 { claim c-one 'count: 1' "$(on node-c)"; pod waits-for-status c-one
   claim c-two 'count: 2' "$(on node-c)"; pod waits-for-both c-two; } | create
-expect_waiting waits-for-status '1 node\(s\) had no GpuNodeStatus'
+expect_told WaitsForNode waits-for-status '1 node\(s\) had no GpuNodeStatus'
 
 step "when the GpuNodeStatus comes, the claim is served beside the GPU that is only counted"
 "$TESTBED/load" nodes --name node-c --gpus 2
 eventually_like "allocation" '^node-c:[01]$' allocated waits-for-status
-expect_waiting waits-for-both 'need 2 and most free is [01]'
+expect_told WaitsForNode waits-for-both 'need 2 and most free is [01]'
 expect_sound
 delete_pods counted waits-for-status
 expect_allocated waits-for-both node-c:0,1
@@ -40,7 +40,7 @@ eventually_leases ""
 step "an Unhealthy GPU is never given, an Unknown one only when no Healthy one fits"
 set_health node-c 0 Unhealthy
 pod two c-two | create
-expect_waiting two 'too few healthy GPUs: need 2 and most healthy is 1'
+expect_told WaitsForNode two 'too few healthy GPUs: need 2 and most healthy is 1'
 pod healthy c-one | create
 expect_allocated healthy node-c:1
 set_health node-c 0 Unknown
@@ -63,10 +63,10 @@ expect_sound
 step "a GpuNodeStatus that shrinks or goes: holders keep what they have, nothing new is given"
 patch_status node-c '[{"op": "remove", "path": "/status/devices/1"}, {"op": "replace", "path": "/status/total", "value": 1}]'
 pod after-shrink c-two | create
-expect_waiting after-shrink 'need 2 and'
+expect_told WaitsForNode after-shrink 'need 2 and'
 kubectl delete gns node-c >/dev/null
 pod after-delete c-one | create
-expect_waiting after-delete 'no GpuNodeStatus'
+expect_told WaitsForNode after-delete 'no GpuNodeStatus'
 expect "the holder's GPU" node-c:1 "$(allocated prefers-healthy)"
 expect "its lease" "gpu-node-c-1 " "$(gpu_leases)"
 delete_pods after-shrink after-delete prefers-healthy
@@ -89,7 +89,7 @@ observe node-d 01 "$(uid_of pod/first)"
 settled in-use
 finish_pod first
 pod second d-one | create
-expect_waiting second 'need 1 and most free is 0'
+expect_told WaitsForNode second 'need 1 and most free is 0'
 observe node-d 02
 expect_allocated second node-d:0
 expect_sound
@@ -99,7 +99,7 @@ kubectl patch pod second --subresource=status --type=merge -p '{"status": {"phas
 settled running
 delete_pods second
 pod third d-one | create
-expect_waiting third 'need 1 and most free is 0'
+expect_told WaitsForNode third 'need 1 and most free is 0'
 observe node-d 03
 settled once
 expect_output "node after one look" "" node_of third
@@ -117,7 +117,7 @@ not_ready='[{"op": "test", "path": "/status/conditions/0/type", "value": "Ready"
 kubectl patch node node-d --subresource=status --type=json -p "${not_ready/STATUS/False}" >/dev/null
 settled not-ready
 pod unready d-one spec 'tolerations: [{operator: Exists}]' | create
-expect_waiting unready '1 node\(s\) were not ready'
+expect_told WaitsForNode unready '1 node\(s\) were not ready'
 kubectl patch node node-d --subresource=status --type=json -p "${not_ready/STATUS/True}" >/dev/null
 expect_allocated unready node-d:0
 
@@ -134,7 +134,7 @@ settled looked
 observe node-d 08
 eventually_leases ""
 pod hami d-one | create
-expect_waiting hami 'managed by hami'
+expect_told WaitsForNode hami 'managed by hami'
 { claim e-one 'count: 1' "$(on node-e)"; pod gpu-manager e-one; } | create
-expect_waiting gpu-manager 'managed by gpu-manager'
+expect_told WaitsForNode gpu-manager 'managed by gpu-manager'
 expect_sound

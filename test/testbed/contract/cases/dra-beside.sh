@@ -102,7 +102,7 @@ kubectl patch node old --subresource=status --type=merge -p '{"status": {"nodeIn
   "allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True", "reason": "Said", "message": "by hand"}]}}' >/dev/null
 kubectl patch node old --type=json -p '[{"op": "replace", "path": "/spec/taints", "value": []}]' >/dev/null # not-ready, of a new node
 pod old '' limits 'nvidia.com/gpu: 1' spec 'nodeSelector: {kubernetes.io/hostname: old}' | create
-expect_waiting old 'had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared'
+expect_told WaitsForNode old 'had kubelet v1.35.4: one older than 1.36 starts pods without what a DRA driver prepared'
 kubectl delete pod/old resourceslice/old node/old >/dev/null
 
 step "beside kube-scheduler's pods, both under load: no device is prepared for two, ours see what was chosen"
@@ -165,4 +165,4 @@ runs cluster-job
 provider_component kill kubelet-node-b
 kubectl delete pod cluster-job --force --grace-period=0 >/dev/null 2>&1
 claim_pod next single-gpu 1 'nodeSelector: {kubernetes.io/hostname: node-b}' | create
-expect_waiting next 'too few free GPUs: need 1 and most free is 0'
+expect_told WaitsForNode next 'too few free GPUs: need 1 and most free is 0'

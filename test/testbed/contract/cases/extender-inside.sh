@@ -62,7 +62,7 @@ given=$(annotations_of given)
 step "one table refuses both kinds of a namespace, and not another namespace"
 claim one-gpu 'count: 1' | create
 pod refused one-gpu | create
-expect_waiting refused 'ExceedsGPUQuota'
+expect_told QuotaExceeded refused 'ExceedsGPUQuota'
 vcuda over 60 2
 expect_like "answer for 60 cores more" '^200 ExceedsGPUQuota: ' "$(ask over)"
 vcuda within 50 2
@@ -85,7 +85,7 @@ expect "its devices" "$(jq -c 'del(.["tencent.com/predicate-time"])' <<<"$given"
   "$(annotations_of given | jq -c 'del(.["tencent.com/predicate-time"])')"
 expect_allocated claimed claims:0,1
 expect_like "answer for 60 cores more" '^200 ExceedsGPUQuota: ' "$(ask over)"
-expect_waiting refused 'ExceedsGPUQuota'
+expect_told QuotaExceeded refused 'ExceedsGPUQuota'
 
 step "a second replica sends on what it is asked to the one that leads"
 STANDBY=http://127.0.0.1:3457

@@ -113,7 +113,7 @@ kubectl cordon narrow >/dev/null
 expect_leading beta
 eventually_leases ""
 expect_like "fence on the pod" '^[0-9a-f]{8}-' "$(field pod/late '.metadata.annotations.gpu\.scheduling/fence')"
-expect_waiting late 'were unschedulable'
+expect_told WaitsForNode late 'were unschedulable'
 provider_bindings_at_once
 pod next narrow spec 'priorityClassName: urgent' | create
 kubectl uncordon narrow >/dev/null

@@ -101,7 +101,7 @@ expect_allocated late node-a:1
 eventually "Ready of node-a" Unknown readiness_of node-a
 note "node-a is not Ready $(elapsed_ms "$killed") ms after its kubelet was killed"
 pod later one-node-a command "$SLEEP" | create
-expect_waiting later 'node'
+expect_told WaitsForNode later 'node'
 note "a new pod waits: $(why later)"
 expect "phase of the one that was placed" Pending "$(field pod/late .status.phase)"
 expect "the container" RUNNING "$(task_of node-a "$holds")"
@@ -135,7 +135,7 @@ pod slow all-node-b command 'trap "sleep 2; exit 0" TERM; while true; do sleep 0
 runs slow
 slow=$(container_of slow)
 pod next all-node-b command "$SLEEP" | create
-expect_waiting next 'need 8'
+expect_told WaitsForNode next 'need 8'
 kubectl delete pod slow --wait=false >/dev/null
 at=${EPOCHREALTIME/./}
 eventually "node of the next" node-b node_of next

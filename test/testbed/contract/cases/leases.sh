@@ -134,7 +134,7 @@ YAML
 bind foreign node-a node-a:2
 eventually_like "event" '^Warning .*allocated' events_of foreign GpuHeldByForeignPod
 { claim two-here 'count: 2' "$(on node-a)"; pod needs-two two-here; } | create
-expect_waiting needs-two 'need 2 and most free is 1'
+expect_told WaitsForNode needs-two 'need 2 and most free is 1'
 expect "GPU leases" "gpu-node-a-0 gpu-node-a-1 " "$(gpu_leases)"
 delete_pods foreign
 expect_allocated needs-two node-a:2,3

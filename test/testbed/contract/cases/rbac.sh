@@ -47,7 +47,7 @@ eventually_leases "gpu-node-a-0 gpu-node-a-1 gpu-node-a-2 gpu-node-a-3 "
 
 step "an event that repeats becomes a series"
 pod waits missing | create
-expect_waiting waits 'gpuclaim "missing" not found'
+expect_told ClaimNotFound waits 'gpuclaim "missing" not found'
 deadline=$((SECONDS + PATIENCE))
 # Two reasons in turn: the second time a reason comes (not within 10 s) its event is patched.
 until (($(patched_events) > 0)); do
@@ -55,7 +55,7 @@ until (($(patched_events) > 0)); do
   claim missing 'count: 64' | create
   expect_waiting waits 'need 64'
   kubectl delete gclaim missing >/dev/null
-  expect_waiting waits 'gpuclaim "missing" not found'
+  expect_told ClaimNotFound waits 'gpuclaim "missing" not found'
 done
 
 step "a pod of higher priority has another one evicted"
