@@ -387,7 +387,7 @@ model::Pod decodePod(const View& v) {
   pod.labels = podLabels(meta["labels"]);
   pod.claims = podClaims(spec, v["status"]);
   if (pod.bound()) {
-    pod.keeps_away = antiAffinity(spec, pod.key.ns);
+    readAffinityOfBound(spec, pod);
     if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
   } else {
     readPodAffinity(spec, pod, unsupported);

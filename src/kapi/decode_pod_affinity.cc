@@ -101,6 +101,31 @@ std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::Anti
   return out;
 }
 
+/// Whom a bound pod keeps away. Without a labelSelector a term means nobody. A namespaceSelector without
+/// requirements: every namespace.
+std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
+  std::vector<model::AntiAffinityTerm> out;
+  for (const View t : spec["affinity"]["podAntiAffinity"][kRequired].items()) {
+    if (auto term = model::keptAwayBy(podTerm(t, own_ns))) { out.push_back(*std::move(term)); }
+  }
+  sortUniqueTerms(out);
+  const bool is_too_much = out.size() > kMaxTerms || namesInAll(out) > kMaxNames;
+  return is_too_much ? everybodyFrom(out) : out;
+}
+
+/// Of a bound pod: what cannot be read, or is too much, is left out.
+std::vector<model::PodTerm> nearOfBound(const View& spec, const std::string& own_ns) {
+  std::vector<model::PodTerm> out;
+  for (const View t : spec["affinity"]["podAffinity"][kRequired].items()) {
+    if (!isReadable(t["labelSelector"]) || !isReadable(t["namespaceSelector"])) { continue; }
+    out.push_back(podTerm(t, own_ns));
+    if (out.size() == kMaxWaitingTerms) { break; }
+  }
+  sortUniqueTerms(out);
+  if (namesInAll(out) > kMaxNames) { out.clear(); }
+  return out;
+}
+
 /// Reads the required terms of that kind.
 std::vector<model::PodTerm> requiredTerms(const View& spec, const char* kind, const std::string& own_ns,
                                           std::set<std::string>& unsupported) {
@@ -188,15 +213,15 @@ model::PodLabels podLabels(const View& labels) {
   return shared.share(stringMap(labels));
 }
 
-/// Without a labelSelector a term means nobody. A namespaceSelector without requirements: every namespace.
-std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
-  std::vector<model::AntiAffinityTerm> out;
-  for (const View t : spec["affinity"]["podAntiAffinity"][kRequired].items()) {
-    if (auto term = model::keptAwayBy(podTerm(t, own_ns))) { out.push_back(*std::move(term)); }
-  }
-  sortUniqueTerms(out);
-  const bool is_too_much = out.size() > kMaxTerms || namesInAll(out) > kMaxNames;
-  return is_too_much ? everybodyFrom(out) : out;
+void readAffinityOfBound(const View& spec, model::Pod& pod) {
+  if (!spec["affinity"].isObject()) { return; }
+  pod.keeps_away = antiAffinity(spec, pod.key.ns);
+  addPreferred(spec, "podAffinity", 1, pod);
+  addPreferred(spec, "podAntiAffinity", -1, pod);
+  pod.affinity.near = nearOfBound(spec, pod.key.ns);
+  model::PodAffinity there;
+  there.preferred = model::likedWhenThere(pod.affinity);
+  pod.affinity = std::move(there);
 }
 
 void readPodAffinity(const View& spec, model::Pod& pod, std::set<std::string>& unsupported) {
@@ -204,7 +229,7 @@ void readPodAffinity(const View& spec, model::Pod& pod, std::set<std::string>& u
   pod.affinity.apart = requiredTerms(spec, "podAntiAffinity", pod.key.ns, unsupported);
   addPreferred(spec, "podAffinity", 1, pod);
   addPreferred(spec, "podAntiAffinity", -1, pod);
-  sortUniqueTerms(pod.affinity.preferred);
+  std::sort(pod.affinity.preferred.begin(), pod.affinity.preferred.end());
   readSpread(spec, pod, unsupported);
 }
 

@@ -3,10 +3,8 @@
 
 #include <set>
 #include <string>
-#include <vector>
 
 #include "json/document.h"
-#include "model/label_selector.h"
 #include "model/pod.h"
 
 namespace gs::kapi {
@@ -14,9 +12,9 @@ namespace gs::kapi {
 /// metadata.labels. Pods that are read one soon after another share equal ones.
 [[nodiscard]] model::PodLabels podLabels(const json::View& labels);
 
-/// Whom a bound pod keeps away by required anti-affinity. Where it says more than a pod can need: everybody.
-[[nodiscard]] std::vector<model::AntiAffinityTerm> antiAffinity(const json::View& spec,
-                                                                const std::string& own_ns);
+/// Of a bound pod whose namespace is read: whom it keeps away by required anti-affinity (where it says more
+/// than a pod can need: everybody), and whom it would like (model::likedWhenThere(), of the first few).
+void readAffinityOfBound(const json::View& spec, model::Pod& pod);
 
 /// Of an unbound pod whose namespace is read: Pod::affinity and Pod::spread. What is required and cannot be
 /// read, or is more than a pod can need, is in `unsupported` by its path. Of preferences only the first few

@@ -145,7 +145,8 @@ struct Pod {
   std::vector<VolumeClaim> volume_claims;    // in its order; one that it mounts twice is there twice
   std::vector<InlineDisk> disks;             // in its order
 
-  // What only a placement asks; empty once the pod is bound.
+  // What only a placement asks; empty once the pod is bound, but for one: what a bound pod would like of
+  // those that come is in affinity.preferred (likedWhenThere()).
   std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
   MappedLimits mapped;
   std::vector<PodClaim> claims;  // those that it needs, of a bound pod too

@@ -1,5 +1,6 @@
 #include "model/pod_affinity.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gs::model {
@@ -11,6 +12,13 @@ std::optional<AntiAffinityTerm> keptAwayBy(PodTerm term) {
   if (selector && selector->requirements.empty()) { return out; }  // every namespace
   out.namespaces = std::move(term.namespaces);
   out.namespace_selector = std::move(term.namespace_selector);
+  return out;
+}
+
+std::vector<PreferredPodTerm> likedWhenThere(const PodAffinity& affinity) {
+  std::vector<PreferredPodTerm> out = affinity.preferred;
+  for (const PodTerm& term : affinity.near) { out.push_back({1, term}); }
+  std::sort(out.begin(), out.end());
   return out;
 }
 

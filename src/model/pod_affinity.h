@@ -31,11 +31,14 @@ struct PreferredPodTerm {
   friend auto operator<=>(const PreferredPodTerm&, const PreferredPodTerm&) = default;
 };
 struct PodAffinity {
-  std::vector<PodTerm> near;   // required podAffinity
-  std::vector<PodTerm> apart;  // required podAntiAffinity
-  std::vector<PreferredPodTerm> preferred;
+  std::vector<PodTerm> near;                // required podAffinity
+  std::vector<PodTerm> apart;               // required podAntiAffinity
+  std::vector<PreferredPodTerm> preferred;  // sorted; what is said twice counts twice
   friend auto operator<=>(const PodAffinity&, const PodAffinity&) = default;
 };
+/// What a pod that is on a node would like of those that come: what it prefers itself, and the pods that it
+/// had to be near (kube-scheduler's hardPodAffinityWeight, 1). Sorted.
+[[nodiscard]] std::vector<PreferredPodTerm> likedWhenThere(const PodAffinity& affinity);
 
 /// spec.topologySpreadConstraints[].
 struct SpreadConstraint {

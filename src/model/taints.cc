@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -45,6 +46,13 @@ const Taint* untoleratedOf(const std::vector<Taint>& taints, const std::vector<T
     return keeps_away && !toleratesAny(tolerations, taint);
   });
   return it == taints.end() ? nullptr : &*it;
+}
+
+std::uint8_t avoidedOf(const std::vector<Taint>& taints, const std::vector<Toleration>& tolerations) {
+  const auto count = std::count_if(taints.begin(), taints.end(), [&](const Taint& taint) {
+    return taint.effect == "PreferNoSchedule" && !toleratesAny(tolerations, taint);
+  });
+  return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(count, kMostAvoided));
 }
 
 const Taint& unschedulableTaint() {

@@ -18,12 +18,6 @@ std::size_t factsOf(const model::Node& node) {
   return h;
 }
 
-const std::string* valueOf(const model::Node* node, const std::string& key) {
-  if (node == nullptr) { return nullptr; }
-  const auto it = node->labels.find(key);
-  return it == node->labels.end() ? nullptr : &it->second;
-}
-
 }  // namespace
 
 // ---- Pods
@@ -94,19 +88,10 @@ Near::Tallies Near::talliesOf(NearNode node) const {
   return out;
 }
 
-void Near::changeKeys(NearNode node, const model::Node* facts) {
-  for (auto& [name, key] : keys_) {
-    const std::string* value = valueOf(facts, name);
-    if (!key.isAt(node, value)) { key.set(node, value); }
-  }
-}
-
 /// A key that became wide, or is so no more, concerns everybody who names it. Those that `changed` settle
 /// too.
 void Near::settleOthers(const std::vector<Standing*>& changed) {
-  bool any = false;
-  for (auto& [name, key] : keys_) { any = key.decideWidth() || any; }
-  if (!any) {
+  if (!keys_.decideWidths()) {
     for (Standing* standing : changed) { standing->settle(); }
     return;
   }
@@ -137,7 +122,9 @@ void Near::nodeChanged(const model::NodeName& name) {
     tally.resize(standing->matchers().size());
     standing->leave(node, tally);
   }
-  changeKeys(node, now);
+  likings_.leave(name);
+  keys_.nodeChanged(node, now);
+  likings_.enter(name);
   for (Standing* standing : changed) { standing->enter(node, now, tallies[standing->number()]); }
   settleOthers(changed);
   nodes_.forgetIfNothing(node);
@@ -202,8 +189,7 @@ void Near::meet(Standing& standing, std::size_t matcher, const PodGroups::Namesp
 
 /// The pods and nodes that are there.
 void Near::meet(Standing& standing) {
-  const bool spreads = !standing.rules().spread.empty();
-  for (NearNode node = 0; spreads && node < nodes_.size(); ++node) {
+  for (NearNode node = 0; standing.spreads() && node < nodes_.size(); ++node) {
     if (!nodes_[node].exists) { continue; }
     ++looks_;
     const model::Node& facts = ledger_.at(nodes_[node].index).node;
@@ -230,23 +216,6 @@ void Near::meet(Standing& standing) {
   }
 }
 
-/// Those that nobody named so far look at all nodes.
-void Near::learnKeys(const NearRules& rules) {
-  for (const auto& name : Standing::keysOf(rules)) {
-    const auto [it, fresh] = keys_.try_emplace(name, nodes_of_wide_);
-    TopologyKey& key = it->second;
-    ++key.users;
-    if (!fresh) { continue; }
-    for (NearNode node = 0; node < nodes_.size(); ++node) {
-      if (!nodes_[node].exists) { continue; }
-      ++looks_;
-      const std::string* value = valueOf(&ledger_.at(nodes_[node].index).node, name);
-      if (value != nullptr) { key.set(node, value); }
-    }
-    (void)key.decideWidth();
-  }
-}
-
 Standing* Near::known(const NearRules& rules, std::size_t hash) const {
   const auto [begin, end] = by_hash_.equal_range(hash);
   const auto it = std::find_if(begin, end, [&](const auto& entry) { return entry.second->rules() == rules; });
@@ -254,13 +223,14 @@ Standing* Near::known(const NearRules& rules, std::size_t hash) const {
 }
 
 std::shared_ptr<Standing> Near::make(const std::shared_ptr<const NearRules>& rules, std::size_t hash) {
-  learnKeys(*rules);
+  for (const auto& name : Standing::keysOf(*rules)) { (void)keys_.learn(name); }
   const Number number = next_++;
   const auto end = [near = std::weak_ptr<Near*>{self_}](const Standing* standing) {
     const std::unique_ptr<const Standing> gone{standing};
     if (const auto there = near.lock()) { (*there)->drop(*gone); }
   };
-  std::shared_ptr<Standing> standing{new Standing{number, rules, ledger_, nodes_, namespaces_, keys_}, end};
+  std::shared_ptr<Standing> standing{
+      new Standing{number, rules, ledger_, nodes_, namespaces_, keys_, likings_}, end};
   standings_.emplace(number, standing.get());
   by_hash_.emplace(hash, standing.get());
   ++of_namespace_[rules->ns];
@@ -282,23 +252,23 @@ void Near::drop(const Standing& standing) {
   for (std::uint32_t i = 0; i < standing.matchers().size(); ++i) {
     index_.remove(standing.matchers()[i], {standing.number(), i});
   }
-  for (const auto& name : Standing::keysOf(standing.rules())) {
-    const auto key = keys_.find(name);
-    if (--key->second.users == 0) { keys_.erase(key); }
-  }
+  for (const auto& name : Standing::keysOf(standing.rules())) { keys_.forget(name); }
 }
 
 std::shared_ptr<const NearStanding> Near::standingOf(const std::shared_ptr<const NearRules>& rules) {
   const std::size_t hash = hashOf(*rules);
   if (Standing* standing = known(*rules, hash)) { return standing->shared_from_this(); }
   const auto of = of_namespace_.find(rules->ns);
-  const bool too_many =
-      standings_.size() >= kMost || (of != of_namespace_.end() && of->second >= kMostOfOneNamespace);
+  const std::size_t room = rules->requiresSome() ? 1 : 2;
+  const bool too_many = standings_.size() >= kMost / room ||
+                        (of != of_namespace_.end() && of->second >= kMostOfOneNamespace / room);
   return too_many ? nullptr : make(rules, hash);
 }
 
 bool Near::bind(NearAsked& asked) {
   if (asked) { asked.standing = standingOf(asked.rules); }
+  const bool does_without = asked && asked.standing == nullptr && !asked.rules->requiresSome();
+  if (does_without) { asked = {}; }
   return !asked || asked.standing != nullptr;
 }
 

@@ -10,7 +10,8 @@
 // A standing is made when a class first says such rules, with a look at the groups of the namespaces that
 // they mean (a few ns each) and at the nodes; it goes with its last holder. One namespace may say
 // kMostOfOneNamespace different rules at once, all of them kMost: each is memory, and perhaps a comparison
-// for each new group of pods.
+// for each new group of pods. Rules that are wishes only get half of that room: who has none of it left goes
+// without them.
 //
 // Cost of a pod: O(its labels + rules that mean it). Of the first pod of a group: a comparison with the rules
 // that its labels lead to, and with those that ask for no label. Of a node whose labels or taints change:
@@ -30,10 +31,12 @@
 #include "model/label_selector.h"
 #include "model/pod_labels.h"
 #include "sched/ledger/ledger.h"
+#include "sched/near/likings.h"
 #include "sched/near/matcher.h"
 #include "sched/near/near_nodes.h"
 #include "sched/near/pod_groups.h"
 #include "sched/near/standing.h"
+#include "sched/near/topology_keys.h"
 #include "sched/request/near_rules.h"
 
 namespace gs::sched {
@@ -53,13 +56,26 @@ class Near {
   static constexpr std::size_t kMostOfOneNamespace = 1'024;
 
   explicit Near(Ledger& ledger, std::size_t nodes_of_wide = TopologyKey::kNodesOfWide)
-      : ledger_{ledger}, nodes_of_wide_{nodes_of_wide} {}
+      : ledger_{ledger}, keys_{ledger, nodes_, nodes_of_wide} {}
   Near(const Near&) = delete;
   Near& operator=(const Near&) = delete;
 
   /// One more such pod is there, or one fewer. Its node need not be known.
   void put(const NearPod& pod);
   void take(const NearPod& pod);
+  /// What pods that are there would like of those that come; true when one of these wishes is new.
+  bool like(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
+            const std::vector<model::PreferredPodTerm>& terms) {
+    return likings_.put(uid, ns, node, terms);
+  }
+  void unlike(const model::Uid& uid) { likings_.remove(uid); }
+  /// Which of these mean such a pod, for NearRules::liked_by.
+  [[nodiscard]] std::vector<model::TermId> liking(const std::string& ns, const model::Labels& labels,
+                                                  const model::Labels& ns_labels) const {
+    return likings_.meaning(ns, labels, ns_labels);
+  }
+  [[nodiscard]] bool likesSome() const { return !likings_.empty(); }
+
   /// The node came, went, or is another. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& name);
   /// nullptr: there is no such Namespace any more.
@@ -69,12 +85,14 @@ class Near {
 
   /// One for equal rules. nullptr: too many others are there.
   [[nodiscard]] std::shared_ptr<const NearStanding> standingOf(const std::shared_ptr<const NearRules>& rules);
-  /// What the request asks gets its standing. False: it has none, for there are too many.
+  /// What the request asks gets its standing. False: it has none, for there are too many; where these are
+  /// wishes only, it asks nothing from now on.
   [[nodiscard]] bool bind(NearAsked& asked);
 
   [[nodiscard]] std::size_t standings() const { return standings_.size(); }
-  /// What all of this has cost so far, in groups compared with a rule, and nodes looked at for one.
-  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+  /// What all of this has cost so far, in groups compared with a rule, nodes looked at for one, and terms
+  /// that a pod was compared with.
+  [[nodiscard]] std::uint64_t looks() const { return looks_ + keys_.looks() + likings_.looks(); }
 
  private:
   using Number = Standing::Number;
@@ -87,7 +105,6 @@ class Near {
   [[nodiscard]] Standing* known(const NearRules& rules, std::size_t hash) const;
   std::shared_ptr<Standing> make(const std::shared_ptr<const NearRules>& rules, std::size_t hash);
   void drop(const Standing& standing);
-  void learnKeys(const NearRules& rules);
   void meet(Standing& standing);
   void meet(Standing& standing, std::size_t matcher, const PodGroups::Namespace& there, bool more);
   void count(Standing& standing, std::size_t matcher, const PodGroup& group, int sign);
@@ -95,15 +112,14 @@ class Near {
   void tidy(PodGroup& group) const;
   void change(PodGroup& group, NearNode node, int all, int staying);
   [[nodiscard]] Tallies talliesOf(NearNode node) const;
-  void changeKeys(NearNode node, const model::Node* facts);
   void settleOthers(const std::vector<Standing*>& changed);
 
   Ledger& ledger_;
-  std::size_t nodes_of_wide_;
   NearNodes nodes_;
+  TopologyKeys keys_;
+  Likings likings_{nodes_, keys_};
   PodGroups groups_;
   MatcherIndex index_;
-  Standing::Keys keys_;
   Standing::Namespaces namespaces_;
   std::map<Number, Standing*> standings_;
   std::unordered_multimap<std::size_t, Standing*> by_hash_;  // of their rules

@@ -6,39 +6,21 @@
 #include <utility>
 
 #include "base/check.h"
-#include "model/taints.h"
 
 namespace gs::sched {
-namespace {
-
-const std::string* labelOf(const model::Node* node, const std::string& key) {
-  if (node == nullptr) { return nullptr; }
-  const auto it = node->labels.find(key);
-  return it == node->labels.end() ? nullptr : &it->second;
-}
-
-/// As kube-scheduler reads nodeSelector and required node affinity together.
-bool isSelected(const model::Node& node, const NearRules& rules) {
-  const auto has = [&](const auto& want) {
-    const std::string* value = labelOf(&node, want.first);
-    return value != nullptr && *value == want.second;
-  };
-  if (!std::all_of(rules.node_selector.begin(), rules.node_selector.end(), has)) { return false; }
-  return !rules.has_node_terms || model::matchesAny(rules.node_terms, node.labels, node.name.text);
-}
-
-}  // namespace
-
 std::vector<std::string> Standing::keysOf(const NearRules& rules) {
   std::set<std::string> keys;
   for (const auto& term : rules.near) { keys.insert(term.topology_key); }
   for (const auto& term : rules.apart) { keys.insert(term.topology_key); }
   for (const auto& rule : rules.spread) { keys.insert(rule.topology_key); }
+  for (const auto& preferred : rules.preferred) { keys.insert(preferred.term.topology_key); }
+  for (const auto& rule : rules.spread_anyway) { keys.insert(rule.topology_key); }
   return {keys.begin(), keys.end()};
 }
 
 Standing::Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger& ledger,
-                   const NearNodes& nodes, const Namespaces& namespaces, Keys& keys)
+                   const NearNodes& nodes, const Namespaces& namespaces, TopologyKeys& keys,
+                   const Likings& likings)
     : number_{number},
       rules_{std::move(rules)},
       ledger_{ledger},
@@ -62,9 +44,10 @@ Standing::Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger
     matchers_.push_back(counts_some ? Matcher{own_namespace_, *rule.pods} : Matcher{});
     spread_.push_back({useOf(rule.topology_key, keys), SpreadCounts{rule}});
   }
+  if (rules_->wishesSome()) { wishes_.emplace(*rules_, own_namespace_, keys, nodes, likings, matchers_); }
 }
 
-std::size_t Standing::useOf(const std::string& key, Keys& keys) {
+std::size_t Standing::useOf(const std::string& key, TopologyKeys& keys) {
   TopologyKey* wanted = &keys.at(key);
   const auto it =
       std::find_if(uses_.begin(), uses_.end(), [&](const KeyUse& use) { return use.key == wanted; });
@@ -157,39 +140,24 @@ void Standing::count(std::size_t matcher, NearNode node, std::int64_t all, std::
     return;
   }
   const std::size_t spread = apart - apart_.size();
+  if (spread >= spread_.size()) { return wishes_->count(spread - spread_.size(), node, all, staying); }
   if ((eligibleAt(node) >> spread & 1U) != 0) { addSpread(spread, node, 0, staying); }
 }
 
 // ---- Nodes
 
-Standing::Eligible Standing::eligibilityOf(const model::Node* facts) const {
-  if (facts == nullptr || spread_.empty()) { return 0; }
-  const auto has_label = [&](const SpreadRule& rule) { return labelOf(facts, rule.topology_key) != nullptr; };
-  if (!std::all_of(rules_->spread.begin(), rules_->spread.end(), has_label)) { return 0; }
-  const bool is_selected = isSelected(*facts, *rules_);
-  const bool is_tolerated = model::untoleratedOf(facts->taints, rules_->tolerations) == nullptr;
-  Eligible eligible = 0;
-  for (std::size_t i = 0; i < spread_.size(); ++i) {
-    const SpreadRule& rule = rules_->spread[i];
-    const bool is = (is_selected || !rule.honors_affinity) && (is_tolerated || !rule.honors_taints);
-    eligible |= (is ? Eligible{1} : Eligible{0}) << i;
-  }
-  return eligible;
-}
-
 bool Standing::isOtherAt(NearNode node, const model::Node* facts) const {
   for (const KeyUse& use : uses_) {
     if (!use.key->isAt(node, labelOf(facts, use.name))) { return true; }
   }
-  return eligibilityOf(facts) != eligibleAt(node);
+  return eligibilityOf(facts) != eligibleAt(node) || (wishes_ && wishes_->isOtherAt(node, facts));
 }
 
 void Standing::addAll(NearNode node, const Tally& there, int sign) {
   const std::size_t first_apart = near_.empty() ? 0 : 1;
-  const std::size_t first_spread = first_apart + apart_.size();
   for (std::size_t i = 0; i < spread_.size(); ++i) {
     if ((eligibleAt(node) >> i & 1U) == 0) { continue; }
-    addSpread(i, node, sign, sign * std::int64_t{there[first_spread + i].staying()});
+    addSpread(i, node, sign, sign * std::int64_t{there[firstSpread() + i].staying()});
   }
   if (!near_.empty()) { addNear(node, sign * std::int64_t{there.front().all}); }
   for (std::size_t i = 0; i < apart_.size(); ++i) {
@@ -197,8 +165,13 @@ void Standing::addAll(NearNode node, const Tally& there, int sign) {
   }
 }
 
+const NearPods* Standing::ofWishes(const Tally& there) const {
+  return there.data() + firstSpread() + spread_.size();
+}
+
 void Standing::leave(NearNode node, const Tally& there) {
   addAll(node, there, -1);
+  if (wishes_) { wishes_->leave(node, ofWishes(there)); }
   if (node < eligible_.size()) { eligible_[node] = 0; }
 }
 
@@ -208,6 +181,7 @@ void Standing::enter(NearNode node, const model::Node* facts, const Tally& there
     eligible_[node] = eligibilityOf(facts);
   }
   addAll(node, there, 1);
+  if (wishes_) { wishes_->enter(node, facts, ofWishes(there)); }
 }
 
 // ---- Questions

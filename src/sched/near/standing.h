@@ -10,16 +10,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "model/node.h"
 #include "sched/ledger/ledger.h"
+#include "sched/near/eligible.h"
 #include "sched/near/matcher.h"
 #include "sched/near/near_nodes.h"
 #include "sched/near/spread_counts.h"
-#include "sched/near/topology_key.h"
+#include "sched/near/topology_keys.h"
+#include "sched/near/wish_counts.h"
 #include "sched/request/near_rules.h"
 #include "sched/request/near_standing.h"
 
@@ -27,19 +30,20 @@ namespace gs::sched {
 
 class Standing final : public NearStanding, public std::enable_shared_from_this<Standing> {
  public:
-  using Keys = std::unordered_map<std::string, TopologyKey>;  // with those of the rules; they live longer
   using Number = std::uint64_t;
-  static constexpr std::size_t kMostSpreads = 32;
 
   using Namespaces = std::unordered_map<std::string, model::Labels>;  // their labels
 
+  /// `keys`: with those of the rules. All live longer.
   Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger& ledger, const NearNodes& nodes,
-           const Namespaces& namespaces, Keys& keys);
+           const Namespaces& namespaces, TopologyKeys& keys, const Likings& likings);
 
   [[nodiscard]] Number number() const { return number_; }
   [[nodiscard]] const NearRules& rules() const { return *rules_; }
   [[nodiscard]] static std::vector<std::string> keysOf(const NearRules& rules);  // each once
-  /// Affinity, if there is some, then each anti-affinity term, then each spread rule.
+  /// Nodes count for it as such, with no pod on them.
+  [[nodiscard]] bool spreads() const { return !rules_->spread.empty() || !rules_->spread_anyway.empty(); }
+  /// Affinity, if there is some, then each anti-affinity term, then each spread rule, then those of wishes.
   [[nodiscard]] const std::vector<Matcher>& matchers() const { return matchers_; }
 
   /// So many pods more (or fewer, below 0) that the matcher means are on that existing node.
@@ -66,6 +70,11 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
   [[nodiscard]] std::uint64_t epoch() const override { return epoch_; }
   [[nodiscard]] const NearCells& cells() const override;
   [[nodiscard]] NearCellSet openCells() const override;
+  [[nodiscard]] bool hasWishes() const override { return wishes_.has_value(); }
+  [[nodiscard]] std::uint64_t wishesVersion() const override { return wishes_ ? wishes_->version() : 0; }
+  [[nodiscard]] std::vector<NearWish> wishes(const std::vector<Node>& nodes) const override {
+    return wishes_ ? wishes_->of(nodes) : std::vector<NearWish>(nodes.size());
+  }
 
  private:
   friend class StandingIf;
@@ -83,13 +92,16 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
     std::size_t key = 0;
     SpreadCounts counts;
   };
-  using Eligible = std::uint32_t;             // bits, by spread rule
   using CellDomains = std::vector<DomainId>;  // by wide key
 
-  [[nodiscard]] std::size_t useOf(const std::string& key, Keys& keys);
-  [[nodiscard]] Eligible eligibilityOf(const model::Node* facts) const;
-  [[nodiscard]] Eligible eligibleAt(NearNode node) const {
-    return node < eligible_.size() ? eligible_[node] : Eligible{0};
+  [[nodiscard]] std::size_t useOf(const std::string& key, TopologyKeys& keys);
+  [[nodiscard]] EligibleFor eligibilityOf(const model::Node* facts) const {
+    return eligibleFor(rules_->spread, true, *rules_, facts);
+  }
+  [[nodiscard]] const NearPods* ofWishes(const Tally& there) const;
+  [[nodiscard]] std::size_t firstSpread() const { return (near_.empty() ? 0 : 1) + apart_.size(); }
+  [[nodiscard]] EligibleFor eligibleAt(NearNode node) const {
+    return node < eligible_.size() ? eligible_[node] : EligibleFor{0};
   }
   [[nodiscard]] DomainId domainOf(std::size_t use, NearNode node) const { return uses_[use].key->at(node); }
   int add(Counts& counts, NearNode node, std::int64_t pods);
@@ -118,8 +130,9 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
   std::vector<Counts> near_;  // by key
   std::vector<Counts> apart_;
   std::vector<Spread> spread_;
-  std::vector<Eligible> eligible_;  // by node
-  std::int64_t near_domains_ = 0;   // with a pod, of all keys of near_
+  std::optional<WishCounts> wishes_;
+  std::vector<EligibleFor> eligible_;  // by node
+  std::int64_t near_domains_ = 0;      // with a pod, of all keys of near_
   bool means_own_namespace_ = false;
   bool is_first_ = false;
   bool is_built_ = false;

@@ -25,6 +25,11 @@ class StandingIf final : public NearStandingIf {
   [[nodiscard]] std::uint64_t epoch() const override { return s_->epoch(); }
   [[nodiscard]] const NearCells& cells() const override { return s_->cells(); }
   [[nodiscard]] NearCellSet openCells() const override { return s_->openCells(); }
+  [[nodiscard]] bool hasWishes() const override { return s_->hasWishes(); }
+  [[nodiscard]] std::uint64_t wishesVersion() const override { return s_->wishesVersion(); }
+  [[nodiscard]] std::vector<NearWish> wishes(const std::vector<Node>& nodes) const override {
+    return s_->wishes(nodes);
+  }
 
  private:
   /// Pods more, by matcher.

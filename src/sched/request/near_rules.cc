@@ -38,7 +38,9 @@ SpreadRule spreadRule(const model::SpreadConstraint& constraint, const model::Po
 
 void addNodesAsked(const model::Pod& pod, NearRules& rules) {
   const auto any = [&](bool SpreadRule::*policy) {
-    return std::any_of(rules.spread.begin(), rules.spread.end(), [&](const auto& r) { return r.*policy; });
+    const auto says = [&](const SpreadRule& r) { return r.*policy; };
+    return std::any_of(rules.spread.begin(), rules.spread.end(), says) ||
+           std::any_of(rules.spread_anyway.begin(), rules.spread_anyway.end(), says);
   };
   if (any(&SpreadRule::honors_affinity)) {
     rules.node_selector = pod.node_selector;
@@ -59,14 +61,25 @@ std::size_t hashWith(std::size_t h, const model::LabelSelector& selector) {
   return mix(h, selector.requirements.size());
 }
 
+std::size_t hashWith(std::size_t h, const model::PodTerm& term) {
+  h = mix(h, term.topology_key);
+  for (const auto& ns : term.namespaces) { h = mix(h, ns); }
+  if (term.namespace_selector) { h = hashWith(h, *term.namespace_selector); }
+  return term.pods ? hashWith(h, *term.pods) : h;
+}
+
 std::size_t hashWith(std::size_t h, const std::vector<model::PodTerm>& terms) {
-  for (const auto& term : terms) {
-    h = mix(h, term.topology_key);
-    for (const auto& ns : term.namespaces) { h = mix(h, ns); }
-    if (term.namespace_selector) { h = hashWith(h, *term.namespace_selector); }
-    if (term.pods) { h = hashWith(h, *term.pods); }
-  }
+  for (const auto& term : terms) { h = hashWith(h, term); }
   return mix(h, terms.size());
+}
+
+std::size_t hashWith(std::size_t h, const std::vector<SpreadRule>& spread) {
+  for (const auto& r : spread) {
+    h = mix(mix(h, r.topology_key), static_cast<std::size_t>(r.max_skew));
+    h = mix(mix(h, static_cast<std::size_t>(r.min_domains)), r.counts_itself ? 1 : 0);
+    if (r.pods) { h = hashWith(h, *r.pods); }
+  }
+  return h;
 }
 
 }  // namespace
@@ -76,9 +89,11 @@ std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod) {
   rules.near = pod.affinity.near;
   rules.apart = pod.affinity.apart;
   for (const auto& constraint : pod.spread) {
-    if (constraint.is_required) { rules.spread.push_back(spreadRule(constraint, pod.labels)); }
+    auto& of_its_kind = constraint.is_required ? rules.spread : rules.spread_anyway;
+    of_its_kind.push_back(spreadRule(constraint, pod.labels));
   }
-  if (rules.near.empty() && rules.apart.empty() && rules.spread.empty()) { return nullptr; }
+  rules.preferred = pod.affinity.preferred;
+  if (!rules.requiresSome() && !rules.wishesSome()) { return nullptr; }
   rules.ns = pod.key.ns;
   rules.means_itself = std::all_of(rules.near.begin(), rules.near.end(), [&](const model::PodTerm& term) {
     return term.pods && term.pods->matches(pod.labels);
@@ -90,11 +105,11 @@ std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod) {
 std::size_t hashOf(const NearRules& rules) {
   std::size_t h = hashWith(hashWith(mix(std::size_t{1}, rules.ns), rules.near), rules.apart);
   h = mix(h, rules.means_itself ? 1 : 0);
-  for (const auto& r : rules.spread) {
-    h = mix(mix(h, r.topology_key), static_cast<std::size_t>(r.max_skew));
-    h = mix(mix(h, static_cast<std::size_t>(r.min_domains)), r.counts_itself ? 1 : 0);
-    if (r.pods) { h = hashWith(h, *r.pods); }
+  h = hashWith(mix(hashWith(h, rules.spread), rules.spread.size()), rules.spread_anyway);
+  for (const auto& [weight, term] : rules.preferred) {
+    h = hashWith(mix(h, static_cast<std::size_t>(weight)), term);
   }
+  for (const auto id : rules.liked_by) { h = mix(h, static_cast<std::size_t>(id)); }
   for (const auto& [key, value] : rules.node_selector) { h = mix(mix(h, key), value); }
   for (const auto& term : rules.node_terms) {
     for (const auto& r : term.labels) { h = mix(h, r.key); }

@@ -1,7 +1,8 @@
 // What a waiting pod says of other pods: which it must be near, which it must not, and how its like are to be
-// spread (core/v1 PodAffinity, PodAntiAffinity, TopologySpreadConstraint with DoNotSchedule). Values, with
-// all that decides them: two pods whose rules are equal may go to the same nodes. How they stand is told by
-// NearStanding, which whoever knows the pods that are there makes of them (sched/near/near.h).
+// spread (core/v1 PodAffinity, PodAntiAffinity, TopologySpreadConstraint with DoNotSchedule); and what it
+// would like but does without (the preferred ones, ScheduleAnyway). Values, with all that decides them: two
+// pods whose rules are equal may go to the same nodes. How they stand is told by NearStanding, which whoever
+// knows the pods that are there makes of them (sched/near/near.h).
 #pragma once
 
 #include <cstddef>
@@ -40,11 +41,21 @@ struct NearRules {
   std::vector<model::PodTerm> apart;
   bool means_itself = false;       // its labels are such as all of `near` ask for
   std::vector<SpreadRule> spread;  // in the pod's order
+  // Wishes: they refuse no node.
+  std::vector<model::PreferredPodTerm> preferred{};  // sorted
+  std::vector<SpreadRule> spread_anyway{};           // in the pod's order
+  /// A node that lacks one of the labels of spread_anyway counts for none of them.
+  bool needs_all_labels = true;
+  std::vector<model::TermId> liked_by{};  // wishes of pods that are there, which mean this one; sorted
   // Where some spread rule asks, else empty: which nodes the pod selects, and tolerates.
   std::map<std::string, std::string> node_selector;
   bool has_node_terms = false;
   std::vector<model::NodeTerm> node_terms;
   std::vector<model::Toleration> tolerations;  // sorted
+  [[nodiscard]] bool requiresSome() const { return !near.empty() || !apart.empty() || !spread.empty(); }
+  [[nodiscard]] bool wishesSome() const {
+    return !preferred.empty() || !spread_anyway.empty() || !liked_by.empty();
+  }
   friend bool operator==(const NearRules&, const NearRules&) = default;
 };
 

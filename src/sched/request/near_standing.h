@@ -10,6 +10,8 @@
 // the domains of few nodes, node by node. Wide: of whole cells, where a cell is the nodes that are in the
 // same wide domains; openCells() says which of these take the pod. A node takes it when both do. How nodes
 // are in cells, and what Fine says of very many nodes, changes with epoch().
+// What the rules only wish for refuses no node: it is asked for all nodes that are left, when they are
+// compared.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +37,15 @@ struct NearCells {
 };
 /// Bits, by cell.
 using NearCellSet = std::uint64_t;
+
+/// What a node has of what the pod would like of other pods: numbers of kube-scheduler's plugins before these
+/// are compared (sched/placement/wishes.h).
+struct NearWish {
+  std::int64_t liked = 0;   // InterPodAffinity
+  std::int64_t beside = 0;  // PodTopologySpread: of its like, the fewer the better
+  bool is_counted = true;   // for `beside`: it has the labels that are asked for
+  friend bool operator==(const NearWish&, const NearWish&) = default;
+};
 
 class NearStandingIf;
 
@@ -62,6 +73,13 @@ class NearStanding {
   /// Costs a look at all nodes in a new epoch.
   [[nodiscard]] virtual const NearCells& cells() const = 0;
   [[nodiscard]] virtual NearCellSet openCells() const = 0;
+
+  // Wishes, which refuse no node.
+  [[nodiscard]] virtual bool hasWishes() const = 0;
+  /// Grows with each change of what wishes() says; nobody is told.
+  [[nodiscard]] virtual std::uint64_t wishesVersion() const = 0;
+  /// For these nodes, which the pod may choose from; one for each. O(nodes, and domains with pods).
+  [[nodiscard]] virtual std::vector<NearWish> wishes(const std::vector<Node>& nodes) const = 0;
 };
 
 /// Of one node, with some pods more or fewer than there are. Of all others it says what is.
