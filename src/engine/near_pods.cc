@@ -21,6 +21,20 @@ std::vector<model::AntiAffinityTerm> keptAwayBy(const model::Pod& pod) {
   return out;
 }
 
+/// Likewise.
+std::vector<model::PreferredPodTerm> likedBy(const model::Pod& pod) {
+  return pod.bound() ? pod.affinity.preferred : model::likedWhenThere(pod.affinity);
+}
+
+/// Whom these mean, in the form in which pods are compared with terms.
+std::vector<model::AntiAffinityTerm> meantBy(const std::vector<model::PreferredPodTerm>& terms) {
+  std::vector<model::AntiAffinityTerm> out;
+  for (const auto& preferred : terms) {
+    if (auto means = model::keptAwayBy(preferred.term)) { out.push_back(*std::move(means)); }
+  }
+  return out;
+}
+
 bool selectsNamespaces(const std::vector<model::PodTerm>& terms) {
   return std::any_of(terms.begin(), terms.end(), [](const model::PodTerm& term) {
     return term.namespace_selector && !term.namespace_selector->requirements.empty();
@@ -44,12 +58,16 @@ void NearPods::move(const model::Uid& uid, const There& was, const There& is) {
     if (is) { near_.put(*is); }
     if (was) { near_.take(*was); }
   }
-  if (!is) { anti_affinity_.remove(uid); }
+  if (is) { return; }
+  anti_affinity_.remove(uid);
+  near_.unlike(uid);
 }
 
 void NearPods::close(const model::Pod& pod, const model::NodeName& node) {
   const auto terms = keptAwayBy(pod);
   if (anti_affinity_.put(pod.uid, pod.key.ns, node, terms)) { touchMeantBy(pod, terms); }
+  const auto liked = likedBy(pod);
+  if (near_.like(pod.uid, pod.key.ns, node, liked)) { touchMeantBy(pod, meantBy(liked)); }
 }
 
 void NearPods::podChanged(const model::Pod* before, const model::Pod* after) {
@@ -111,8 +129,22 @@ const model::Labels& NearPods::labelsOf(const std::string& ns) const {
   return labels == nullptr ? kNone : *labels;
 }
 
+/// What pods that are there wish of this one is no matter of its own rules, but decides as they do.
+void NearPods::askLikings(const model::Pod& pod, const model::Labels& labels,
+                          sched::PodRequest& request) const {
+  if (request.theirs || !near_.likesSome()) { return; }
+  auto liked_by = near_.liking(pod.key.ns, labels, labelsOf(pod.key.ns));
+  if (liked_by.empty()) { return; }
+  sched::NearRules rules = request.near ? *request.near.rules : sched::NearRules{};
+  rules.ns = pod.key.ns;
+  rules.liked_by = std::move(liked_by);
+  request.near.rules = std::make_shared<const sched::NearRules>(std::move(rules));
+}
+
 std::optional<sched::Blocked> NearPods::ask(const model::Pod& pod, sched::PodRequest& request) {
-  request.kept_away_by = anti_affinity_.meaning(pod.key.ns, pod.labels.all(), labelsOf(pod.key.ns));
+  const model::Labels labels = pod.labels.all();
+  request.kept_away_by = anti_affinity_.meaning(pod.key.ns, labels, labelsOf(pod.key.ns));
+  askLikings(pod, labels, request);
   if (!request.near) { return std::nullopt; }
   const sched::NearRules& rules = *request.near.rules;
   if (namespaces_.empty() && (selectsNamespaces(rules.near) || selectsNamespaces(rules.apart))) {

@@ -3,7 +3,8 @@
 // A pod is on a node when it is bound to it and has not ended, or while it is reserved there: so whoever is
 // decided next knows of it. It tells both sides: sched::Near counts it for those who mean it, and
 // sched::AntiAffinity closes nodes to those whom it means. When it is the first with such a term, the pods
-// that wait and are meant are touched: they ask for something else from now on.
+// that wait and are meant are touched: they ask for something else from now on. So it is with what pods that
+// are there would only like of those that come.
 // Namespaces count by their labels; where these change, the pods that wait in them are touched.
 // One thread.
 #pragma once
@@ -48,6 +49,7 @@ class NearPods {
   [[nodiscard]] There thereNow(const model::Pod* pod) const;
   void move(const model::Uid& uid, const There& was, const There& is);
   void close(const model::Pod& pod, const model::NodeName& node);
+  void askLikings(const model::Pod& pod, const model::Labels& labels, sched::PodRequest& request) const;
   void touchMeantBy(const model::Pod& pod, const std::vector<model::AntiAffinityTerm>& terms);
   [[nodiscard]] const model::Labels& labelsOf(const std::string& ns) const;
 

@@ -66,7 +66,7 @@ class Near {
   /// What pods that are there would like of those that come; true when one of these wishes is new.
   bool like(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
             const std::vector<model::PreferredPodTerm>& terms) {
-    return likings_.put(uid, ns, node, terms);
+    return !(terms.empty() && likings_.empty()) && likings_.put(uid, ns, node, terms);
   }
   void unlike(const model::Uid& uid) { likings_.remove(uid); }
   /// Which of these mean such a pod, for NearRules::liked_by.

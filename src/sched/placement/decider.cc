@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/node_affinity.h"
+#include "model/taints.h"
 #include "sched/ledger/node_changes.h"
 #include "sched/placement/choice_memo.h"
 #include "sched/placement/decider_class.h"
 #include "sched/placement/name_ranks.h"
 #include "sched/placement/near_look.h"
 #include "sched/placement/node_ranking.h"
+#include "sched/placement/wishes_look.h"
 
 namespace gs::sched {
 namespace {
@@ -24,11 +27,6 @@ bool isPlacedWhole(const NodeState& n, const DeviceRequest& r) {
   return r.shared || r.selection != nullptr || n.isWide();
 }
 
-/// Whether they are the same but for the models that may be used.
-bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
-  return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools;
-}
-
 }  // namespace
 
 struct Decider::Impl {
@@ -36,7 +34,6 @@ struct Decider::Impl {
   using Few = decider::Few;
   using Found = decider::Found;
   using Class = decider::Class;
-
   Impl(const Ledger& l, std::size_t most) : ledger{l}, most_orders{most}, changes{l} {}
 
   Class& at(EquivalenceClass id) {
@@ -73,7 +70,18 @@ struct Decider::Impl {
     if (!choice) { return {}; }
     const auto& wishes = c.request.better_with;
     const std::int32_t bonus = bonus_of && !wishes.empty() ? bonus_of(wishes, n.node.name) : 0;
-    return {choice->score, NodeRanking::freeAfter(n.free_devices, bonus), true};
+    return {choice->score, NodeRanking::freeAfter(n.free_devices, bonus), true,
+            model::avoidedOf(n.node.taints, c.request.tolerations)};
+  }
+
+  /// What only the node's facts decide.
+  void readFacts(Class& c, NodeIndex i) {
+    const model::Node& node = ledger.at(i).node;
+    c.order->facts_ok[i] = refuseFacts(ledger.at(i), c.request) ? 0 : 1;
+    const model::NodeAffinity& affinity = c.request.node_affinity;
+    if (affinity.preferred.empty()) { return; }
+    const std::int64_t liked = model::preferredWeight(affinity, node.labels, node.name.text);
+    c.order->liked[i] = static_cast<std::int32_t>(liked);
   }
 
   NodeRanking::Key orderedKeyOf(Class& c, NodeIndex i) {
@@ -81,7 +89,7 @@ struct Decider::Impl {
     const AskedInPart in_part{c.request};
     const NodeState& n = ledger.at(i);
     Order& order = *c.order;
-    if (n.facts_version > order.seen[i]) { order.facts_ok[i] = refuseFacts(n, c.request) ? 0 : 1; }
+    if (n.facts_version > order.seen[i]) { readFacts(c, i); }
     order.seen[i] = n.versionFor(c.request);
     return order.facts_ok[i] == 0 ? NodeRanking::Key{} : keyOf(c, n);
   }
@@ -146,6 +154,7 @@ struct Decider::Impl {
 
   /// A node gets its place: at once, or when all of them get theirs `anew`.
   void placeOne(Class& c, NodeIndex i, bool anew) {
+    ++c.order->edits;
     if (anew) {
       c.order->ranking.prepare(i, orderedKeyOf(c, i));
     } else {
@@ -155,8 +164,9 @@ struct Decider::Impl {
 
   void placeAll(Order& order) {
     order.ranking.rebuild(names.ranks());
+    ++order.edits;
     order.unbuilt = false;
-    looks += ledger.size() / kNumbersPerLook;
+    looks += ledger.size() / decider::kNumbersPerLook;
   }
 
   /// Nodes that changed since the order was brought up to date get their places. False: not all of them.
@@ -219,6 +229,7 @@ struct Decider::Impl {
       order.ranking.resize(room);
       order.seen.resize(room);
       order.facts_ok.resize(room);
+      if (!c.request.node_affinity.preferred.empty()) { order.liked.resize(room); }
       order.epoch = names.epoch();
       arrangeNear(c);
     }
@@ -410,7 +421,7 @@ struct Decider::Impl {
     RejectionBoard& board = is_ordered ? c.order->board : so_far;
     const std::uint64_t before = board.looks();
     const bool done = board.catchUp(ledger, c.request, most);
-    looks += board.looks() - before + ledger.size() / kNumbersPerLook;
+    looks += board.looks() - before + ledger.size() / decider::kNumbersPerLook;
     if (!done) { return std::nullopt; }
     if (is_ordered) { c.order->refused = true; }
     return board.said(ledger, c.request);
@@ -420,22 +431,33 @@ struct Decider::Impl {
     if (isForOne(c)) { return {true, namedIfItFits(c)}; }
     changes.catchUp();
     if (c.order) { return bestInOrder(id, c, end); }
-    if (!c.request.near) { return isFew(c) || isKnown(c) ? bestOfFew(c, end) : bestInOrder(id, c, end); }
+    if (!c.request.near && !hasWishes(c)) {
+      return isFew(c) || isKnown(c) ? bestOfFew(c, end) : bestInOrder(id, c, end);
+    }
     followNear(c);
     const bool is_nowhere = c.nowhere > 0 && changes.of(c.request).countSince(c.nowhere) == 0;
     return is_nowhere ? Found{true, std::nullopt} : bestInOrder(id, c, end);
   }
 
+  /// And of equally good ones the one that it would like most.
+  Found chosenOf(EquivalenceClass id, Class& c, std::uint64_t end) {
+    Found found = bestOf(id, c, end);
+    if (found.best && !isForOne(c) && hasWishes(c)) {
+      found.best = decider::mostWished(c, *found.best, names.ranks(), looks);
+    }
+    return found;
+  }
+
   bool prepare(EquivalenceClass id, std::uint64_t most) {
     Class& c = asked(id);
     if (isForOne(c) || isOverQuota(c.request)) { return true; }
-    return bestOf(id, c, endOf(most)).done;
+    return chosenOf(id, c, endOf(most)).done;
   }
 
   std::optional<Placed> decide(EquivalenceClass id) {
     Class& c = asked(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
-    const auto best = bestOf(id, c, kAnyNumber).best;
+    const auto best = chosenOf(id, c, kAnyNumber).best;
     if (!best) { return std::nullopt; }
     const NodeState& n = ledger.at(*best);
     Placed placed{n.node.name, {}, 0};
@@ -453,29 +475,7 @@ struct Decider::Impl {
     return placed;
   }
 
-  // ---- Quotas
-
-  /// From now on the quota leaves the class these terms. True: that may change where it fits.
-  bool bind(Class& c, const QuotaTerms& now) {
-    QuotaTerms& terms = c.request.quota->terms;
-    if (terms == now) { return false; }
-    const bool alike = isAlike(terms, now);
-    if (c.order) {
-      std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
-                                    now.models.end(), std::inserter(c.order->models, c.order->models.end()));
-      c.order->all_anew |= !alike;
-    }
-    const bool tried =
-        std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
-    if (!alike || !tried) { c.nowhere = 0; }
-    c.few.reset();
-    c.refused_at = 0;
-    terms = now;
-    return true;
-  }
-
   static constexpr std::size_t kLogNodes = 12;  // a node's place in an order costs so much of a look at all
-  static constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look
 
   const Ledger& ledger;
   const std::size_t most_orders;
@@ -560,7 +560,7 @@ void Decider::retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, 
 std::vector<EquivalenceClass> Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
   std::vector<EquivalenceClass> changed;
   impl_->quotas.follow(impl_->ledger, room_of, all, [&](EquivalenceClass id, const QuotaTerms& terms) {
-    if (impl_->bind(impl_->at(id), terms)) { changed.push_back(id); }
+    if (decider::bindTo(impl_->at(id), terms)) { changed.push_back(id); }
   });
   return changed;
 }

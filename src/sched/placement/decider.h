@@ -3,14 +3,17 @@
 //
 // Which node: of those that the request fits (sched/placement/fit.h), the one
 //   1. with the best score for the devices that it would give (sched/placement/placement.h);
-//   2. of these, the fullest: the one with the fewest free devices. A node may have something else that the
+//   2. of these, the one that has most of what the pod would like and does without: preferred affinity, spread
+//      with ScheduleAnyway, no taint with PreferNoSchedule (sched/placement/wishes.h);
+//   3. of these, the fullest: the one with the fewest free devices. A node may have something else that the
 //      pod would like, such as its kernel caches. It then counts as having some free devices fewer than it
 //      has; that number is the node's bonus (BonusOf in sched/request/request.h), and 0 for most pods;
-//   3. of these, the first by name.
+//   4. of these, the first by name.
 // One state of the ledger gives one answer, whatever order of events led to it.
 //
 // Pods with equal requests form a class and share all work. What is kept of a class:
-//   - An order of all nodes, by the three points above. Only nodes that changed are looked at again, and of
+//   - An order of all nodes, by the points above; of 2 only the taints are in it. A class that wishes for more
+//     compares the nodes whose devices are equally good, at each decision after a change: O(nodes that fit). Only nodes that changed are looked at again, and of
 //     those only what is in use there, unless the node's facts (labels, taints ...) changed. So a decision
 //     costs O(changed nodes * log nodes), not O(nodes). At most kMaxOrders classes have an order, fewer
 //     where there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes). When there

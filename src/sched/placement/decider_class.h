@@ -2,8 +2,10 @@
 // decider.cc only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <optional>
@@ -22,6 +24,16 @@ namespace gs::sched::decider {
 
 using NodeIndex = Ledger::NodeIndex;
 
+inline constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look at a node
+
+/// Which node was chosen by the class's wishes, and from which state.
+struct MostWished {
+  std::uint64_t edits = 0;
+  std::uint64_t version = 0;  // NearStanding::wishesVersion
+  NearCellSet open = 0;
+  std::optional<NodeIndex> node;
+};
+
 /// How all nodes stand for one class.
 struct Order {
   NodeRanking ranking;
@@ -35,6 +47,10 @@ struct Order {
   std::set<std::string> models;
   bool all_anew = false;  // all are, whatever their model
   RejectionBoard board;
+  /// Of a class with wishes: what the node is worth by the pod's preferred node affinity.
+  std::vector<std::int32_t> liked;
+  std::uint64_t edits = 0;  // of the ranking
+  MostWished wished;
   bool refused = false;  // the board was asked
   bool unbuilt = false;  // keys were prepared; the ranking is of before that
 };
@@ -78,6 +94,12 @@ struct Class {
   return standingOf(c) == nullptr ? 0 : standingOf(c)->epoch();
 }
 
+/// Its best node is not that of a ranking: what is wished is compared among the nodes that fit.
+[[nodiscard]] inline bool hasWishes(const Class& c) {
+  return !c.request.node_affinity.preferred.empty() ||
+         (standingOf(c) != nullptr && standingOf(c)->hasWishes());
+}
+
 /// What is known of nodes counts while cells are the same ones and those that hold it back are closed.
 inline void followNear(Class& c) {
   if (standingOf(c) == nullptr) { return; }
@@ -97,6 +119,25 @@ inline void followVolumes(Class& c) {
   c.nowhere = 0;
   c.few.reset();
   c.refused_at = 0;
+}
+
+/// From now on the quota leaves the class these terms. True: that may change where it fits.
+inline bool bindTo(Class& c, const QuotaTerms& now) {
+  QuotaTerms& terms = c.request.quota->terms;
+  if (terms == now) { return false; }
+  const bool alike = terms.model_label == now.model_label && terms.pool_label == now.pool_label &&
+                     terms.pools == now.pools;  // but for the models that may be used
+  if (c.order) {
+    std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
+                                  now.models.end(), std::inserter(c.order->models, c.order->models.end()));
+    c.order->all_anew |= !alike;
+  }
+  const bool tried = std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
+  if (!alike || !tried) { c.nowhere = 0; }
+  c.few.reset();
+  c.refused_at = 0;
+  terms = now;
+  return true;
 }
 
 }  // namespace gs::sched::decider

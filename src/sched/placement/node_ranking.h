@@ -1,7 +1,7 @@
 // NodeRanking: the best of many nodes, kept up to date while their keys change. It is a tournament tree
-// over all nodes, so one change costs O(log nodes). Better is, in this order: the higher score; the smaller
-// `free`, which is the node's number of free devices less its bonus (see sched/placement/decider.h); the
-// lower rank, which is by name. Nodes may be in cells (sched/request/near_standing.h), which lie side by side
+// over all nodes, so one change costs O(log nodes). Better is, in this order: the higher score; fewer taints
+// that the pod avoids; the smaller `free`, which is the node's number of free devices less its bonus (see
+// sched/placement/decider.h); the lower rank, which is by name. Nodes may be in cells (sched/request/near_standing.h), which lie side by side
 // in it: then the best of some cells costs O(cells * log nodes). One thread.
 #pragma once
 
@@ -23,8 +23,9 @@ class NodeRanking {
 
   struct Key {
     std::int64_t score = 0;
-    std::int32_t free = 0;  // freeAfter()
-    bool fits = false;      // nodes that do not fit are never the best
+    std::int32_t free = 0;     // freeAfter()
+    bool fits = false;         // nodes that do not fit are never the best
+    std::uint8_t avoided = 0;  // model::avoidedOf()
     friend bool operator==(const Key&, const Key&) = default;
   };
 
@@ -45,6 +46,7 @@ class NodeRanking {
   /// The order, of two that fit.
   [[nodiscard]] static bool isBetter(const Key& a, std::uint32_t rank_a, const Key& b, std::uint32_t rank_b) {
     if (a.score != b.score) { return a.score > b.score; }
+    if (a.avoided != b.avoided) { return a.avoided < b.avoided; }
     if (a.free != b.free) { return a.free < b.free; }
     return rank_a < rank_b;
   }
