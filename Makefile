@@ -112,7 +112,7 @@ sim: packages ## whole clusters with every fault at random: SEEDS=n FIRST_SEED=k
 
 .PHONY: bench
 bench: packages ## every figure that has a goal, against it and bench/baseline.json; 45 minutes, tools/bench --quick three
-	@$(STEP) "build" tools/build release all_bench gpu-scheduler
+	@$(STEP) "build" tools/build release all_bench gpu-scheduler filters
 	@$(STEP) "bench" tools/bench
 
 .PHONY: format

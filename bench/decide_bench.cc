@@ -6,6 +6,8 @@
 //
 //   decide_per_s         one-GPU claims, 5,000 nodes x 8, from empty to full
 //   decide_mixed_per_s   the same nodes; 1, 2, 4, 8 GPUs, selectors, tolerations, two priorities, the queue
+//   decide_affinity_per_s  the same nodes; half of the pods want none of their app on their host, a quarter is
+//                        spread over zones
 //   decide_growth        cost per decision at 50,000 nodes / at 500
 //   decide_misfit_ratio  what a pod that fits nowhere adds after each that fits / cost of that one
 #include <benchmark/benchmark.h>
@@ -16,11 +18,16 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "bench/figures.h"
+#include "model/pod_affinity.h"
+#include "sched/ledger/anti_affinity.h"
+#include "sched/near/near.h"
 #include "sched/placement/decider.h"
 #include "sched/placement/queue.h"
 
@@ -72,17 +79,18 @@ struct Cluster {
     }
   }
 
-  /// A decision and all that the ledger learns of it until the pod is bound. False: fits nowhere.
-  bool placeOne(EquivalenceClass c, const model::Uid& uid) {
-    const auto placed = decider.decide(c);
-    if (!placed) { return false; }
+  /// A decision and all that the ledger learns of it until the pod is bound. nullopt: fits nowhere.
+  std::optional<Placed> place(EquivalenceClass c, const model::Uid& uid) {
+    auto placed = decider.decide(c);
+    if (!placed) { return std::nullopt; }
     const PodRequest& request = decider.request(c);
     Reservation r = ledger.reserve(placed->node, uid, request, placed->ids);
     for (const int id : placed->ids) { ledger.hold(placed->node, id, uid, Source::BoundPod, {}); }
     ledger.usePod(placed->node, uid, Source::BoundPod, request.resources, 0);
     r.release();
-    return true;
+    return placed;
   }
+  bool placeOne(EquivalenceClass c, const model::Uid& uid) { return place(c, uid).has_value(); }
 };
 
 PodRequest benchRequest(std::int64_t gpus) {
@@ -93,6 +101,68 @@ PodRequest benchRequest(std::int64_t gpus) {
   r.resources = {1'000 * gpus, gpus << 30, 0, {{model::kNvidiaGpu, gpus}}};
   return r;
 }
+
+constexpr int kApps = 20;
+constexpr int kAffinityPods = 20'000;
+constexpr const char* kAppNamespace = "default";
+
+/// One kind of pods: of four, two want none of their like on their host, one is spread over the zones, and one
+/// says nothing.
+struct App {
+  model::Pod pod;
+  std::vector<model::AntiAffinityTerm> keeps_away;
+  EquivalenceClass pod_class = 0;
+};
+
+App benchApp(int i) {
+  App app;
+  const std::string name = fmt::format("app-{}", i);
+  const model::LabelSelector its_own{{{"app", model::LabelRequirement::Op::In, {name}}}};
+  app.pod.key = {kAppNamespace, name};
+  app.pod.labels = {{"app", name}};
+  app.pod.tolerations = {{"team", "research", "NoSchedule", false}};
+  if (i % 4 < 2) {
+    app.pod.affinity.apart = {{"kubernetes.io/hostname", {kAppNamespace}, std::nullopt, its_own}};
+    app.keeps_away = {*model::keptAwayBy(app.pod.affinity.apart.front())};
+  } else if (i % 4 == 2) {
+    app.pod.spread.emplace_back();
+    app.pod.spread.back().topology_key = "zone";
+    app.pod.spread.back().pods = its_own;
+  }
+  return app;
+}
+
+/// With what pods say of each other, kept as the engine keeps it (engine/near_pods.h).
+struct NearCluster : Cluster {
+  Near near{ledger};
+  AntiAffinity anti_affinity{ledger};
+  std::vector<App> apps;
+
+  explicit NearCluster(int nodes) : Cluster{nodes} {
+    for (int i = 0; i < nodes; ++i) {
+      const model::NodeName name = benchNode(i).name;
+      near.nodeChanged(name);
+      anti_affinity.nodeChanged(name);
+    }
+    for (int i = 0; i < kApps; ++i) { apps.push_back(benchApp(i)); }
+  }
+
+  void askFor(App& app) {
+    PodRequest r = benchRequest(1);
+    r.tolerations = app.pod.tolerations;
+    r.near.rules = nearRulesOf(app.pod);
+    (void)near.bind(r.near);
+    r.kept_away_by = anti_affinity.meaning(kAppNamespace, app.pod.labels.all());
+    app.pod_class = decider.classOf(r);
+  }
+  bool placeOneOf(const App& app, const model::Uid& uid) {
+    const auto placed = place(app.pod_class, uid);
+    if (!placed) { return false; }
+    near.put({kAppNamespace, app.pod.labels, placed->node, false});
+    anti_affinity.put(uid, kAppNamespace, placed->node, app.keeps_away);
+    return true;
+  }
+};
 
 std::vector<model::Uid> benchUids(std::size_t count) {
   Rng rng{1};
@@ -162,6 +232,25 @@ Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
     }
   }
   return {cpuSeconds() - start, decisions};
+}
+
+/// Pods of all apps in turn. The first of each is there already, so that its like know its term.
+Run fillWithAffinity(int nodes, const std::vector<model::Uid>& uids) {
+  const auto cluster = std::make_unique<NearCluster>(nodes);
+  std::size_t placed = 0;
+  for (App& app : cluster->apps) {
+    cluster->askFor(app);
+    placed += cluster->placeOneOf(app, uids[placed]) ? 1 : 0;
+    cluster->askFor(app);
+  }
+  const std::size_t before = placed;
+  const double start = cpuSeconds();
+  while (placed < uids.size() && cluster->placeOneOf(cluster->apps[placed % kApps], uids[placed])) {
+    ++placed;
+  }
+  const double seconds = cpuSeconds() - start;
+  GS_CHECK(placed == uids.size(), "{} of {} pods fit", placed, uids.size());
+  return {seconds, static_cast<double>(placed - before)};
 }
 
 PodRequest impossible() {
@@ -244,6 +333,9 @@ BENCHMARK(BM_DecideMapped)
 void BM_DecideMixed(benchmark::State& state) { timeFill(state, fillMixed, 5'000, kMixedPods); }
 BENCHMARK(BM_DecideMixed)->UseManualTime()->Unit(benchmark::kMillisecond);
 
+void BM_DecideAffinity(benchmark::State& state) { timeFill(state, fillWithAffinity, 5'000, kAffinityPods); }
+BENCHMARK(BM_DecideAffinity)->UseManualTime()->Unit(benchmark::kMillisecond);
+
 void BM_RejectionText(benchmark::State& state) {
   Cluster cluster{static_cast<int>(state.range(0))};
   const PodRequest request = impossible();
@@ -285,13 +377,15 @@ int writeFigures(const char* path) {
   const auto fill = [&](int nodes) { return [&uids, nodes] { return fillWithSingles(nodes, uids); }; };
   const double single = costPerDecision(5, fill(5'000));
   const double mixed = costPerDecision(5, [&] { return fillMixed(5'000, mixed_uids); });
+  const std::vector<model::Uid> affinity_uids{uids.begin(), uids.begin() + kAffinityPods};
+  const double affinity = costPerDecision(3, [&] { return fillWithAffinity(5'000, affinity_uids); });
   const double growth = costPerDecision(3, fill(50'000)) / costPerDecision(20, fill(500));
   const double fits = costPerDecision(5, [&] { return placeWithMisfits(0, uids); });
   const double misfit = (costPerDecision(5, [&] { return placeWithMisfits(1, uids); }) - fits) / fits;
   const std::string text = fmt::format(
-      "{{\"decide_per_s\": {:.0f}, \"decide_mixed_per_s\": {:.0f}, \"decide_growth\": {:.3f}, "
-      "\"decide_misfit_ratio\": {:.3f}}}\n",
-      1 / single, 1 / mixed, growth, misfit);
+      "{{\"decide_per_s\": {:.0f}, \"decide_mixed_per_s\": {:.0f}, \"decide_affinity_per_s\": {:.0f}, "
+      "\"decide_growth\": {:.3f}, \"decide_misfit_ratio\": {:.3f}}}\n",
+      1 / single, 1 / mixed, 1 / affinity, growth, misfit);
   return bench::writeFigures(text, path);
 }
 

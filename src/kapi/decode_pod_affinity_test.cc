@@ -51,6 +51,28 @@ TEST(DecodePodAffinity, PreferencesHaveASign) {
   EXPECT_EQ(preferred[1].weight, 5);
 }
 
+TEST(DecodePodAffinity, ABoundPodKeepsWhatItWouldLikeOfOthers) {
+  const char* spec = R"("nodeName":"n","affinity":{
+    "podAffinity":{
+      "requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a","labelSelector":{}}],
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":5,"podAffinityTerm":{"topologyKey":"b","labelSelector":{}}}]},
+    "podAntiAffinity":{
+      "requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"c","labelSelector":{}}],
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":7,"podAffinityTerm":{"topologyKey":"d","labelSelector":{}}},
+        {"weight":7,"podAffinityTerm":{"topologyKey":"d","labelSelector":{}}}]}})";
+  const model::Pod pod = waiting(spec);
+  const auto term = [](const char* key) {
+    return model::PodTerm{key, {"own"}, std::nullopt, model::LabelSelector{}};
+  };
+  EXPECT_EQ(pod.affinity.preferred, (std::vector<model::PreferredPodTerm>{
+                                        {-7, term("d")}, {-7, term("d")}, {1, term("a")}, {5, term("b")}}))
+      << "what it says twice counts twice; what it had to be near counts 1";
+  EXPECT_TRUE(pod.affinity.near.empty() && pod.affinity.apart.empty());
+  EXPECT_EQ(pod.keeps_away.size(), 1U);
+}
+
 TEST(DecodePodAffinity, SpreadHasTheDefaultsOfTheApi) {
   const model::Pod pod = waiting(R"("topologySpreadConstraints":[
     {"topologyKey":"zone","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule","labelSelector":{}},

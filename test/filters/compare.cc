@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -53,6 +54,10 @@ class Comparing {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     tell(took.count());
+    if (!plan_.figures.empty()) {
+      const double rate = static_cast<double>(plan_.cases) / std::max(took.count(), 1e-9);
+      std::ofstream{plan_.figures} << fmt::format("{{\"oracle_cases_per_s\": {:.0f}}}\n", rate);
+    }
     for (const auto& [kind, group] : groups_) {
       if (shown_ < plan_.most_shown) {
         if (const Status done = show(kind, group); !done) { return tl::unexpected(done.error()); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "test/filters/fields.h"
@@ -16,6 +17,7 @@ struct Plan {
   Release release{};
   bool all = false;            // what we do not serve counts as a difference
   std::size_t most_shown = 3;  // kinds of differences that are shown as small cases
+  std::string figures;         // the file for {"oracle_cases_per_s": ...}; "": none
 };
 
 /// Prints what was found; true: nothing differs, and each filter of the fields has refused often enough for

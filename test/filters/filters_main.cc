@@ -2,7 +2,8 @@
 // filters answer                         for each such line of stdin what our filters say of it
 // filters answer FILE...                 the same of one case as YAML, as compare prints it
 // filters compare TO FROM [OPTION...]    asks the oracle too, by these two named pipes (compare-filters)
-// Options: --cases N, --seed S, --fields LIST, --newest, --all, --show N.
+// Options: --cases N, --seed S, --fields LIST, --newest, --all, --show N, --json FILE (the
+// figures of tools/bench).
 // Exit status 1: they differ; 2: it could not be tried.
 #include <fmt/format.h>
 
@@ -54,6 +55,8 @@ Result<Plan> planOf(const Arguments& options) {
         plan.most_shown = number;
       } else if (option == "--fields") {
         fields = value;
+      } else if (option == "--json") {
+        plan.figures = value;
       } else {
         return fail(Code::Invalid, "option " + option + " is none");
       }

@@ -12,10 +12,11 @@
 // One state of the ledger gives one answer, whatever order of events led to it.
 //
 // Pods with equal requests form a class and share all work. What is kept of a class:
-//   - An order of all nodes, by the points above; of 2 only the taints are in it. A class that wishes for more
-//     compares the nodes whose devices are equally good, at each decision after a change: O(nodes that fit). Only nodes that changed are looked at again, and of
-//     those only what is in use there, unless the node's facts (labels, taints ...) changed. So a decision
-//     costs O(changed nodes * log nodes), not O(nodes). At most kMaxOrders classes have an order, fewer
+//   - An order of all nodes, by the points above; of 2 only the taints are in it. Only nodes that changed are
+//     looked at again, and of those only what is in use there, unless the node's facts (labels, taints ...)
+//     changed. So a decision costs O(changed nodes * log nodes), not O(nodes). Only for a class that wishes
+//     for more than 2's taints the nodes whose devices are equally good are compared at each decision: O(nodes
+//     that fit), and a few ns for each. At most kMaxOrders classes have an order, fewer
 //     where there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes). When there
 //     is no room, the order that was not used for longest is dropped, for the sake of a class that fits
 //     somewhere.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "sched/ledger/test_nodes.h"
 
@@ -107,6 +109,33 @@ INSTANTIATE_TEST_SUITE_P(
         GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear()),
         GS_CHANGE(KeptOff, r.kept_off = {model::NodeName{"node-a"}})),
     [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(RequestHashOf, WhatIsWishedOfOtherPodsMakesAnotherRequest) {
+  NearRules rules;
+  rules.ns = "ml";
+  rules.preferred = {{5, {"zone", {"ml"}, std::nullopt, model::LabelSelector{}}}};
+  rules.spread_anyway.emplace_back().topology_key = "zone";
+  rules.liked_by = {7};
+  const auto with = [](NearRules of) {
+    PodRequest r = full();
+    r.near.rules = std::make_shared<const NearRules>(std::move(of));
+    return r;
+  };
+  EXPECT_EQ(with(rules), with(rules));
+  EXPECT_EQ(hashOf(with(rules)), hashOf(with(rules)));
+  const auto differs = [&](const auto& change) {
+    NearRules other = rules;
+    change(other);
+    EXPECT_NE(with(other), with(rules));
+    EXPECT_NE(hashOf(with(other)), hashOf(with(rules)));
+  };
+  differs([](NearRules& r) { r.preferred.front().weight = -5; });
+  differs([](NearRules& r) { r.preferred.front().term.topology_key = "rack"; });
+  differs([](NearRules& r) { r.preferred.clear(); });
+  differs([](NearRules& r) { r.spread_anyway.front().max_skew = 3; });
+  differs([](NearRules& r) { std::swap(r.spread, r.spread_anyway); });
+  differs([](NearRules& r) { r.liked_by = {8}; });
+}
 
 TEST(RequestHashOf, EqualRequestsHaveOne) {
   PodRequest used = full();
