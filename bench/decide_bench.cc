@@ -6,8 +6,8 @@
 //
 //   decide_per_s         one-GPU claims, 5,000 nodes x 8, from empty to full
 //   decide_mixed_per_s   the same nodes; 1, 2, 4, 8 GPUs, selectors, tolerations, two priorities, the queue
-//   decide_affinity_per_s  the same nodes; half of the pods want none of their app on their host, a quarter is
-//                        spread over zones
+//   decide_affinity_per_s  the same nodes; half of the pods want none of their app on their host, a quarter
+//                        is spread over zones
 //   decide_growth        cost per decision at 50,000 nodes / at 500
 //   decide_misfit_ratio  what a pod that fits nowhere adds after each that fits / cost of that one
 #include <benchmark/benchmark.h>
@@ -106,8 +106,8 @@ constexpr int kApps = 20;
 constexpr int kAffinityPods = 20'000;
 constexpr const char* kAppNamespace = "default";
 
-/// One kind of pods: of four, two want none of their like on their host, one is spread over the zones, and one
-/// says nothing.
+/// One kind of pods: of four, two want none of their like on their host, one is spread over the zones, and
+/// one says nothing.
 struct App {
   model::Pod pod;
   std::vector<model::AntiAffinityTerm> keeps_away;

@@ -106,7 +106,7 @@ LAYERS = {
     "serve/trust": ("cacherim kcache yaml json model base",                       "fmt expected",  ["random", "clock"]),
     "serve/node": ("serve/trust operator controller cacherim kcache noderim agent process k8s kapi model base", "fmt expected", ["random", "clock"]),
     "serve/csi": ("csi cacherim rpc process k8s kapi net base",                   "fmt expected",  ["random", "clock"]),
-    "serve/scheduler": ("dra/file dra yaml json base",                            "fmt expected",  ["random", "clock"]),
+    "serve/scheduler": ("dra/file dra yaml json model base",                      "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("agent apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),

@@ -1,5 +1,4 @@
-// gpu-scheduler: which flags, which types, and how they are wired. The machine is scheduler/scheduler.h, what
-// runs it process/service.h.
+// gpu-scheduler: its flags, its types, and how they are wired (scheduler/scheduler.h, process/service.h).
 #include <algorithm>
 
 #include "process/process.h"
@@ -12,6 +11,7 @@
 #include "serve/crds/crds.h"
 #include "serve/extender/endpoint.h"
 #include "serve/extender/quota.h"
+#include "serve/scheduler/default_spread.h"
 #include "serve/scheduler/drivers.h"
 
 namespace gs {
@@ -25,6 +25,7 @@ struct Flags {
   std::string visible_devices = "ids";
   std::string quota_file;
   std::string driver_file;
+  std::string default_spread;
   serve::OfferFlags offers;
   serve::ExtenderFlags extender;
   scheduler::Config scheduler;
@@ -43,7 +44,8 @@ void describe(process::Command program, Flags& f) {
               "Prefer nodes that have a pod's kernel caches: all of them count as N free GPUs fewer")
       .text("--quota-config", "FILE", f.quota_file,
             "Says where the quotas of GPUs are, and which node labels they mean; without it nobody has one")
-      .text("--dra-drivers", "FILE", f.driver_file, "More DRA drivers whose devices are GPUs; YAML or JSON");
+      .text("--dra-drivers", "FILE", f.driver_file, "More DRA drivers whose devices are GPUs; YAML or JSON")
+      .text("--default-spread-constraints", "LIST", f.default_spread, "Spread for pods that ask for none");
   process::addCluster(program, f.cluster);
   process::addElection(program, f.election, "Namespace of all GPU leases and of the leader lease");
   serve::addExtender(program, f.extender, "--extender-address",
@@ -54,14 +56,12 @@ void describe(process::Command program, Flags& f) {
   process::addLog(program, f.log);
 }
 
-/// The scheduler alone.
 int schedule(process::Service& service, scheduler::Scheduler& machine) {
   process::Machine run = process::machineOf(machine);
   run.state = [&machine] { return scheduler::stateMetrics(machine); };
   return service.run(std::move(run));
 }
 
-/// And the extender beside it.
 int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, const Flags& f) {
   extender::Config config;
   config.strict = f.extender.strict();
@@ -75,10 +75,10 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
 
 int run(const process::Program& program, Flags& f) {
   process::useLog(f.log);
-  if (const Status fine = f.extender.check(); !fine) { return process::refuse(fine.error()); }
-  if (const Status fine = f.offers.check(f.extender, f.scheduler.scheduler_name); !fine) {
-    return process::refuse(fine.error());
-  }
+  Status fine = f.extender.check();
+  if (fine) { fine = f.offers.check(f.extender, f.scheduler.scheduler_name); }
+  if (fine) { fine = serve::readDefaultSpread(f.default_spread, f.scheduler.default_spread); }
+  if (!fine) { return process::refuse(fine.error()); }
   auto quota = serve::readQuotaConfig(f.quota_file);
   auto drivers = serve::readDrivers(f.driver_file);
   if (!quota || !drivers) { return process::refuse(!quota ? quota.error() : drivers.error()); }

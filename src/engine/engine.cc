@@ -28,7 +28,7 @@ void Engine::apply(const controller::Change& change, Mono now) {
 /// Kinds without a row are somebody else's.
 void Engine::handle(const controller::Change& change, Mono now) {
   using Handler = void (*)(Engine&, const controller::Change&, Mono);
-  static const std::array<std::pair<kapi::Kind, Handler>, 19> kHandlers{{
+  static const std::array<std::pair<kapi::Kind, Handler>, 23> kHandlers{{
       {kapi::kPod, [](Engine& e, const auto& c, Mono at) { e.pods_.apply(c, at); }},
       {kapi::kLease, [](Engine& e, const auto& c, Mono at) { e.leases_.apply(c, at); }},
       {kapi::kNode, [](Engine& e, const auto& c, Mono at) { e.nodes_.applyNode(c, at); }},
@@ -55,6 +55,14 @@ void Engine::handle(const controller::Change& change, Mono now) {
            e.state_.budgets.remove(c.key);
          }
        }},
+      {kapi::kService,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.default_spreads.serviceChanged(c); }},
+      {kapi::kReplicationController,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.default_spreads.controllerChanged(c); }},
+      {kapi::kReplicaSet,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.default_spreads.controllerChanged(c); }},
+      {kapi::kStatefulSet,
+       [](Engine& e, const auto& c, Mono /*at*/) { e.state_.default_spreads.controllerChanged(c); }},
       {kapi::kQuotaMap, [](Engine& e, const auto& c, Mono /*at*/) { e.quota_.apply(c); }},
   }};
   for (const auto& [kind, handler] : kHandlers) {

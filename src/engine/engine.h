@@ -155,6 +155,7 @@ class Engine {
   [[nodiscard]] std::optional<sched::Blocked> askNear(const model::Pod& pod, sched::PodRequest& request) {
     return state_.near_pods.ask(pod, request);
   }
+  [[nodiscard]] DefaultSpreads& defaultSpreads() { return state_.default_spreads; }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 

@@ -13,6 +13,7 @@
 #include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/claim_memory.h"
+#include "engine/default_spreads.h"
 #include "engine/derived_holds.h"
 #include "engine/device_blocks.h"
 #include "engine/device_claims.h"
@@ -63,6 +64,7 @@ struct EngineState {
   sched::AntiAffinity anti_affinity{ledger};
   sched::Near near{ledger};
   NearPods near_pods{cache, near, anti_affinity, touched};
+  DefaultSpreads default_spreads{near_pods};
   Uuids uuids{ledger};
   sched::Volumes volumes{ledger};
   sched::VolumeSelections volume_selections{volumes};

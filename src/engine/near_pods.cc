@@ -123,6 +123,12 @@ void NearPods::namespaceChanged(const controller::Change& change) {
   }
 }
 
+void NearPods::touchWaitingIn(const std::string& ns) {
+  for (const auto& uid : unbound_) {
+    if (cache_.pod(uid)->key.ns == ns) { touched_.pod(uid); }
+  }
+}
+
 const model::Labels& NearPods::labelsOf(const std::string& ns) const {
   static const model::Labels kNone;
   const model::Labels* labels = near_.labelsOf(ns);

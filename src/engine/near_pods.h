@@ -39,6 +39,9 @@ class NearPods {
   void nodeChanged(const model::NodeName& name);
   void namespaceChanged(const controller::Change& change);
 
+  /// The pods that wait there ask for something else from now on.
+  void touchWaitingIn(const std::string& ns);
+
   /// What the request has to know of other pods. Why it cannot be said yet, if so.
   [[nodiscard]] std::optional<sched::Blocked> ask(const model::Pod& pod, sched::PodRequest& request);
   /// Anti-affinity terms that waiting pods were compared with so far.

@@ -1,6 +1,6 @@
-// What pods would like and do without, from the objects to the decision: the node that the decider chooses is
-// the one that a slow model chooses, which scores all nodes that fit by kube-scheduler's formulas, from a look
-// at all pods.
+// What pods would like and do without, from the objects to the decision: the node that the decider chooses
+// is the one that a slow model chooses, which scores all nodes that fit by kube-scheduler's formulas, from
+// a look at all pods.
 #include <gtest/gtest.h>
 
 #include <algorithm>

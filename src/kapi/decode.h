@@ -32,6 +32,8 @@ namespace gs::kapi {
 [[nodiscard]] model::Namespace decodeNamespace(const json::View& v);
 /// Of what a server answers at /version.
 [[nodiscard]] model::ServerVersion decodeServerVersion(const json::View& v);
+/// Of a pod's metadata: its controller, if default spread asks for that kind: "ReplicaSet/name"; else "".
+[[nodiscard]] std::string controllerOf(const json::View& meta);
 [[nodiscard]] model::GpuClaim decodeClaim(const json::View& v);
 [[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
 [[nodiscard]] model::Lease decodeLease(const json::View& v);

@@ -391,6 +391,7 @@ model::Pod decodePod(const View& v) {
     if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
   } else {
     readPodAffinity(spec, pod, unsupported);
+    if (pod.spread.empty()) { pod.controller = controllerOf(meta); }
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.node_affinity = nodeAffinityOf(spec, unsupported);
     pod.node_features = nodeFeaturesOf(spec);

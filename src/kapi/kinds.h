@@ -28,5 +28,10 @@ extern const Kind kCsiDriver;
 extern const Kind kCsiStorageCapacity;
 extern const Kind kVolumeAttachment;
 extern const Kind kServerVersion;  // no kind of object: what the server says at /version; only got
+// model::PodOwner, for default spread only.
+extern const Kind kService;
+extern const Kind kReplicationController;
+extern const Kind kReplicaSet;
+extern const Kind kStatefulSet;
 
 }  // namespace gs::kapi

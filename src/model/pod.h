@@ -155,6 +155,7 @@ struct Pod {
   std::vector<std::string> node_features;  // that its node must declare (KEP-5328); sorted, unique
   PodAffinity affinity;
   std::vector<SpreadConstraint> spread;
+  std::string controller{};  // of one without spread: "ReplicaSet/name" (kapi::controllerOf()); "": none
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   /// Kernel caches that it mounts, of its own namespace and of the cluster (""), which are those that it may

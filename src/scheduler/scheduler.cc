@@ -45,6 +45,12 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
       {.kind = kapi::kLease,
        .ns = config.lease_namespace,
        .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
+  if (config.default_spread.on()) {
+    for (const Kind kind :
+         {kapi::kService, kapi::kReplicationController, kapi::kReplicaSet, kapi::kStatefulSet}) {
+      sources.push_back({.kind = kind});
+    }
+  }
   if (config.quota.on()) { sources.push_back(engine::Informers::quotaSource(config.quota)); }
   return sources;
 }

@@ -27,7 +27,11 @@ inline std::vector<kapi::Kind> allKinds() {
           kapi::kCsiDriver,
           kapi::kCsiStorageCapacity,
           kapi::kVolumeAttachment,
-          kapi::kNamespace};
+          kapi::kNamespace,
+          kapi::kService,
+          kapi::kReplicationController,
+          kapi::kReplicaSet,
+          kapi::kStatefulSet};
 }
 
 }  // namespace gs::testing

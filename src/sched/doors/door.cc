@@ -9,7 +9,7 @@
 namespace gs::sched {
 namespace {
 
-PodRequest baseRequest(const model::Pod& pod, Filters filters) {
+PodRequest baseRequest(const model::Pod& pod, const Objects& named, Filters filters) {
   PodRequest r;
   r.resources = pod.requests;
   r.theirs = filters == Filters::Theirs;
@@ -20,7 +20,7 @@ PodRequest baseRequest(const model::Pod& pod, Filters filters) {
     r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
     return r;
   }
-  r.near.rules = nearRulesOf(pod);
+  r.near.rules = nearRulesOf(pod, named.default_spread.get());
   r.node_selector = pod.node_selector;
   r.node_affinity = pod.node_affinity;
   r.node_features = pod.node_features;
@@ -91,7 +91,7 @@ DoorResult readPod(const model::Pod& pod, const Objects& named, Doors doors, Fil
   if (all && !named.no_volumes.kind.empty() && !model::namesNobody(pod.node_affinity)) {
     return named.no_volumes;
   }
-  PodRequest base = baseRequest(pod, filters);
+  PodRequest base = baseRequest(pod, named, filters);
   if (all) { base.volumes = named.volumes; }
   if (asked.door == nullptr) { return base; }
   if (!asked.door->own || asked.door->request == nullptr) {

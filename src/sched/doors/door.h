@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/claim.h"
+#include "model/default_spread.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "sched/request/request.h"
@@ -42,6 +43,8 @@ struct Objects {
   /// What its volumes ask for; nullptr: nothing, or that cannot be said, and `no_volumes` says why.
   std::shared_ptr<const VolumeSelection> volumes{};
   Blocked no_volumes{};
+  /// Of a pod without spread of its own, with its selector; nullptr: none.
+  std::shared_ptr<const model::DefaultSpread> default_spread{};
 };
 
 /// How a pod says that it asks at a door: "annotation" or "resource", and its name.

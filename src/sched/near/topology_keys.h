@@ -1,5 +1,5 @@
-// The topology keys that somebody names: rules of waiting pods, and what pods that are there would like. A key
-// that nobody named so far looks at all nodes; from then on it is told of each. One thread.
+// The topology keys that somebody names: rules of waiting pods, and what pods that are there would like. A
+// key that nobody named so far looks at all nodes; from then on it is told of each. One thread.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 //
 // Which node: of those that the request fits (sched/placement/fit.h), the one
 //   1. with the best score for the devices that it would give (sched/placement/placement.h);
-//   2. of these, the one that has most of what the pod would like and does without: preferred affinity, spread
-//      with ScheduleAnyway, no taint with PreferNoSchedule (sched/placement/wishes.h);
+//   2. of these, the one that has most of what the pod would like and does without: preferred affinity,
+//      spread with ScheduleAnyway, no taint with PreferNoSchedule (sched/placement/wishes.h);
 //   3. of these, the fullest: the one with the fewest free devices. A node may have something else that the
 //      pod would like, such as its kernel caches. It then counts as having some free devices fewer than it
 //      has; that number is the node's bonus (BonusOf in sched/request/request.h), and 0 for most pods;
@@ -15,11 +15,10 @@
 //   - An order of all nodes, by the points above; of 2 only the taints are in it. Only nodes that changed are
 //     looked at again, and of those only what is in use there, unless the node's facts (labels, taints ...)
 //     changed. So a decision costs O(changed nodes * log nodes), not O(nodes). Only for a class that wishes
-//     for more than 2's taints the nodes whose devices are equally good are compared at each decision: O(nodes
-//     that fit), and a few ns for each. At most kMaxOrders classes have an order, fewer
-//     where there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes). When there
-//     is no room, the order that was not used for longest is dropped, for the sake of a class that fits
-//     somewhere.
+//     for more than 2's taints the nodes whose devices are equally good are compared at each decision:
+//     O(nodes that fit), and a few ns for each. At most kMaxOrders classes have an order, fewer where there
+//     are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes). When there is no room,
+//     the order that was not used for longest is dropped, for the sake of a class that fits somewhere.
 //   - Without an order, one number: the last moment at which the class fitted no node. Only nodes that
 //     changed since can take it. So a class that waits costs a look at those, and no memory for each node.
 //   - Of a class that names its one node (PodRequest::on_node), neither: that node is found by its name.

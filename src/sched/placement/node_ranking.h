@@ -1,8 +1,9 @@
 // NodeRanking: the best of many nodes, kept up to date while their keys change. It is a tournament tree
 // over all nodes, so one change costs O(log nodes). Better is, in this order: the higher score; fewer taints
 // that the pod avoids; the smaller `free`, which is the node's number of free devices less its bonus (see
-// sched/placement/decider.h); the lower rank, which is by name. Nodes may be in cells (sched/request/near_standing.h), which lie side by side
-// in it: then the best of some cells costs O(cells * log nodes). One thread.
+// sched/placement/decider.h); the lower rank, which is by name. Nodes may be in cells
+// (sched/request/near_standing.h), which lie side by side in it: then the best of some cells costs
+// O(cells * log nodes). One thread.
 #pragma once
 
 #include <algorithm>

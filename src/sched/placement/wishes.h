@@ -1,6 +1,6 @@
-// How nodes are compared by what the pod would like of them, when the devices that they would give are equally
-// good: kube-scheduler's scores, computed as it computes them, each from 0 to 100 over the nodes that are
-// compared, and added with the weights of its default profile:
+// How nodes are compared by what the pod would like of them, when the devices that they would give are
+// equally good: kube-scheduler's scores, computed as it computes them, each from 0 to 100 over the nodes
+// that are compared, and added with the weights of its default profile:
 //
 //   3  TaintToleration    taints with PreferNoSchedule that the pod does not tolerate: the fewer the better
 //   2  NodeAffinity       weights of the preferred terms of nodeAffinity that the node matches

@@ -50,8 +50,8 @@ namespace gs::sched::decider {
   return nodes[best];
 }
 
-/// Of a class with an order that is up to date, whose best node is `best`. Remembered until something changes;
-/// else adds to `looks` what it takes.
+/// Of a class with an order that is up to date, whose best node is `best`. Remembered until something
+/// changes; else adds to `looks` what it takes.
 inline NodeIndex mostWished(Class& c, NodeIndex best, const NodeRanking::Ranks& ranks, std::uint64_t& looks) {
   constexpr std::size_t kWishesPerLook = 4;  // that are compared in the time of one look
   Order& order = *c.order;

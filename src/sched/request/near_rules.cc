@@ -84,11 +84,13 @@ std::size_t hashWith(std::size_t h, const std::vector<SpreadRule>& spread) {
 
 }  // namespace
 
-std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod) {
+std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod, const model::DefaultSpread* spread) {
   NearRules rules;
   rules.near = pod.affinity.near;
   rules.apart = pod.affinity.apart;
-  for (const auto& constraint : pod.spread) {
+  const bool defaults = pod.spread.empty() && spread != nullptr;
+  rules.needs_all_labels = !defaults || !spread->is_system;
+  for (const auto& constraint : defaults ? spread->constraints : pod.spread) {
     auto& of_its_kind = constraint.is_required ? rules.spread : rules.spread_anyway;
     of_its_kind.push_back(spreadRule(constraint, pod.labels));
   }
@@ -106,6 +108,7 @@ std::size_t hashOf(const NearRules& rules) {
   std::size_t h = hashWith(hashWith(mix(std::size_t{1}, rules.ns), rules.near), rules.apart);
   h = mix(h, rules.means_itself ? 1 : 0);
   h = hashWith(mix(hashWith(h, rules.spread), rules.spread.size()), rules.spread_anyway);
+  h = mix(h, rules.needs_all_labels ? 1 : 0);
   for (const auto& [weight, term] : rules.preferred) {
     h = hashWith(mix(h, static_cast<std::size_t>(weight)), term);
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "model/default_spread.h"
 #include "model/label_selector.h"
 #include "model/node_affinity.h"
 #include "model/pod.h"
@@ -59,8 +60,9 @@ struct NearRules {
   friend bool operator==(const NearRules&, const NearRules&) = default;
 };
 
-/// What the pod says; nullptr: nothing.
-[[nodiscard]] std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod);
+/// What the pod says, and where it says no spread `spread` for it; nullptr: nothing.
+[[nodiscard]] std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod,
+                                                           const model::DefaultSpread* spread = nullptr);
 [[nodiscard]] std::size_t hashOf(const NearRules& rules);
 
 /// In a request. Two are equal when their rules are.

@@ -8,6 +8,7 @@
 
 #include "controller/reflector.h"
 #include "dra/drivers.h"
+#include "model/default_spread.h"
 #include "model/lease.h"
 #include "model/quota.h"
 
@@ -26,6 +27,7 @@ struct Config {
   /// caches are extracted; 0: nobody looks at them.
   std::int32_t cache_weight = 0;
   model::QuotaConfig quota{};                  // of GPUs by namespace; none by default
+  model::DefaultSpread default_spread{};       // --default-spread-constraints; none by default
   dra::Drivers drivers = dra::knownDrivers();  // --dra-drivers: whose devices are GPUs
   std::size_t max_waiting_binds = 16;          // of --extender-pods: callers that wait at once
   int max_binding_cycles = 256;                // placements whose writes are under way at once

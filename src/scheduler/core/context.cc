@@ -15,6 +15,7 @@ Context::Context(Config settings, Rng random, controller::Owners calls)
       recorder{config.scheduler_name, config.instance, Rng{rng.next()}},
       events{recorder, parts} {
   engine.configureQuota(config.quota);
+  engine.defaultSpreads().configure(config.default_spread);
 }
 
 std::string Context::gpuUuid(const model::NodeName& node, int id) const {

@@ -33,6 +33,7 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
     auto volumes = c_.engine.askedOfVolumes(pod);
     named.volumes = std::move(volumes.selection);
     named.no_volumes = std::move(volumes.blocked);
+    named.default_spread = c_.engine.defaultSpreads().of(pod);
   }
   auto door = sched::readPod(pod, named, c_.engine.doors(),
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
