@@ -57,5 +57,15 @@ TEST(Taints, TheFirstThatKeepsAwayIsTold) {
   EXPECT_EQ(untoleratedOf({}, {}), nullptr);
 }
 
+TEST(Taints, ThoseThatAskToStayAwayAreCounted) {
+  const std::vector<Taint> taints{
+      {"a", "", "PreferNoSchedule"}, {"b", "", "PreferNoSchedule"}, {"c", "", "NoSchedule"}};
+  EXPECT_EQ(avoidedOf(taints, {}), 2);
+  EXPECT_EQ(avoidedOf(taints, {{"a", "", "", true}}), 1);
+  EXPECT_EQ(avoidedOf(taints, {{"a", "", "NoSchedule", true}}), 2) << "of another effect";
+  EXPECT_EQ(avoidedOf({}, {}), 0);
+  EXPECT_EQ(avoidedOf(std::vector<Taint>(300, taints.front()), {}), kMostAvoided);
+}
+
 }  // namespace
 }  // namespace gs::model
