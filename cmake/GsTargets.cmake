@@ -164,6 +164,22 @@ function(gs_world_test)
   endif()
 endfunction()
 
+# src/<folder> -> the objects <folder>_mutant, with bugs that their program can put in (base/mutant.h).
+function(gs_mutant folder)
+  if(TARGET ${folder}_mutant)
+    return()
+  endif()
+  get_target_property(sources ${folder} SOURCES)
+  add_library(${folder}_mutant OBJECT ${sources})
+  target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
+  gs_compiles_sooner(${folder}_mutant)
+  get_target_property(mode ${folder} UNITY_BUILD_MODE)
+  if(mode)
+    set_target_properties(${folder}_mutant PROPERTIES UNITY_BUILD_MODE ${mode})
+  endif()
+  target_link_libraries(${folder}_mutant PRIVATE gs_options ${folder})
+endfunction()
+
 # test/sim: bin/sim plays seeds; the test sim_seeds plays the first of them.
 set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
@@ -189,15 +205,7 @@ function(gs_sim)
   # engine, extender, scheduler, webhook, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the
   # libraries.
   foreach(folder agent controller engine extender scheduler serve webhook kapi operator cacherim csi)
-    get_target_property(sources ${folder} SOURCES)
-    add_library(${folder}_mutant OBJECT ${sources})
-    target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
-    gs_compiles_sooner(${folder}_mutant)
-    get_target_property(mode ${folder} UNITY_BUILD_MODE)
-    if(mode)
-      set_target_properties(${folder}_mutant PROPERTIES UNITY_BUILD_MODE ${mode})
-    endif()
-    target_link_libraries(${folder}_mutant PRIVATE gs_options ${folder})
+    gs_mutant(${folder})
   endforeach()
   add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:controller_mutant>
                               $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:extender_mutant>
@@ -240,12 +248,26 @@ function(gs_dra)
 endfunction()
 
 # test/filters: bin/filters draws clusters and pods, says what our filters make of them, and compares that with
-# kube-scheduler's, for test/filters/compare-filters.
+# kube-scheduler's, for test/filters/compare-filters. bin/filter-mutants: whether that finds bugs which are put into the filters on
+# purpose; no other test needs it, so builds with sanitizers go without.
 function(gs_filters)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/filters/*.cc")
-  add_executable(filters ${sources})
-  target_include_directories(filters PRIVATE "${CMAKE_SOURCE_DIR}")
-  target_link_libraries(filters PRIVATE gs_options engine sched kapi yaml json model base)
+  list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
+  add_library(filter_cases STATIC ${sources})
+  target_include_directories(filter_cases PUBLIC "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(filter_cases PUBLIC gs_options engine sched kapi yaml json model base)
+  add_executable(filters "${CMAKE_SOURCE_DIR}/test/filters/filters_main.cc")
+  target_link_libraries(filters PRIVATE filter_cases)
+  if(GS_SANITIZE OR GS_FUZZ)
+    return()
+  endif()
+  foreach(folder kapi model sched)
+    gs_mutant(${folder})
+  endforeach()
+  add_executable(filter_mutants "${CMAKE_SOURCE_DIR}/test/filters/mutants_main.cc" $<TARGET_OBJECTS:kapi_mutant>
+                                $<TARGET_OBJECTS:model_mutant> $<TARGET_OBJECTS:sched_mutant>)
+  set_target_properties(filter_mutants PROPERTIES OUTPUT_NAME filter-mutants)
+  target_link_libraries(filter_mutants PRIVATE filter_cases)
 endfunction()
 
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the

@@ -1,7 +1,8 @@
 // Bugs of decisions that can be put in on purpose, so that the simulation shows that it would find them
-// (test/sim/mutants_main.cc). Those that show in calls, answers and objects are put in there instead
-// (test/sim/mutators.h). What only a raw object shows is here too: mutators are given decoded ones.
-// Only that program is compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler
+// (test/sim/mutants_main.cc), and the comparison with kube-scheduler does (test/filters/mutants_main.cc).
+// Those that show in calls, answers and objects are put in there instead (test/sim/mutators.h). What only a
+// raw object shows is here too: mutators are given decoded ones.
+// Only these programs are compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler
 // leaves nothing of it.
 #pragma once
 
@@ -76,6 +77,22 @@ enum class Bug {
   ForgetsTakenClaims,   // what a ResourceClaim gave a pod that runs is free once the claim goes
   ForgetsDrivers,       // without its slices a node with a DRA driver is one without
   StrangerJoins,        // whoever shares a GPU counts as a user of the claim that it is shared by
+  // Of filters, which drawn cases show (test/filters/mutants_main.cc).
+  NotInNeedsLabel,      // node affinity: a node without a label is none whose label is not in a list
+  AddressesApart,       // a host port on every address and one on a single address can be beside each other
+  EmptyKeyIsAKey,       // a toleration without a key tolerates taints without one
+  ForgetsResidents,     // pods that are there keep nobody away
+  EmptyIsNoSelector,    // a namespaceSelector without requirements is one that is not there
+  NoFirstOfGroup,       // a pod that wants to be near its own kind waits for the first of them
+  ForgetsLabelKeys,     // matchLabelKeys of a spread constraint are not read
+  IgnoresMinDomains,    // minDomains is not read
+  HonorsTaintsUnasked,  // nodeTaintsPolicy is Honor where nothing is said
+  SidecarsComeFirst,    // sidecars are gone, as other init containers, when the containers run
+  IgnoresPodLevel,      // spec.resources is not read
+  SharesOncePod,        // several pods may use a ReadWriteOncePod claim
+  IgnoresRoom,          // there is room for volumes everywhere, whatever CSIStorageCapacities say
+  IgnoresReach,         // a bound volume is reached from every node
+  OneVolumeMore,        // a node takes one volume more than its CSINode says
 };
 
 /// Defined by the program that plants.

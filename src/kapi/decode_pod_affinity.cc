@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/mutant.h"
 #include "kapi/fields.h"
 #include "kapi/selectors.h"
 
@@ -44,6 +45,8 @@ model::PodTerm podTerm(const View& t, const std::string& own_ns) {
   term.topology_key = text(t["topologyKey"]);
   for (const View ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
   term.namespace_selector = selectorIn(t["namespaceSelector"]);
+  const bool is_none = GS_MUTANT(EmptyIsNoSelector) && term.namespace_selector == model::LabelSelector{};
+  if (is_none) { term.namespace_selector.reset(); }
   if (term.namespaces.empty() && !term.namespace_selector) { term.namespaces.push_back(own_ns); }
   sortUniqueTerms(term.namespaces);
   term.pods = selectorIn(t["labelSelector"]);
@@ -178,7 +181,8 @@ model::SpreadConstraint spreadConstraint(const View& v) {
   const auto min_domains = static_cast<std::int32_t>(bounded(v["minDomains"], kMost));
   if (min_domains > 0) { out.min_domains = min_domains; }
   out.honors_affinity = v["nodeAffinityPolicy"].str() != "Ignore";
-  out.honors_taints = v["nodeTaintsPolicy"].str() == "Honor";
+  const std::string_view taints = v["nodeTaintsPolicy"].str();
+  out.honors_taints = taints == "Honor" || (taints.empty() && GS_MUTANT(HonorsTaintsUnasked));
   out.pods = selectorIn(v["labelSelector"]);
   for (const View key : v["matchLabelKeys"].items()) { out.match_label_keys.push_back(text(key)); }
   sortUniqueTerms(out.match_label_keys);

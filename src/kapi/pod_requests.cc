@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "kapi/fields.h"
 
 namespace gs::kapi {
@@ -107,7 +108,7 @@ Resources togetherOf(const std::vector<Container>& containers, const AmountOf& a
     switch (container.runs) {
       case Container::Runs::Beside: running += now; break;
       case Container::Runs::AsSidecar:
-        running += now;
+        if (!GS_MUTANT(SidecarsComeFirst)) { running += now; }
         sidecars += now;
         starting.raiseTo(sidecars);
         break;
@@ -192,7 +193,7 @@ void applyPodLevel(Resources& r, const View& pod, bool is_bound, bool infeasible
     return out;
   };
   Resources level = read(pod["spec"]["resources"]["requests"], "spec.resources.requests", unreadable);
-  if (names.empty()) { return; }
+  if (names.empty() || GS_MUTANT(IgnoresPodLevel)) { return; }
   const View status = pod["status"];
   if (is_bound && status["resources"].isObject()) {
     if (infeasible) {

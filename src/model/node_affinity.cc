@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/mutant.h"
+
 namespace gs::model {
 namespace {
 
@@ -24,7 +26,7 @@ bool holdsFor(const NodeRequirement& r, const Labels& labels) {
   const bool there = it != labels.end();
   switch (r.op) {
     case Op::In: return there && lists(r, it->second);
-    case Op::NotIn: return !there || !lists(r, it->second);
+    case Op::NotIn: return there ? !lists(r, it->second) : !GS_MUTANT(NotInNeedsLabel);
     case Op::Exists: return there;
     case Op::DoesNotExist: return !there;
     case Op::Gt:

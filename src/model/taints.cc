@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/mutant.h"
+
 namespace gs::model {
 namespace {
 
@@ -30,7 +32,7 @@ bool isBeyond(Toleration::Than than, std::string_view taint, std::string_view to
 
 bool tolerates(const Toleration& t, const Taint& taint) {
   if (!t.effect.empty() && t.effect != taint.effect) { return false; }
-  if (!t.key.empty() && t.key != taint.key) { return false; }
+  if ((!t.key.empty() || GS_MUTANT(EmptyKeyIsAKey)) && t.key != taint.key) { return false; }
   if (t.than != Toleration::Than::Equal) { return isBeyond(t.than, taint.value, t.value); }
   return t.exists || t.value == taint.value;
 }

@@ -9,7 +9,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -21,6 +20,7 @@
 #include "test/filters/answer.h"
 #include "test/filters/compare.h"
 #include "test/filters/draw_case.h"
+#include "test/filters/plan.h"
 #include "yaml/yaml.h"
 
 namespace gs::filters {
@@ -31,41 +31,6 @@ using Arguments = std::vector<std::string>;
 int complain(const std::string& what) {
   fmt::print(stderr, "filters: {}\n", what);
   return 2;
-}
-
-Result<Plan> planOf(const Arguments& options) {
-  Plan plan;
-  std::string fields = "all";
-  for (std::size_t n = 0; n < options.size(); ++n) {
-    const std::string& option = options[n];
-    if (option == "--newest") {
-      plan.release = Release::Newest;
-    } else if (option == "--all") {
-      plan.all = true;
-    } else if (n + 1 == options.size()) {
-      return fail(Code::Invalid, "option " + option + " is none, or has no value");
-    } else {
-      const std::string& value = options[++n];
-      const std::uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
-      if (option == "--cases") {
-        plan.cases = number;
-      } else if (option == "--seed") {
-        plan.seed = number;
-      } else if (option == "--show") {
-        plan.most_shown = number;
-      } else if (option == "--fields") {
-        fields = value;
-      } else if (option == "--json") {
-        plan.figures = value;
-      } else {
-        return fail(Code::Invalid, "option " + option + " is none");
-      }
-    }
-  }
-  const auto chosen = fieldsOf(fields, plan.release);
-  if (!chosen) { return tl::unexpected(chosen.error()); }
-  plan.fields = *chosen;
-  return plan;
 }
 
 int draw(const Plan& plan) {
@@ -137,6 +102,7 @@ int run(const Arguments& words) {
   }
   const auto plan = planOf({words.begin() + static_cast<std::ptrdiff_t>(options), words.end()});
   if (!plan) { return complain(plan.error().message); }
+  if (!plan->others.empty()) { return complain(plan->others.front() + " is no option"); }
   return command == "draw" ? draw(*plan) : compareAll(words[1], words[2], *plan);
 }
 

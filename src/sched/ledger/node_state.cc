@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutant.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 #include "sched/ledger/derive.h"
@@ -32,6 +33,7 @@ bool NodeState::closedTo(model::TermId term) const {
 
 bool NodeState::takesPort(const model::HostPort& port) const {
   if (ports.empty()) { return false; }
+  if (GS_MUTANT(AddressesApart)) { return ports.contains(port); }
   if (port.ip == model::kEveryIp) {
     const auto it = ports.lower_bound(model::HostPort{port.port, port.protocol, ""});
     return it != ports.end() && it->first.port == port.port && it->first.protocol == port.protocol;

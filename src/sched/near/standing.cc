@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace gs::sched {
 std::vector<std::string> Standing::keysOf(const NearRules& rules) {
@@ -114,7 +115,8 @@ void Standing::addNear(NearNode node, std::int64_t pods) {
 }
 
 void Standing::findFirst() {
-  const bool is = !near_.empty() && near_domains_ == 0 && rules_->means_itself && means_own_namespace_;
+  const bool is = !near_.empty() && near_domains_ == 0 && rules_->means_itself && means_own_namespace_ &&
+                  !GS_MUTANT(NoFirstOfGroup);
   if (std::exchange(is_first_, is) != is) { allChanged(); }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mix.h"
+#include "base/mutant.h"
 
 namespace gs::sched {
 namespace {
@@ -14,7 +15,7 @@ using Op = model::LabelRequirement::Op;
 std::optional<model::LabelSelector> withKeys(const model::SpreadConstraint& constraint,
                                              const model::PodLabels& labels) {
   auto selector = constraint.pods;
-  if (!selector) { return selector; }
+  if (!selector || GS_MUTANT(ForgetsLabelKeys)) { return selector; }
   auto& all = selector->requirements;
   for (const auto& key : constraint.match_label_keys) {
     if (const auto value = labels.find(key)) { all.push_back({key, Op::In, {std::string{*value}}}); }
@@ -28,7 +29,7 @@ SpreadRule spreadRule(const model::SpreadConstraint& constraint, const model::Po
   SpreadRule rule;
   rule.topology_key = constraint.topology_key;
   rule.max_skew = constraint.max_skew;
-  rule.min_domains = std::max(1, constraint.min_domains.value_or(1));
+  rule.min_domains = GS_MUTANT(IgnoresMinDomains) ? 1 : std::max(1, constraint.min_domains.value_or(1));
   rule.honors_affinity = constraint.honors_affinity;
   rule.honors_taints = constraint.honors_taints;
   rule.pods = withKeys(constraint, labels);

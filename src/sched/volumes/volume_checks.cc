@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/mutant.h"
 #include "model/in_tree_volumes.h"
 #include "sched/volumes/volumes.h"
 
@@ -56,9 +57,8 @@ std::optional<Reason> Volumes::refuseBound(const VolumeAsk& ask, const model::No
     if (!one.is_there) { return Reason::VolumeMissing; }
     const bool by_driver = isServedByDriver(one.migrated.plugin, csiNode(node.name));
     if (by_driver && !one.migrated.trouble.empty()) { return Reason::VolumeElsewhere; }
-    if (!isReachedFrom(by_driver ? one.migrated.affinity : one.affinity, node.labels)) {
-      return Reason::VolumeElsewhere;
-    }
+    const model::VolumeAffinity& affinity = by_driver ? one.migrated.affinity : one.affinity;
+    if (!isReachedFrom(affinity, node.labels) && !GS_MUTANT(IgnoresReach)) { return Reason::VolumeElsewhere; }
   }
   return std::nullopt;
 }
@@ -82,6 +82,7 @@ bool Volumes::hasRoomFor(const LateClaim& claim, const model::StorageClass& of,
                          const model::Labels& node) const {
   const auto driver = drivers_.find(of.provisioner);
   if (!claim.size || driver == drivers_.end() || !driver->second->tells_capacity) { return true; }
+  if (GS_MUTANT(IgnoresRoom)) { return true; }
   const auto room = room_.find(of.key.name);
   if (room == room_.end()) { return false; }
   const std::int64_t bytes = claim.size->whole + (claim.size->nano > 0 ? 1 : 0);

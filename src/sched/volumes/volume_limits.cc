@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "base/mutant.h"
 #include "model/in_tree_volumes.h"
 #include "sched/volumes/volumes.h"
 
@@ -186,7 +187,8 @@ std::optional<Misfit> Volumes::refuseCount(const VolumeAsk& ask, const model::No
   for (const auto& [driver, handle] : attached) { ++there[driver]; }
   for (const auto& [driver, count] : wants.drivers) {
     const auto most = limit(driver);
-    if (count > 0 && most && there[driver] + count > *most) {
+    const std::int64_t beyond = GS_MUTANT(OneVolumeMore) ? 1 : 0;
+    if (count > 0 && most && there[driver] + count > *most + beyond) {
       return Misfit{Reason::TooManyVolumes, "", 0, 0};
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "model/in_tree_volumes.h"
 #include "sched/volumes/volumes.h"
 
@@ -152,7 +153,8 @@ Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {
   std::set<Attach> shared;
   for (const auto& one : pod.volume_claims) {
     const auto known = claim(keyOf(pod, one));
-    const bool is_of_one_pod = model::hasMode(known->modes, model::AccessMode::ReadWriteOncePod);
+    const bool is_of_one_pod =
+        model::hasMode(known->modes, model::AccessMode::ReadWriteOncePod) && !GS_MUTANT(SharesOncePod);
     if (!one.is_its && is_of_one_pod && uses_.isUsed(known->key)) { out.in_use.push_back(known->key); }
     if (known->isBound()) {
       addBound(*known, one.is_its, out);
