@@ -53,16 +53,6 @@ bool isIn(std::string_view kinds, const std::string& kind) {
   return std::find(all.begin(), all.end(), kind) != all.end();
 }
 
-/// A comma parts reasons in what we say, so there is none in ours.
-bool isSame(const Reason& ours, const Reason& theirs) {
-  std::string words = theirs.words;
-  std::replace(words.begin(), words.end(), ',', ';');
-  if (ours.words == words || ours.words == theirs.words) { return true; }
-  return std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) {
-    return row.plugin == theirs.by && isLike(theirs.words, row.words) && isIn(row.ours, ours.by);
-  });
-}
-
 /// Each of `all` is said by one of `others` too.
 template <class Same>
 bool areAmong(const Reasons& all, const Reasons& others, const Same& same) {
@@ -106,6 +96,16 @@ Difference differ(const std::string& what, const Reasons& ours, const Reasons& t
 }
 
 }  // namespace
+
+bool isSame(const Reason& ours, const Reason& theirs) {
+  std::string words = theirs.words;  // a comma parts reasons in what we say, so there is none in ours
+  std::replace(words.begin(), words.end(), ',', ';');
+  if (ours.words == words || ours.words == theirs.words) { return true; }
+  return std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) {
+    return (theirs.by.empty() || row.plugin == theirs.by) && isLike(theirs.words, row.words) &&
+           isIn(row.ours, ours.by);
+  });
+}
 
 Answer theirAnswer(const json::Value& line) {
   Answer out;

@@ -15,6 +15,8 @@ struct Reason {
   std::string words;  // as a user reads them
 };
 using Reasons = std::vector<Reason>;
+/// They mean the same. Theirs with an empty `by`: whichever plugin says it.
+[[nodiscard]] bool isSame(const Reason& ours, const Reason& theirs);
 
 struct Answer {
   std::set<std::string> feasible;

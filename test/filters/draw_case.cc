@@ -125,9 +125,10 @@ json::Array drawNamespaces(Rng& rng) {
 
 }  // namespace
 
-json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Release release) {
+json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Release release,
+                     bool together) {
   Rng rng{seed * 1'000'003 + number};
-  const Scene scene{about(rng, fields), release, 1 + rng.below(8)};
+  const Scene scene{together ? fields : about(rng, fields), release, 1 + rng.below(8)};
   Rng of_nodes = rng.split();
   Rng of_namespaces = rng.split();
   Rng of_pods = rng.split();

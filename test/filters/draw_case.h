@@ -12,6 +12,8 @@ namespace gs::filters {
 
 /// {"seed", "number", "release", "fields", "pod", and lists of objects by the plurals of their kinds: "pods",
 /// "nodes", "namespaces", "persistentvolumes" ...}. The pods have nodes; "pod" is asked about, and has none.
-[[nodiscard]] json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Release release);
+/// `together`: it is about all of the fields, rather than about some.
+[[nodiscard]] json::Value drawCase(std::uint64_t seed, std::uint64_t number, Fields fields, Release release,
+                                   bool together = false);
 
 }  // namespace gs::filters

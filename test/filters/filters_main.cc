@@ -1,9 +1,11 @@
 // filters draw [OPTION...]               drawn cases of pods and clusters, a line of JSON each
 // filters answer                         for each such line of stdin what our filters say of it
 // filters answer FILE...                 the same of one case as YAML, as compare prints it
+// filters outcomes                       for each line {"question", "ours", "theirs"}, a case and what came
+//                                        of its pod with real schedulers, the line {"difference"}
 // filters compare TO FROM [OPTION...]    asks the oracle too, by these two named pipes (compare-filters)
-// Options: --cases N, --seed S, --fields LIST, --newest, --all, --show N, --json FILE (the
-// figures of tools/bench).
+// Options: --cases N, --seed S, --fields LIST, --newest, --all, --show N, --json FILE (the figures of
+// tools/bench); of draw --together: every case is about all of the fields.
 // Exit status 1: they differ; 2: it could not be tried.
 #include <fmt/format.h>
 
@@ -20,6 +22,7 @@
 #include "test/filters/answer.h"
 #include "test/filters/compare.h"
 #include "test/filters/draw_case.h"
+#include "test/filters/outcomes.h"
 #include "test/filters/plan.h"
 #include "yaml/yaml.h"
 
@@ -35,7 +38,7 @@ int complain(const std::string& what) {
 
 int draw(const Plan& plan) {
   for (std::uint64_t n = 0; n < plan.cases; ++n) {
-    std::puts(json::print(drawCase(plan.seed, n, plan.fields, plan.release)).c_str());
+    std::puts(json::print(drawCase(plan.seed, n, plan.fields, plan.release, plan.together)).c_str());
   }
   return 0;
 }
@@ -45,13 +48,21 @@ int say(const json::Value& question) {
   return 0;
 }
 
-int answerLines() {
+template <class Say>
+int answerLines(const Say& say_it) {
   for (std::string line; std::getline(std::cin, line);) {
     const auto question = json::parse(line);
     if (!question) { return complain("a line is no case: " + question.error().message); }
-    say(*question);
+    say_it(*question);
+    std::fflush(stdout);  // whoever waits for an answer before it asks again gets it
   }
   return 0;
+}
+
+void sayDifference(const json::Value& asked) {
+  const std::string difference = differenceOfOutcomes(ourAnswer(asked["question"]), outcomeOf(asked["ours"]),
+                                                      outcomeOf(asked["theirs"]));
+  std::puts(json::print(json::Object{{"difference", difference}}).c_str());
 }
 
 /// "Node" -> "nodes", "StorageClass" -> "storageclasses".
@@ -94,11 +105,12 @@ int run(const Arguments& words) {
   const std::string command = words.empty() ? "" : words.front();
   if (command == "answer") {
     const Arguments files{words.begin() + 1, words.end()};
-    return files.empty() ? answerLines() : answerFiles(files);
+    return files.empty() ? answerLines(say) : answerFiles(files);
   }
+  if (command == "outcomes") { return answerLines(sayDifference); }
   const std::size_t options = command == "compare" ? 3 : 1;
   if ((command != "draw" && command != "compare") || words.size() < options) {
-    return complain("usage: filters draw|answer|compare, see filters_main.cc");
+    return complain("usage: filters draw|answer|outcomes|compare, see filters_main.cc");
   }
   const auto plan = planOf({words.begin() + static_cast<std::ptrdiff_t>(options), words.end()});
   if (!plan) { return complain(plan.error().message); }

@@ -13,6 +13,8 @@ Result<Plan> planOf(const std::vector<std::string>& words) {
       plan.others.push_back(option);
     } else if (option == "--newest") {
       plan.release = Release::Newest;
+    } else if (option == "--together") {
+      plan.together = true;
     } else if (option == "--all") {
       plan.all = true;
     } else if (n + 1 == words.size()) {

@@ -16,14 +16,15 @@ struct Plan {
   std::uint64_t seed = 1;
   Fields fields = 0;
   Release release{};
+  bool together = false;              // every case is about all of the fields
   bool all = false;                   // what we do not serve counts as a difference
   std::size_t most_shown = 3;         // kinds of differences that are shown as small cases
   std::string figures{};              // the file for {"oracle_cases_per_s": ...}; "": none
   std::vector<std::string> others{};  // words that are no options
 };
 
-/// --cases N, --seed S, --fields LIST, --newest, --all, --show N, --json FILE. Error: another option, one without its
-/// value, or a field that there is not.
+/// --cases N, --seed S, --fields LIST, --newest, --together, --all, --show N, --json FILE. Error: another
+/// option, one without its value, or a field that there is not.
 [[nodiscard]] Result<Plan> planOf(const std::vector<std::string>& words);
 
 }  // namespace gs::filters

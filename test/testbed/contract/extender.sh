@@ -4,8 +4,6 @@
 
 SCHEDULER_ACCOUNT=system:serviceaccount:kube-stack:gpu-scheduler-sa # whose requests provider_audit prints
 MANIFESTS=$REPO/deploy/gpu-admission
-export PYTHONDONTWRITEBYTECODE=1
-PROXY=http://127.0.0.1:8001
 
 # extender_account FILE: the namespace, and what FILE of the manifests makes; "" for all of them.
 extender_account() {
@@ -16,12 +14,6 @@ extender_account() {
 
 # The --config file of the manifests.
 extender_config() { embedded "$MANIFESTS/gpu-admission.yaml" gpu-admission.json; }
-
-# In front of the API server, so that the programs need no certificates.
-start_proxy() {
-  run_helper proxy kubectl proxy --port=8001
-  eventually "status of the proxy" 200 curl --silent --output /dev/null --write-out '%{http_code}' "$PROXY/version"
-}
 
 speak() { python3 "$CONTRACT/extender/$1.py" "${@:2}"; }
 

@@ -357,6 +357,14 @@ end_helper() {
   finish_job "$1"
 }
 
+# In front of the API server, so that programs of a case need no certificates.
+PROXY=http://127.0.0.1:8001
+export PYTHONDONTWRITEBYTECODE=1 # of those in Python
+start_proxy() {
+  run_helper proxy kubectl proxy --port=8001
+  eventually "status of the proxy" 200 curl --silent --output /dev/null --write-out '%{http_code}' "$PROXY/version"
+}
+
 expect_running() {
   expect_schedulers
   expect_helpers
