@@ -9,7 +9,7 @@ set(GS_CASES_ON_SANDBOX churn claims contention devices guide leases names outag
 # Seconds of those that take longest, on a quiet machine of two cores: they are begun first. The others count as 30.
 set(GS_CASE_SECONDS everything=400 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 conformance-newest=45 extender-protocol=50
                     kube-scheduler-churn=90 kubelets=70 kube-scheduler=40 webhook=50 argocd=60 autoscaler=40 chart-map=190 gkm-chart=110 kube-scheduler-newest=40
-                    lease-namespace=50 outage=50 gkm-csi=35 pending-texts=45 gkm-nodes=290 gkm-faults=105 gkm-operator=150 dra=85)
+                    lease-namespace=50 outage=50 gkm-csi=35 pending-texts=45 any-pod=60 gkm-nodes=290 gkm-faults=105 gkm-operator=150 dra=85)
 
 # Most of its time a real case waits, so two of them run at a time beside other tests: one of each lane.
 set_property(GLOBAL PROPERTY GS_LANE_1 0)

@@ -6,6 +6,8 @@
 
 # shellcheck source=../kube-scheduler.sh
 source "$CONTRACT/kube-scheduler.sh"
+# shellcheck source=../volumes.sh
+source "$CONTRACT/volumes.sh"
 
 # come COUNT: one after the other.
 come() {
@@ -122,45 +124,20 @@ eventually_like "allocation of pod stores" '^node-b:[0-9]$' allocated stores
 expect "phase of its claim" Bound "$(field pvc/data .status.phase)"
 
 step "a volume that is made where the pod goes: kube-scheduler tells a provisioner, and binds when it is there"
-# provision: one volume for each claim of class made, on the node that kube-scheduler has selected for its pod.
-provision() {
-  local name node
-  until [[ -f $CASE_DIR/provisioned ]]; do
-    while read -r name node; do
-      # Applied, since it may be there from the round before.
-      kubectl apply --server-side -f - <<YAML
-apiVersion: v1
-kind: PersistentVolume
-metadata: {name: made-$name}
-spec:
-  capacity: {storage: 1Gi}
-  accessModes: [ReadWriteOnce]
-  storageClassName: made
-  claimRef: {namespace: default, name: $name}
-  local: {path: /mnt/$name}
-  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [$node]}]}]}}
-YAML
-    done < <(kubectl get pvc -o json | jq -r '.items[] | select(.spec.storageClassName == "made" and .status.phase == "Pending")
-      | "\(.metadata.name) \(.metadata.annotations["volume.kubernetes.io/selected-node"] // empty)"')
-    sleep 0.2
-  done
-}
+provisioned_class made
 create <<'YAML'
-{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: made}, provisioner: contract.test/made, volumeBindingMode: WaitForFirstConsumer}
----
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: fresh}
 spec: {accessModes: [ReadWriteOnce], storageClassName: made, resources: {requests: {storage: 1Gi}}}
 YAML
-run_job provisioner provision
+start_provisioner made
 kube_pod writes one-gpu spec 'volumes: [{name: data, persistentVolumeClaim: {claimName: fresh}}]' | create
 eventually_like "allocation of pod writes" '^node-[ab]:[0-9]$' allocated writes
 expect "phase of its claim" Bound "$(field pvc/fresh .status.phase)"
 expect "node of its volume" "$(node_of writes)" \
   "$(field pv/made-fresh '.spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]')"
-: >"$CASE_DIR/provisioned"
-finish_job provisioner
+end_provisioner
 delete_pods writes
 
 step "who finds no GPU is told why by kube-scheduler, in our words"
