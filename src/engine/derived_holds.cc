@@ -1,6 +1,7 @@
 #include "engine/derived_holds.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/mutant.h"
 #include "sched/ledger/shares.h"
@@ -8,6 +9,12 @@
 namespace gs::engine {
 
 using sched::Source;
+
+namespace {
+
+[[maybe_unused]] const std::vector<model::HostPort> kNoPorts;  // of a mutant
+
+}  // namespace
 
 void DerivedHolds::derive(const model::Uid& uid, const sched::Holdings* said) {
   ++derived_;
@@ -34,7 +41,8 @@ void DerivedHolds::use(const model::Pod& pod, const sched::Holdings& said) {
   const std::int64_t counted = GS_MUTANT(ForgetsCounted) ? 0 : said.counted;
   const bool is_other = counts_until_36_ && !pod.requests_until_36.empty();
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, is_other ? pod.requests_until_36.front() : pod.requests,
-                 counted, {pod.key.ns, whole * sched::kWholeMilli + said.milli}, pod.host_ports);
+                 counted, {pod.key.ns, whole * sched::kWholeMilli + said.milli},
+                 GS_MUTANT(ForgetsPorts) ? kNoPorts : pod.host_ports);
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
                       said.on_the_way ? said.shares : sched::SharePicks{});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "model/namespace.h"
 
 namespace gs::engine {
@@ -45,7 +46,7 @@ bool selectsNamespaces(const std::vector<model::PodTerm>& terms) {
 
 /// By what is known of it and of its reservation.
 NearPods::There NearPods::thereNow(const model::Pod* pod) const {
-  if (pod == nullptr || pod->finished()) { return std::nullopt; }
+  if (pod == nullptr || (pod->finished() && !GS_MUTANT(CountsEnded))) { return std::nullopt; }
   if (pod->bound()) { return sched::NearPod{pod->key.ns, pod->labels, pod->node, pod->deleting}; }
   const auto reserved = reserved_.find(pod->uid);
   if (reserved == reserved_.end()) { return std::nullopt; }
@@ -65,14 +66,16 @@ void NearPods::move(const model::Uid& uid, const There& was, const There& is) {
 
 void NearPods::close(const model::Pod& pod, const model::NodeName& node) {
   const auto terms = keptAwayBy(pod);
-  if (anti_affinity_.put(pod.uid, pod.key.ns, node, terms)) { touchMeantBy(pod, terms); }
+  const bool is_first = anti_affinity_.put(pod.uid, pod.key.ns, node, terms);
+  if (is_first && !GS_MUTANT(TellsNobody)) { touchMeantBy(pod, terms); }
   const auto liked = likedBy(pod);
   if (near_.like(pod.uid, pod.key.ns, node, liked)) { touchMeantBy(pod, meantBy(liked)); }
 }
 
 void NearPods::podChanged(const model::Pod* before, const model::Pod* after) {
   const model::Uid uid = after != nullptr ? after->uid : before->uid;
-  const bool was_bound = before != nullptr && before->bound() && !before->finished();
+  const bool was_over = before != nullptr && before->finished() && !GS_MUTANT(CountsEnded);
+  const bool was_bound = before != nullptr && before->bound() && !was_over;
   const auto reserved = by_reservation_.extract(uid);
   There was = was_bound ? thereNow(before) : std::nullopt;
   if (!was_bound && !reserved.empty()) { was = reserved.mapped(); }
@@ -89,6 +92,7 @@ void NearPods::podChanged(const model::Pod* before, const model::Pod* after) {
 }
 
 void NearPods::reserved(const model::NodeName& node, const model::Uid& uid, bool is) {
+  if (GS_MUTANT(ForgetsReserved)) { return; }
   if (is) {
     reserved_.insert_or_assign(uid, node);
   } else {
@@ -149,8 +153,11 @@ void NearPods::askLikings(const model::Pod& pod, const model::Labels& labels,
 
 std::optional<sched::Blocked> NearPods::ask(const model::Pod& pod, sched::PodRequest& request) {
   const model::Labels labels = pod.labels.all();
-  request.kept_away_by = anti_affinity_.meaning(pod.key.ns, labels, labelsOf(pod.key.ns));
+  if (!GS_MUTANT(MeetsKeepers)) {
+    request.kept_away_by = anti_affinity_.meaning(pod.key.ns, labels, labelsOf(pod.key.ns));
+  }
   askLikings(pod, labels, request);
+  if (GS_MUTANT(IgnoresOthers)) { request.near = {}; }
   if (!request.near) { return std::nullopt; }
   const sched::NearRules& rules = *request.near.rules;
   if (namespaces_.empty() && (selectsNamespaces(rules.near) || selectsNamespaces(rules.apart))) {

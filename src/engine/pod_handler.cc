@@ -1,5 +1,7 @@
 #include "engine/pod_handler.h"
 
+#include "base/mutant.h"
+
 namespace gs::engine {
 
 void PodHandler::apply(const controller::Change& change, Mono now) {
@@ -39,7 +41,12 @@ void PodHandler::changed(const model::PodPtr& before, const model::Pod* after, c
   const model::Uid uid = any.uid;
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
-  if (used && (!uses || after->node != before->node)) { s_.held.unuse(before->node, uid); }
+  if (used && (!uses || after->node != before->node)) {
+    s_.held.unuse(before->node, uid);
+    if (GS_MUTANT(KeepsPorts)) {
+      s_.ledger.usePod(before->node, uid, sched::Source::BoundPod, {}, 0, {}, before->host_ports);
+    }
+  }
   if (uses) { s_.held.use(*after, said); }
   const bool over = after == nullptr || after->finished();
   s_.near_pods.podChanged(before.get(), after);

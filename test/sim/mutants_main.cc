@@ -18,6 +18,7 @@
 #include "test/sim/dra_play.h"
 #include "test/sim/mutators.h"
 #include "test/sim/play.h"
+#include "test/sim/pods_play.h"
 
 namespace gs::mutant {
 namespace {
@@ -27,13 +28,17 @@ using sim::Feature;
 std::set<Bug> planted;
 std::set<Bug> met;  // of those, what the code that is played came to
 
+/// Which plays are to find it: those of a plan with its features, those of nodes with a DRA driver, or those
+/// of pods.
+enum class Plays { Plan, Dra, Pods };
+
 struct Case {
   const char* name;
   std::vector<Bug> bugs;   // the first is the one; the others are layers that would hide it; none: a mutator
   bool hidden = false;     // other layers hide it: asked with --hidden only, and not expected to be found
   std::uint64_t from = 1;  // the first seed that is played: those before it do not show it, and take minutes
   sim::Features features{};  // that the plays have
-  bool dra = false;          // they are those of nodes with a DRA driver
+  Plays plays = Plays::Plan;
 };
 
 const std::vector<Case>& cases() {
@@ -102,16 +107,33 @@ const std::vector<Case>& cases() {
       {"OnePathForAll", {Bug::OnePathForAll}, false, 1, {Feature::Caches, Feature::OddCaches}},
       {"GivesMoved", {Bug::GivesMoved}, false, 1, {Feature::Lost}},
       {"ForgetsVanished", {Bug::ForgetsVanished}, false, 1, {Feature::Lost}},
-      {"BindsUnmapped", {Bug::BindsUnmapped}, false, 1, {}, true},
-      {"NoLookAtOthers", {Bug::NoLookAtOthers}, false, 1, {}, true},
-      {"KeepsAllocation", {Bug::KeepsAllocation}, false, 1, {}, true},
-      {"FreesAllocated", {Bug::FreesAllocated}, false, 1, {}, true},
-      {"WrongRequestName+TrustsMapping", {Bug::WrongRequestName, Bug::TrustsMapping}, false, 1, {}, true},
-      {"JoinsUnreserved", {Bug::JoinsUnreserved}, false, 1, {}, true},
-      {"LeaveEmpties", {Bug::LeaveEmpties}, false, 110, {}, true},
-      {"StrangerJoins", {Bug::StrangerJoins}, false, 430, {}, true},
-      {"ForgetsTakenClaims", {Bug::ForgetsTakenClaims}, false, 1, {}, true},
-      {"ForgetsDrivers", {Bug::ForgetsDrivers}, false, 1, {}, true},
+      {"BindsUnmapped", {Bug::BindsUnmapped}, false, 1, {}, Plays::Dra},
+      {"NoLookAtOthers", {Bug::NoLookAtOthers}, false, 1, {}, Plays::Dra},
+      {"KeepsAllocation", {Bug::KeepsAllocation}, false, 1, {}, Plays::Dra},
+      {"FreesAllocated", {Bug::FreesAllocated}, false, 1, {}, Plays::Dra},
+      {"WrongRequestName+TrustsMapping",
+       {Bug::WrongRequestName, Bug::TrustsMapping},
+       false,
+       1,
+       {},
+       Plays::Dra},
+      {"JoinsUnreserved", {Bug::JoinsUnreserved}, false, 1, {}, Plays::Dra},
+      {"LeaveEmpties", {Bug::LeaveEmpties}, false, 110, {}, Plays::Dra},
+      {"StrangerJoins", {Bug::StrangerJoins}, false, 430, {}, Plays::Dra},
+      {"ForgetsTakenClaims", {Bug::ForgetsTakenClaims}, false, 1, {}, Plays::Dra},
+      {"ForgetsDrivers", {Bug::ForgetsDrivers}, false, 1, {}, Plays::Dra},
+      {"MeetsKeepers", {Bug::MeetsKeepers}, false, 1, {}, Plays::Pods},
+      {"IgnoresOthers", {Bug::IgnoresOthers}, false, 1, {}, Plays::Pods},
+      {"CountsEnded", {Bug::CountsEnded}, false, 1, {}, Plays::Pods},
+      {"ForgetsReserved", {Bug::ForgetsReserved}, false, 1, {}, Plays::Pods},
+      {"TellsNobody", {Bug::TellsNobody}, false, 1, {}, Plays::Pods},
+      {"KeepsPorts", {Bug::KeepsPorts}, false, 1, {}, Plays::Pods},
+      {"ForgetsPorts", {Bug::ForgetsPorts}, false, 1, {}, Plays::Pods},
+      {"PreemptsEquals", {Bug::PreemptsEquals}, false, 1, {}, Plays::Pods},
+      {"PreemptsPolitely", {Bug::PreemptsPolitely}, false, 1, {}, Plays::Pods},
+      {"TakesKeptRoom", {Bug::TakesKeptRoom}, false, 1, {}, Plays::Pods},
+      {"EvictsUnnominated", {Bug::EvictsUnnominated}, false, 1, {}, Plays::Pods},
+      {"EvictsUnmarked", {Bug::EvictsUnmarked}, false, 1, {}, Plays::Pods},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
@@ -144,13 +166,22 @@ sim::Plan planOf(const Case& c, std::uint64_t seed) {
   return plan;
 }
 
+std::string problemOf(const Case& c, std::uint64_t seed) {
+  switch (c.plays) {
+    case Plays::Dra: return sim::playDra(seed).problem;
+    case Plays::Pods: return sim::playPods(seed).problem;
+    case Plays::Plan: break;
+  }
+  return sim::play(planOf(c, seed)).problem;
+}
+
 /// True when some seed shows it. What goes wrong where it is not met is another bug.
 bool find(const Case& c, std::uint64_t most) {
   planted = {c.bugs.begin(), c.bugs.end()};
   met.clear();
   const auto is_met = [&c] { return c.bugs.empty() || met.contains(c.bugs.front()); };
   for (std::uint64_t seed = c.from; seed <= most; ++seed) {
-    const std::string problem = c.dra ? sim::playDra(seed).problem : sim::play(planOf(c, seed)).problem;
+    const std::string problem = problemOf(c, seed);
     if (problem.empty()) { continue; }
     fmt::print("{:34} seed {:5}  {}{}\n", c.name, seed, is_met() ? "" : "without it: ", problem);
     std::fflush(stdout);

@@ -3,6 +3,8 @@
 // FEATURE,FEATURE`; 1 when one went wrong. sim --tell SEED: one seed, shortened if it fails: every step, log
 // line and write, and what each pod and lease says whenever it changes.
 // sim --dra [SEEDS [FIRST_SEED]]: plays of nodes with a DRA driver (dra_play.h); sim --dra --tell SEED: one.
+// sim --pods [SEEDS [FIRST_SEED]]: plays of pods that say everything that filters read (pods_play.h); sim
+// --pods --tell SEED: one.
 // Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without
 // FEATURE; --with FEATURE, one that is held back. Again for more than one. Known seeds are played with those
 // that their line names only, as they were found.
@@ -21,6 +23,7 @@
 
 #include "test/sim/dra_play.h"
 #include "test/sim/play.h"
+#include "test/sim/pods_play.h"
 
 namespace {
 
@@ -38,6 +41,7 @@ constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
 constexpr std::uint64_t kEnoughDra = 20;     // plays with a DRA driver, after which some pods ran
+constexpr std::uint64_t kEnoughPods = 20;    // plays of pods, after which some were evicted
 constexpr std::size_t kEnoughCaches = 20;    // plays with kernel caches
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
@@ -99,29 +103,68 @@ int playKnown(const char* path) {
 
 namespace {
 
-int playDra(const std::vector<std::string>& args) {
-  const bool tell = !args.empty() && args[0] == "--tell";
-  const auto number = [&](std::size_t i, std::uint64_t otherwise) {
-    return i < args.size() ? std::strtoull(args[i].c_str(), nullptr, 10) : otherwise;
-  };
-  const std::uint64_t seeds = tell ? 1 : number(0, 200);
-  const std::uint64_t first = number(1, 1);
-  gs::sim::DraOutcome all;
+/// What the arguments behind --dra or --pods say: SEEDS and FIRST_SEED, or --tell and one seed.
+struct OtherSeeds {
+  explicit OtherSeeds(const std::vector<std::string>& args) : tell{!args.empty() && args[0] == "--tell"} {
+    const auto number = [&](std::size_t i, std::uint64_t otherwise) {
+      return i < args.size() ? std::strtoull(args[i].c_str(), nullptr, 10) : otherwise;
+    };
+    seeds = tell ? 1 : number(0, 200);
+    first = number(1, 1);
+  }
+  bool tell;
+  std::uint64_t seeds = 0;
+  std::uint64_t first = 0;
   int failed = 0;
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    const auto found = gs::sim::playDra(seed, tell);
+
+  /// Of each `play(seed, tell)`, `add(outcome)`.
+  template <class Play, class Add>
+  void playAll(const Play& play, const Add& add) {
+    for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+      const auto found = play(seed, tell);
+      add(found);
+      if (found.problem.empty()) { continue; }
+      ++failed;
+      fmt::print("seed {}: {:.3f}s {}\n", seed, std::chrono::duration<double>(found.at).count(),
+                 found.problem);
+      std::fflush(stdout);
+    }
+  }
+};
+
+int playDra(const std::vector<std::string>& args) {
+  OtherSeeds asked{args};
+  gs::sim::DraOutcome all;
+  asked.playAll(gs::sim::playDra, [&all](const gs::sim::DraOutcome& found) {
     all.ran += found.ran;
     all.gave_way += found.gave_way;
     all.writes += found.writes;
-    if (found.problem.empty()) { continue; }
-    ++failed;
-    fmt::print("seed {}: {:.3f}s {}\n", seed, std::chrono::duration<double>(found.at).count(), found.problem);
-    std::fflush(stdout);
-  }
+  });
   fmt::print("{} seeds with a DRA driver, {} failed: {} pods ran, {} writes to claims, gave way {} times\n",
-             seeds, failed, all.ran, all.writes, all.gave_way);
-  const bool is_met = seeds < kEnoughDra || (all.ran > seeds && all.gave_way > 0);
-  return failed == 0 && is_met ? 0 : 1;
+             asked.seeds, asked.failed, all.ran, all.writes, all.gave_way);
+  const bool is_met = asked.seeds < kEnoughDra || (all.ran > asked.seeds && all.gave_way > 0);
+  return asked.failed == 0 && is_met ? 0 : 1;
+}
+
+int playPods(const std::vector<std::string>& args) {
+  OtherSeeds asked{args};
+  gs::sim::PodsOutcome all;
+  asked.playAll(gs::sim::playPods, [&all](const gs::sim::PodsOutcome& found) {
+    all.bindings += found.bindings;
+    all.beside += found.beside;
+    all.evictions += found.evictions;
+    all.came += found.came;
+    all.volumes += found.volumes;
+  });
+  fmt::print(
+      "{} seeds of pods, {} failed: {} Bindings, {} of pods that speak of others, {} evictions, {} pods came "
+      "for whom others went, {} claims of volumes bound\n",
+      asked.seeds, asked.failed, all.bindings, all.beside, all.evictions, all.came, all.volumes);
+  const bool is_met = asked.seeds < kEnoughPods || (all.beside > asked.seeds && all.came > asked.seeds / 4);
+  if (!is_met) {
+    fmt::print(stderr, "sim: too few pods were bound beside others, or came for whom others went\n");
+  }
+  return asked.failed == 0 && is_met ? 0 : 1;
 }
 
 /// Takes what it reads off the arguments. False: no such feature.
@@ -156,6 +199,7 @@ int main(int argc, char** argv) {
   Asked asked;
   if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str()); }
   if (!args.empty() && args[0] == "--dra") { return playDra({args.begin() + 1, args.end()}); }
+  if (!args.empty() && args[0] == "--pods") { return playPods({args.begin() + 1, args.end()}); }
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));

@@ -1,12 +1,14 @@
 #include "scheduler/preempt/preemption_step.h"
 
+#include "base/mutant.h"
+
 namespace gs::scheduler {
 
 PreemptionStep nextStep(const PreemptionFacts& facts) {
   if (!facts.waits) { return PreemptionStep::GiveUp; }
   if (facts.fits_now) { return PreemptionStep::Place; }
   if (!facts.has_room) { return PreemptionStep::GiveUp; }
-  if (!facts.nominated) { return PreemptionStep::Nominate; }
+  if (!facts.nominated && !GS_MUTANT(EvictsUnnominated)) { return PreemptionStep::Nominate; }
   return facts.all_go ? PreemptionStep::Wait : PreemptionStep::Evict;
 }
 
@@ -16,7 +18,7 @@ const char* whyGivenUp(const PreemptionFacts& facts) {
 
 VictimStep nextStep(const model::Pod& victim, bool marked, bool deleted) {
   if (victim.deleting || deleted) { return VictimStep::Nothing; }
-  return victim.preempted || marked ? VictimStep::Delete : VictimStep::Mark;
+  return victim.preempted || marked || GS_MUTANT(EvictsUnmarked) ? VictimStep::Delete : VictimStep::Mark;
 }
 
 }  // namespace gs::scheduler

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "sched/placement/fit.h"
@@ -12,6 +14,20 @@
 #include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
+namespace {
+
+/// Whose priority lets others go for a pod of this one: only lower ones do.
+std::int32_t goesBelow(const model::Pod& pod) { return GS_MUTANT(PreemptsEquals) ? pod.priority + 1 : pod.priority; }
+
+/// For a search: the pod for which others may go.
+model::PodPtr asImportant(const model::PodPtr& pod) {
+  if (goesBelow(*pod) == pod->priority) { return pod; }
+  model::Pod raised = *pod;
+  raised.priority = goesBelow(*pod);
+  return std::make_shared<const model::Pod>(std::move(raised));
+}
+
+}  // namespace
 
 Preemptor::Preemptor(Context& context, Beside beside)
     : c_{context},
@@ -42,7 +58,7 @@ bool Preemptor::admits(const sched::NodeState& node, const model::Pod& pod,
                        const sched::PodRequest& request) const {
   const auto before =
       sched::awaitedBefore(nominations_, c_.engine.ledger(), node.node.name, pod.uid, pod.priority);
-  if (before.empty()) { return true; }
+  if (before.empty() || GS_MUTANT(TakesKeptRoom)) { return true; }
   sched::RequestIf asked{request, node, c_.engine.podsThere()};
   for (const auto* other : before) {
     if (other->pod != nullptr) { asked.come(*other->pod, pod); }
@@ -62,7 +78,8 @@ std::vector<model::NodeName> Preemptor::keptFrom(const model::Pod& pod,
 }
 
 void Preemptor::wanted(const model::Pod& pod) {
-  if (!pod.preempts || !residents_.anyBelow(pod.priority)) { return; }
+  if (!pod.preempts && !GS_MUTANT(PreemptsPolitely)) { return; }
+  if (!residents_.anyBelow(goesBelow(pod))) { return; }
   if (cycles_.contains(pod.uid) || searching_ == pod.uid) { return; }
   if (tried_.due(pod.uid, c_.now.mono)) { waiting_.insert(turnOf(pod)); }
 }
@@ -163,7 +180,7 @@ bool Preemptor::beginSearch() {
   c_.count(kPreemptionAttempts);
   searching_ = uid;
   nobody_ = nobodyFor(*pod, *asks);  // until somebody is found
-  search_.begin({pod, std::move(asks->request), asks->milli, std::move(asks->quota)});
+  search_.begin({asImportant(pod), std::move(asks->request), asks->milli, std::move(asks->quota)});
   return true;
 }
 
@@ -237,7 +254,8 @@ PreemptionFacts Preemptor::factsOf(Cycle& cycle, const model::PodPtr& pod,
   const auto node = c_.engine.ledger().indexOf(cycle.node);
   if (facts.fits_now || !node) { return facts; }
   there = search_.lookAt(
-      {pod, std::move(asks->request), asks->milli, std::move(asks->quota), awaits(cycle, *pod)}, *node);
+      {asImportant(pod), std::move(asks->request), asks->milli, std::move(asks->quota), awaits(cycle, *pod)},
+      *node);
   facts.has_room = there.has_value();
   facts.all_go =
       there && std::all_of(there->victims.begin(), there->victims.end(), [&](const auto& victim) {
