@@ -4,23 +4,22 @@
 #include <utility>
 
 #include "kapi/kinds.h"
+#include "test/sim/cluster.h"
 
 namespace gs::sim {
 namespace {
 
 using json::Value;
 
-constexpr const char* kPodsId = "/pods";
-constexpr const char* kNodesId = "/nodes";
 constexpr const char* kNamespacesId = "/namespaces";
 
-std::string str(const Value& v) { return std::string{v.str()}; }
+std::string textIn(const Value& v) { return std::string{v.str()}; }
 
 /// What a filter reads of it; heartbeats and the like are left out.
 bool isTheSame(const Value& a, const Value& b) {
   const auto ready = [](const Value& node) {
     for (const Value& c : node["status"]["conditions"].items()) {
-      if (c["type"].str() == "Ready") { return str(c["status"]); }
+      if (c["type"].str() == "Ready") { return textIn(c["status"]); }
     }
     return std::string{};
   };
@@ -35,7 +34,7 @@ void PodsJudge::wrong(std::string what) {
 }
 
 std::string PodsJudge::keyOf(const Value& pod) {
-  return str(pod["metadata"]["namespace"]) + "/" + str(pod["metadata"]["name"]);
+  return textIn(pod["metadata"]["namespace"]) + "/" + textIn(pod["metadata"]["name"]);
 }
 
 bool PodsJudge::isOurs(const Pod& pod) {
@@ -74,18 +73,18 @@ void PodsJudge::sent(sandbox::ReplicaId by, const kapi::Call& call) {
   const Value& meta = call.body["metadata"];
   if (call.kind == kapi::kLease && call.verb == kapi::Verb::Create) {
     const Value& notes = meta["annotations"];
-    return attempts(by, str(notes["gpu.scheduling/pod-uid"]), str(notes["gpu.scheduling/node"]), true);
+    return attempts(by, textIn(notes["gpu.scheduling/pod-uid"]), textIn(notes["gpu.scheduling/node"]), true);
   }
   if (call.kind != kapi::kPod || kapi::isRead(call.verb)) { return; }
   const auto named = uids_.find(call.key.text());
   const std::string uid = call.verb == kapi::Verb::Delete
                               ? (named == uids_.end() ? std::string{} : named->second)
-                              : str(meta["uid"]);
+                              : textIn(meta["uid"]);
   Pod* pod = find(uid);
-  if (call.subresource == "binding") { attempts(by, uid, str(call.body["target"]["name"]), false); }
+  if (call.subresource == "binding") { attempts(by, uid, textIn(call.body["target"]["name"]), false); }
   if (pod != nullptr && call.verb == kapi::Verb::Delete) { evicts(uid, *pod); }
   if (const Value* node = call.body["status"].find("nominatedNodeName")) {
-    nominating_[uid] = {str(*node), now(), term_};
+    nominating_[uid] = {textIn(*node), now(), term_};
   }
   const bool is_fence = !meta["annotations"]["gpu.scheduling/fence"].isNull();
   if (const auto of = attempts_.find(uid); is_fence && of != attempts_.end()) {
@@ -148,9 +147,9 @@ void PodsJudge::watch() {
       if (nodes) { nodesChanged(); }
       nodes = false;
       if (entry->after == nullptr) {
-        podWent(str((*entry->before)["metadata"]["uid"]));
+        podWent(textIn((*entry->before)["metadata"]["uid"]));
       } else {
-        podChanged(str((*entry->after)["metadata"]["uid"]), entry->after);
+        podChanged(textIn((*entry->after)["metadata"]["uid"]), entry->after);
       }
     } else if (resource == kNodesId) {
       const auto known = nodes_.find(entry->key.name);
@@ -182,14 +181,14 @@ void PodsJudge::podChanged(const std::string& uid, const apiserver::ObjectPtr& o
   }
   pod.object = object;
   const Value& value = *object;
-  const std::string nominated = str(value["status"]["nominatedNodeName"]);
+  const std::string nominated = textIn(value["status"]["nominatedNodeName"]);
   const bool stands = !pod.nominations.empty() && !pod.nominations.back().until;
   if (stands && pod.nominations.back().node != nominated) { pod.nominations.back().until = now(); }
   const bool is_known = stands && pod.nominations.back().node == nominated;
   if (!nominated.empty() && !is_known) { pod.nominations.push_back({nominated, now(), std::nullopt}); }
   if (!pod.leaves_at && !value["metadata"]["deletionTimestamp"].isNull()) { pod.leaves_at = now(); }
   if (!pod.over_at && slow::isFinished(value)) { pod.over_at = now(); }
-  const std::string node = str(value["spec"]["nodeName"]);
+  const std::string node = textIn(value["spec"]["nodeName"]);
   if (node.empty() || pod.bound_at) { return; }
   pod.node = node;
   pod.bound_at = now();

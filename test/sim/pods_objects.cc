@@ -14,7 +14,7 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr int kGpusOfNode = 4;
 
 std::string pick(Rng& rng, std::initializer_list<const char*> of) {
@@ -23,7 +23,7 @@ std::string pick(Rng& rng, std::initializer_list<const char*> of) {
 unsigned pickPercent(Rng& rng, std::initializer_list<unsigned> of) {
   return *(of.begin() + rng.below(of.size()));
 }
-int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
+int upTo(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
 
 std::string drawApp(Rng& rng) { return pick(rng, {"a", "b", "c"}); }
 
@@ -64,11 +64,11 @@ Value drawTerm(Rng& rng, const std::string& app) {
 void addAffinity(Rng& rng, const PodHabits& habits, const std::string& app, Value& spec) {
   if (rng.chance(habits.apart)) {
     spec.child("affinity").child("podAntiAffinity") =
-        Object{{kRequired, Array{drawTerm(rng, rng.chance(60) ? app : "")}}};
+        Object{{kRequiredTerms, Array{drawTerm(rng, rng.chance(60) ? app : "")}}};
   }
   if (rng.chance(habits.near)) {
     spec.child("affinity").child("podAffinity") =
-        Object{{kRequired, Array{drawTerm(rng, rng.chance(75) ? app : "")}}};
+        Object{{kRequiredTerms, Array{drawTerm(rng, rng.chance(75) ? app : "")}}};
   }
 }
 
@@ -79,10 +79,10 @@ void addSpread(Rng& rng, const PodHabits& habits, const std::string& app, Value&
   for (int i = 0; i < constraints; ++i) {
     const bool by_zone = (i == 0) == rng.chance(65);
     Object one{{"topologyKey", by_zone ? kZoneLabel : "kubernetes.io/hostname"},
-               {"maxSkew", 1 + below(rng, 2)},
+               {"maxSkew", 1 + upTo(rng, 2)},
                {"whenUnsatisfiable", "DoNotSchedule"},
                {"labelSelector", drawSelector(rng, app)}};
-    if (rng.chance(20)) { one["minDomains"] = 2 + below(rng, 2); }
+    if (rng.chance(20)) { one["minDomains"] = 2 + upTo(rng, 2); }
     if (rng.chance(30)) { one["nodeAffinityPolicy"] = "Ignore"; }
     if (rng.chance(30)) { one["nodeTaintsPolicy"] = "Honor"; }
     // No two of one topology key: the API server refuses these.
@@ -124,12 +124,12 @@ void addNodes(Rng& rng, const PodHabits& habits, Value& spec) {
       break;
   }
   spec.child("affinity").child("nodeAffinity") =
-      Object{{kRequired, Object{{"nodeSelectorTerms", std::move(terms)}}}};
+      Object{{kRequiredTerms, Object{{"nodeSelectorTerms", std::move(terms)}}}};
 }
 
 void addPorts(Rng& rng, const PodHabits& habits, Value& container) {
   if (!rng.chance(habits.ports)) { return; }
-  const int port = 8080 + below(rng, 2);
+  const int port = 8080 + upTo(rng, 2);
   Object one{{"containerPort", port}, {"hostPort", port}};
   if (rng.chance(25)) { one["protocol"] = "UDP"; }
   if (rng.chance(25)) { one["hostIP"] = pick(rng, {"10.0.0.1", "0.0.0.0"}); }
@@ -142,7 +142,7 @@ Value drawAny(Rng& rng, const PodHabits& habits, const std::string& origin) {
   if (rng.chance(40)) { labels["tier"] = pick(rng, {"1", "2"}); }
   Value container = Object{{"name", "main"}, {"image", "cuda"}};
   if (rng.chance(habits.cpus)) {
-    container.child("resources").child("requests") = Object{{"cpu", std::to_string(1 + below(rng, 8))}};
+    container.child("resources").child("requests") = Object{{"cpu", std::to_string(1 + upTo(rng, 8))}};
   }
   addPorts(rng, habits, container);
   Value spec = Object{{"schedulerName", "gpu-scheduler"}, {"restartPolicy", "Never"}};
@@ -197,8 +197,8 @@ std::string drawNamespace(Rng& rng) { return rng.chance(80) ? "default" : kOther
 
 std::vector<kapi::SimNode> drawNodes(Rng& rng) {
   std::vector<kapi::SimNode> out;
-  const int nodes = 3 + below(rng, 6);
-  const int zones = 2 + below(rng, 2);
+  const int nodes = 3 + upTo(rng, 6);
+  const int zones = 2 + upTo(rng, 2);
   for (int i = 0; i < nodes; ++i) {
     kapi::SimNode n;
     n.name = model::NodeName{fmt::format("n{}", i)};
@@ -251,11 +251,11 @@ Value drawPod(Rng& rng, const PodHabits& habits, const std::string& origin) {
   if (!rng.chance(habits.gpus)) { return pod; }
   if (rng.chance(habits.claims)) {
     pod.child("metadata")
-        .set("annotations", Object{{"gpu.scheduling/claim", fmt::format("gpus-{}", 1 + below(rng, 2))}});
+        .set("annotations", Object{{"gpu.scheduling/claim", fmt::format("gpus-{}", 1 + upTo(rng, 2))}});
     return pod;
   }
   Array containers = pod["spec"]["containers"].items();
-  const int gpus = rng.chance(60) ? 1 : 1 + below(rng, kGpusOfNode);
+  const int gpus = rng.chance(60) ? 1 : 1 + upTo(rng, kGpusOfNode);
   containers.front().child("resources").child("limits") = Object{{"nvidia.com/gpu", std::to_string(gpus)}};
   pod.child("spec").set("containers", std::move(containers));
   return pod;

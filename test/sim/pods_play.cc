@@ -30,14 +30,14 @@ using json::Value;
 using sandbox::CallFault;
 using How = CallFault::How;
 
-constexpr int kSchedulers = 2;
-constexpr int kSteps = 90;
+constexpr int kProcesses = 2;
+constexpr int kPodSteps = 90;
 constexpr std::size_t kMostPods = 30;     // that have not ended
 constexpr std::size_t kMostFinished = 6;  // that stay
 /// So late may a leader know of what changed.
 constexpr Duration kKnownWhenQuiet = 1s;
 constexpr Duration kKnownAtMost = 20s;
-constexpr const char* kMerge = "application/merge-patch+json";
+constexpr const char* kMergePatch = "application/merge-patch+json";
 
 bool withAgents(std::uint64_t seed) { return seed % 4 != 0; }
 bool isQuiet(std::uint64_t seed) { return seed % 3 == 0; }  // nothing fails: the judge knows the most
@@ -51,7 +51,7 @@ sandbox::World::Options podsOptions(std::uint64_t seed, std::vector<kapi::SimNod
   return options;
 }
 
-std::string pathOf(const Value& pod) {
+std::string pathOfPod(const Value& pod) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", pod["metadata"]["namespace"].str(),
                      pod["metadata"]["name"].str());
 }
@@ -88,9 +88,9 @@ class PodsPlay {
   PodsOutcome play() {
     for (const Value& object : clusterObjects()) { world_.create(object); }
     volumes_.begin(nodes_);
-    for (int i = 0; i < kSchedulers; ++i) { world_.startReplica(); }
+    for (int i = 0; i < kProcesses; ++i) { world_.startReplica(); }
     until([this] { return world_.leader().has_value(); }, 30s);
-    for (int i = 0; i < kSteps && out_.problem.empty(); ++i) {
+    for (int i = 0; i < kPodSteps && out_.problem.empty(); ++i) {
       step();
       run(std::chrono::milliseconds{50 + below(900)});
     }
@@ -242,7 +242,7 @@ class PodsPlay {
     act(pod);
   }
   void remove(const Value& pod, bool force) {
-    (void)world_.request("DELETE", pathOf(pod),
+    (void)world_.request("DELETE", pathOfPod(pod),
                          force ? Value{Object{{"gracePeriodSeconds", 0}}} : Value{Object{}});
   }
 
@@ -292,12 +292,12 @@ class PodsPlay {
   }
   void nominate(const Value& pod, const Value& node) {
     say(fmt::format("{} is nominated to {}", nameOfOne(pod), node.str()));
-    (void)world_.request("PATCH", pathOf(pod) + "/status",
-                         Object{{"status", Object{{"nominatedNodeName", node}}}}, kMerge);
+    (void)world_.request("PATCH", pathOfPod(pod) + "/status",
+                         Object{{"status", Object{{"nominatedNodeName", node}}}}, kMergePatch);
   }
   void bind(const Value& pod, const std::string& node) {
     say(fmt::format("{} is bound to {} by another scheduler", nameOfOne(pod), node));
-    (void)world_.request("POST", pathOf(pod) + "/binding",
+    (void)world_.request("POST", pathOfPod(pod) + "/binding",
                          Object{{"apiVersion", "v1"},
                                 {"kind", "Binding"},
                                 {"metadata", Object{{"name", nameOfOne(pod)}}},
@@ -308,7 +308,7 @@ class PodsPlay {
 
   void patchNode(const std::string& node, const char* what, Value patch) {
     say(fmt::format("{} {}: {}", node, what, json::print(patch)));
-    (void)world_.request("PATCH", "/api/v1/nodes/" + node, std::move(patch), kMerge);
+    (void)world_.request("PATCH", "/api/v1/nodes/" + node, std::move(patch), kMergePatch);
   }
   void taint(const std::string& node, bool is) {
     Array taints;
@@ -366,7 +366,7 @@ class PodsPlay {
                                                   {"currentHealthy", 1 + allowed},
                                                   {"desiredHealthy", 1},
                                                   {"expectedPods", 1 + allowed}}}},
-                         kMerge);
+                         kMergePatch);
   }
 
   // ---- faults
@@ -431,7 +431,7 @@ class PodsPlay {
     slow_until_ = world_.now().mono + 2s + std::chrono::seconds{below(6)};
   }
   void starts() {
-    for (int i = 0; i < kSchedulers; ++i) {
+    for (int i = 0; i < kProcesses; ++i) {
       if (!world_.alive(i)) { world_.restart(i); }
     }
   }

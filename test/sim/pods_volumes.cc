@@ -21,9 +21,9 @@ constexpr const char* kKept = "sim/volume-kept";      // its claim outlives it
 constexpr const char* kSimProvisioner = "sandbox.gpu.scheduling";
 constexpr Duration kLabelsKnown = std::chrono::seconds{75};
 
-std::string text(const Value& v) { return std::string{v.str()}; }
-std::string nsOf(const Value& object) { return text(object["metadata"]["namespace"]); }
-std::string nameIn(const Value& object) { return text(object["metadata"]["name"]); }
+std::string wordOf(const Value& v) { return std::string{v.str()}; }
+std::string nsOf(const Value& object) { return wordOf(object["metadata"]["namespace"]); }
+std::string nameIn(const Value& object) { return wordOf(object["metadata"]["name"]); }
 
 Value storageClass(const char* name, const char* provisioner, bool waits, Object parameters = {}) {
   Object out{{"apiVersion", "storage.k8s.io/v1"},
@@ -136,7 +136,7 @@ void PodVolumes::claimsFor(Value& pod) {
   const bool is_kept = !pod["metadata"]["annotations"][kKept].isNull();
   const std::string ns = nsOf(pod);
   const std::string name =
-      is_kept ? "of-" + text(pod["metadata"]["labels"]["sim/origin"]) : "of-" + nameIn(pod);
+      is_kept ? "of-" + wordOf(pod["metadata"]["labels"]["sim/origin"]) : "of-" + nameIn(pod);
   if (!find(kVolumeClaimsId, ns, name)) { world_.create(volumeClaim(ns, name, of)); }
   if (!is_kept) { brought_[ns + "/" + name] = nameIn(pod); }
   pod.child("spec").set(
@@ -179,7 +179,7 @@ void PodVolumes::watch() {
 
 void PodVolumes::claimChanged(const apiserver::HistoryEntry& entry) {
   const std::string key = entry.key.ns + "/" + entry.key.name;
-  const std::string volume = entry.after == nullptr ? "" : text((*entry.after)["spec"]["volumeName"]);
+  const std::string volume = entry.after == nullptr ? "" : wordOf((*entry.after)["spec"]["volumeName"]);
   std::erase_if(claim_of_, [&](const auto& one) { return one.second == key && one.first != volume; });
   if (volume.empty()) { return; }
   const auto [it, is_new] = claim_of_.try_emplace(volume, key);
@@ -194,7 +194,7 @@ void PodVolumes::volumeChanged(const apiserver::HistoryEntry& entry) {
   const Value& is = (*entry.after)["spec"]["claimRef"];
   const bool is_another = !was["uid"].str().empty() && !is["uid"].str().empty() && was["uid"] != is["uid"];
   if (!is_another) { return; }
-  const auto claim = find(kVolumeClaimsId, text(was["namespace"]), text(was["name"]));
+  const auto claim = find(kVolumeClaimsId, wordOf(was["namespace"]), wordOf(was["name"]));
   if (claim == nullptr || (*claim)["metadata"]["uid"] != was["uid"]) { return; }  // it is gone
   wrong(fmt::format("volume {} was claim {}'s and is given to claim {}", entry.key.name, was["name"].str(),
                     is["name"].str()));
@@ -205,13 +205,13 @@ std::string PodVolumes::whyUnbound(const Value& pod, const std::string& name) co
   const auto claim = find(kVolumeClaimsId, nsOf(pod), name);
   if (claim == nullptr) { return fmt::format("there is no claim {}", name); }
   if (!isBound(*claim)) { return fmt::format("claim {} is not bound", name); }
-  const std::string volume_name = text((*claim)["spec"]["volumeName"]);
+  const std::string volume_name = wordOf((*claim)["spec"]["volumeName"]);
   const auto volume = find(kVolumesId, "", volume_name);
   if (volume == nullptr) { return fmt::format("there is no volume {}", volume_name); }
   if ((*volume)["spec"]["claimRef"]["uid"] != (*claim)["metadata"]["uid"]) {
     return fmt::format("volume {} is another claim's than {}", volume_name, name);
   }
-  const std::string node_name = text(pod["spec"]["nodeName"]);
+  const std::string node_name = wordOf(pod["spec"]["nodeName"]);
   const auto changed = node_changed_.find(node_name);
   const bool is_known = changed == node_changed_.end() || changed->second + kLabelsKnown < now();
   const auto node = find("/nodes", "", node_name);
@@ -249,7 +249,7 @@ std::string PodVolumes::refuses(const Value& pod, const std::string& node_name) 
     const auto claim = find(kVolumeClaimsId, nsOf(pod), name);
     if (claim == nullptr) { return fmt::format("there is no claim {}", name); }
     if (!(*claim)["metadata"]["deletionTimestamp"].isNull()) { return fmt::format("claim {} goes", name); }
-    const std::string volume_name = text((*claim)["spec"]["volumeName"]);
+    const std::string volume_name = wordOf((*claim)["spec"]["volumeName"]);
     const auto volume = volume_name.empty() ? nullptr : find(kVolumesId, "", volume_name);
     if (volume != nullptr && !takesNode(*volume, *node)) {
       return fmt::format("{} is elsewhere", volume_name);
@@ -257,7 +257,7 @@ std::string PodVolumes::refuses(const Value& pod, const std::string& node_name) 
     const bool is_local = (*claim)["spec"]["storageClassName"].str() == "local";
     if (volume == nullptr && is_local && !isAnyFree(*claim, *node)) { return "no local volume is free"; }
     const std::string selected =
-        text((*claim)["metadata"]["annotations"]["volume.kubernetes.io/selected-node"]);
+        wordOf((*claim)["metadata"]["annotations"]["volume.kubernetes.io/selected-node"]);
     if (volume == nullptr && !selected.empty() && selected != node_name) {
       return fmt::format("the volume of {} is being made for {}", name, selected);
     }
