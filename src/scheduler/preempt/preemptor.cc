@@ -353,6 +353,7 @@ void Preemptor::tellOf(const model::Uid& victim, const What& what) {
 void Preemptor::say(const model::Uid& uid, Cycle& cycle, const std::vector<model::PodPtr>& victims) {
   constexpr std::size_t kNamed = 5;
   std::vector<std::string> names;
+  names.reserve(victims.size());
   for (const auto& victim : victims) { names.push_back(victim->key.text()); }
   for (const auto& [other, pod] : residents_.on(cycle.node)) {
     const bool is_named = std::find(names.begin(), names.end(), pod->key.text()) != names.end();
