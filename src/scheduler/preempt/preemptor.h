@@ -3,9 +3,9 @@
 // GPUs are free (R21); then the pod is placed as any other. preemption_step.h says what is done when.
 //
 // A nominated pod's room is kept: admits() says whether another pod may be placed on a node beside those that
-// are nominated there and not less important; another scheduler's nominated pods count as ours (theirs()). That is what ends the loop in which a victim's controller makes it anew, it
-// takes the room, and has to go again: nobody who has to go for a pod is more important than it, and whoever
-// is not may not take its room.
+// are nominated there and not less important; another scheduler's nominated pods count as ours (theirs()).
+// That is what ends the loop in which a victim's controller makes it anew, it takes the room, and has to go
+// again: nobody who has to go for a pod is more important than it, and whoever is not may not take its room.
 // Who was nominated somewhere by an earlier leader goes on from there (consider()). Who is less important and
 // nominated to a node that a more important pod is nominated to loses that, and is looked at anew.
 // Bounds: kAtOnce pods at a time. A pod whose preemption came to nothing, or for which there is nobody, is
