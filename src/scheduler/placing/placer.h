@@ -3,8 +3,8 @@
 // (unschedulable.h). One thread.
 //
 // A pod that is nominated to a node is tried there first. Whoever would take room that is kept for a
-// nominated pod (Preemptor::admits) is decided on again without the nodes with such room; these are let go once a
-// second at most, so that who waits is not read anew for each pod that comes.
+// nominated pod (Preemptor::admits) is decided on again without the nodes with such room; these are let go
+// once a second at most, so that who waits is not read anew for each pod that comes.
 //
 // Order: the queue's (priority, creation, uid). A pod whose namespace has no slot is held back, so that
 // others go on without it, and comes back as slots are freed.
