@@ -94,18 +94,18 @@ enum class Bug {
   IgnoresReach,         // a bound volume is reached from every node
   OneVolumeMore,        // a node takes one volume more than its CSINode says
   // Of other pods and of preemption (test/sim/pods_play.h).
-  MeetsKeepers,         // who is there and wants none of its kind beside it keeps nobody away
-  IgnoresOthers,        // what a pod says of other pods is not asked
-  CountsEnded,          // a pod that ended is still there for whoever speaks of such pods
-  ForgetsReserved,      // a pod that was decided is there for others only once it is bound
-  TellsNobody,          // who waits hears nothing of a pod that comes and keeps it away
-  KeepsPorts,           // a pod that ended has its ports still
-  ForgetsPorts,         // a pod that is bound has no ports
-  PreemptsEquals,       // who is as important as a pod of ours may have to go for it
-  PreemptsPolitely,     // preemptionPolicy Never is not read
-  TakesKeptRoom,        // room that is kept for a nominated pod goes to whoever comes
-  EvictsUnnominated,    // others go for a pod before it is nominated
-  EvictsUnmarked,       // a victim is deleted without a word
+  MeetsKeepers,       // who is there and wants none of its kind beside it keeps nobody away
+  IgnoresOthers,      // what a pod says of other pods is not asked
+  CountsEnded,        // a pod that ended is still there for whoever speaks of such pods
+  ForgetsReserved,    // a pod that was decided is there for others only once it is bound
+  TellsNobody,        // who waits hears nothing of a pod that comes and keeps it away
+  KeepsPorts,         // a pod that ended has its ports still
+  ForgetsPorts,       // a pod that is bound has no ports
+  PreemptsEquals,     // who is as important as a pod of ours may have to go for it
+  PreemptsPolitely,   // preemptionPolicy Never is not read
+  TakesKeptRoom,      // room that is kept for a nominated pod goes to whoever comes
+  EvictsUnnominated,  // others go for a pod before it is nominated
+  EvictsUnmarked,     // a victim is deleted without a word
 };
 
 /// Defined by the program that plants.

@@ -94,7 +94,7 @@ model::Migrated migratedOf(const View& spec, const model::PersistentVolume& volu
   return out;
 }
 
-model::Uid controllerOf(const View& meta) {
+model::Uid controllerUid(const View& meta) {
   for (const View owner : meta["ownerReferences"].items()) {
     if (owner["controller"].boolOr(false)) { return model::Uid{owner["uid"].str()}; }
   }
@@ -159,7 +159,7 @@ model::PersistentVolumeClaim decodePersistentVolumeClaim(const View& v) {
   out.is_block = spec["volumeMode"].str() == "Block";
   out.bind_completed = annotations.find(model::kBindCompletedKey).has_value();
   out.modes = accessModes(spec["accessModes"], true);
-  out.owner = controllerOf(meta);
+  out.owner = controllerUid(meta);
   out.storage_class = storageClass(v);
   out.attributes_class = text(spec["volumeAttributesClassName"]);
   out.size = storageOf(spec["resources"]["requests"]);

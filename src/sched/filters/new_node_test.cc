@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "model/node_affinity.h"
+#include "sched/filters/each_reason_test.h"
 #include "sched/filters/filter.h"
 #include "sched/ledger/test_nodes.h"
 #include "sched/policy/tightest.h"
@@ -19,11 +20,6 @@ namespace gs::sched {
 namespace {
 
 using Said = std::vector<Reason>;
-
-template <class Visit>
-void eachReason(const Visit& visit) {
-  for (std::size_t i = 0; i < kReasons; ++i) { visit(static_cast<Reason>(i)); }
-}
 
 Said draw(Rng& rng) {
   Said said;

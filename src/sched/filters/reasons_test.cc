@@ -3,15 +3,11 @@
 #include <set>
 #include <string>
 
+#include "sched/filters/each_reason_test.h"
 #include "sched/filters/filter.h"
 
 namespace gs::sched {
 namespace {
-
-template <class Visit>
-void eachReason(const Visit& visit) {
-  for (std::size_t i = 0; i < kReasons; ++i) { visit(static_cast<Reason>(i)); }
-}
 
 TEST(ReasonRows, EachHasAKindOfItsOwnAndWordsWithoutAComma) {
   std::set<std::string> kinds;

@@ -44,7 +44,7 @@ bool namesItsNodes(const BoundVolume& volume) {
 }  // namespace
 
 std::optional<PodReason> keptFromNewNodes(const VolumeAsk& ask) {
-  if (ask.is_in_use) { return PodReason::WaitsForPod; }
+  if (!ask.in_use.empty()) { return PodReason::WaitsForPod; }
   if (std::any_of(ask.bound.begin(), ask.bound.end(), [](const auto& one) { return !one.is_there; })) {
     return PodReason::VolumeNotReady;
   }

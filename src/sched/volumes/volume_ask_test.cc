@@ -54,7 +54,7 @@ TEST(VolumeAskOfNewNodes, IsNotMetWhereNoNodeCan) {
   gone.bound.front().is_there = false;
   EXPECT_EQ(keptFromNewNodes(gone), PodReason::VolumeNotReady);
   VolumeAsk in_use;
-  in_use.is_in_use = true;
+  in_use.in_use = {{"default", "c"}};
   EXPECT_EQ(keptFromNewNodes(in_use), PodReason::WaitsForPod);
 }
 

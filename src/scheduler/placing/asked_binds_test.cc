@@ -12,7 +12,7 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = BindAnswer::Kind;
+using Answered = BindAnswer::Kind;
 
 Config withBinds(std::size_t at_once) {
   Config config = TestParts::kubes();
@@ -44,9 +44,9 @@ class AskedBindsTest : public ::testing::Test {
     const auto it = answers_.find(id);
     if (it == answers_.end()) { return ""; }
     switch (it->second.kind) {
-      case Kind::Bound: return "bound";
-      case Kind::Failed: return "failed: " + it->second.text;
-      case Kind::Unavailable: return "unavailable: " + it->second.text;
+      case Answered::Bound: return "bound";
+      case Answered::Failed: return "failed: " + it->second.text;
+      case Answered::Unavailable: return "unavailable: " + it->second.text;
     }
     return "?";
   }
