@@ -1,6 +1,4 @@
 // gpu-scheduler: its flags, its types, and how they are wired (scheduler/scheduler.h, process/service.h).
-#include <algorithm>
-
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
@@ -87,7 +85,7 @@ int run(const process::Program& program, Flags& f) {
   f.scheduler.asks_server = true;
   f.scheduler.schedules = f.offers.schedules;
   f.scheduler.extender_pods = f.offers.names();
-  f.scheduler.max_waiting_binds = std::max<std::size_t>(2, f.extender.workers / 2);
+  f.scheduler.max_waiting_binds = f.extender.workers < 4 ? 2 : f.extender.workers / 2;
   f.scheduler.visible_uuids = f.visible_devices == "uuid";
   f.scheduler.instance = f.scheduler.scheduler_name + "-" + process::hostName();
   f.election.lease = scheduler::kLeaderLease;

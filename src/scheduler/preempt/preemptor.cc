@@ -17,7 +17,9 @@ namespace gs::scheduler {
 namespace {
 
 /// Whose priority lets others go for a pod of this one: only lower ones do.
-std::int32_t goesBelow(const model::Pod& pod) { return GS_MUTANT(PreemptsEquals) ? pod.priority + 1 : pod.priority; }
+std::int32_t goesBelow(const model::Pod& pod) {
+  return GS_MUTANT(PreemptsEquals) ? pod.priority + 1 : pod.priority;
+}
 
 /// For a search: the pod for which others may go.
 model::PodPtr asImportant(const model::PodPtr& pod) {
