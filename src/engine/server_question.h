@@ -1,5 +1,5 @@
 // ServerQuestion: asks the API server which Kubernetes it is, before anything is listed: filters are as of
-// its kube-scheduler (Engine::setServer()). It asks until there is an answer; one that refuses to say is taken
+// its kube-scheduler (Engine::setServer()). It asks until there is an answer; one that refuses is taken
 // for the newest. A server that is upgraded while this process runs is not noticed: the differences that
 // matter are few (docs/inside/filters.md), and are those of the newer one after the next start.
 // A part of Informers. One thread.

@@ -25,9 +25,10 @@ class PodReasons : public Cluster {
 TEST_F(PodReasons, FullNodesAreWhatANewOneHelps) {
   world.create(claim("four", 4));
   world.create(claim("eight", 8));
+  world.create(pod("b", "eight"));  // first: two of four would both have room on node-b
+  ASSERT_TRUE(eventually([&] { return nodeOf("b") == "node-b"; }));
   world.create(pod("a", "four"));
-  world.create(pod("b", "eight"));
-  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty() && !nodeOf("b").empty(); }));
+  ASSERT_TRUE(eventually([&] { return nodeOf("a") == "node-a"; }));
   world.create(pod("late", "four"));
   EXPECT_EQ(reasonOf("late"), "Unschedulable");
   world.create(pod("plain", "", 1));

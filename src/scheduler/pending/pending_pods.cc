@@ -203,7 +203,8 @@ void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
   const auto also = also_said_ ? also_said_(pod.uid) : std::string{};
   if (also.empty()) { return say(pod, rejection); }
   say(pod,
-      {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also)});
+      {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also),
+       rejection.pod_reason ? *rejection.pod_reason : sched::podReasonOf(rejection.kind)});
 }
 
 void PendingPods::say(const model::Pod& pod, const Rejection& rejection) {
