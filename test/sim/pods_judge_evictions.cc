@@ -78,6 +78,7 @@ void PodsJudge::evicts(const std::string& uid, const Pod& victim) {
   const std::string origin = label.empty() ? uid : label;
   for (const auto& for_whom : eviction.fors) {
     if (eviction.fors.size() > 1) { break; }  // nobody knows for which
+    if (!victim.by) { break; }  // another scheduler, which does not know of the nomination, put it there
     auto& victims = of_origin_[{for_whom, origin}];
     victims.insert(uid);
     if (victims.size() <= kMostOfOneOrigin) { continue; }

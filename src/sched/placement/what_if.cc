@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sched/ledger/derive.h"
+#include "sched/placement/ended.h"
 
 namespace gs::sched {
 
@@ -18,14 +19,13 @@ NodeState withFacts(NodeState n, const model::Node& facts, Doors doors) {
 
 NodeWithout::NodeWithout(const NodeState& node)
     : state_{node}, in_flight_{node.in_flight}, counted_{node.counted} {
-  constexpr auto kEnded = static_cast<std::uint8_t>(Source::Draining);
   holders_.reserve(node.devices.size());
   for (std::size_t i = 0; i < node.devices.size(); ++i) {
     holders_.push_back(node.devices[i].holders);
     for (const Holder& h : node.devices[i].holders) {
       Holding& holding = holdings_[h.uid];
       holding.devices.push_back(i);
-      holding.ended = holding.ended && h.sources == kEnded;
+      holding.ended = holding.ended && hasEnded(h.sources);
     }
   }
   for (const InFlight& f : node.in_flight) {

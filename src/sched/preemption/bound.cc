@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "sched/placement/ended.h"
+
 namespace gs::sched {
 namespace {
 
@@ -62,12 +64,11 @@ std::int64_t fewestFor(const Amounts& lacks, const Amounts& largest) {
 /// (NodeState::counted): no pod's going ever frees more than so many.
 template <class Visit>
 std::unordered_map<model::Uid, std::int64_t> devicesHeld(const NodeState& n, const Visit& visit) {
-  constexpr auto kEnded = static_cast<std::uint8_t>(Source::Draining);
   std::unordered_map<model::Uid, std::int64_t> out;
   for (const DeviceState& d : n.devices) {
     for (const Holder& h : d.holders) {
       ++out[h.uid];
-      visit(h.uid, h.sources == kEnded);
+      visit(h.uid, hasEnded(h.sources));
     }
   }
   for (const Counted& c : n.counted) {

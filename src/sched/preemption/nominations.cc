@@ -11,6 +11,9 @@
 namespace gs::sched {
 
 void Nominations::put(Nomination nomination) {
+  const Nomination* known = of(nomination.uid);
+  const bool is_again = known != nullptr && known->node == nomination.node;
+  nomination.turn = is_again ? known->turn : version_ + 1;
   remove(nomination.uid);
   ++version_;
   node_of_.emplace(nomination.uid, nomination.node);
@@ -50,8 +53,13 @@ std::vector<const Nomination*> Nominations::before(const model::NodeName& node, 
   std::vector<const Nomination*> out;
   const auto there = on_.find(node);
   if (there == on_.end()) { return out; }
+  const auto own = there->second.find(self);
+  const auto is_before = [&](const Nomination& other) {
+    return own == there->second.end() || other.turn < own->second.turn;
+  };
   for (const auto& [uid, nomination] : there->second) {
-    if (uid != self && nomination.priority >= priority) { out.push_back(&nomination); }
+    if (uid == self || nomination.priority < priority) { continue; }
+    if (nomination.priority > priority || is_before(nomination)) { out.push_back(&nomination); }
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const auto* a, const auto* b) { return a->priority > b->priority; });

@@ -27,6 +27,7 @@ struct Nomination {
   std::int64_t milli = 0;  // that it counts of its namespace's quota
   /// What it says of other pods counts too, and what they say of it; nullptr: nothing of that.
   model::PodPtr pod{};
+  std::uint64_t turn = 0;  // set by put(): smaller for those that were nominated to the node before
   friend bool operator==(const Nomination&, const Nomination&) = default;
 };
 
@@ -46,8 +47,9 @@ class Nominations {
   /// Grows with each change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
-  /// Those that count for a pod of that priority on that node: not itself, and none of lower priority. The
-  /// most important first, then by uid.
+  /// Those that count for a pod of that priority on that node: not itself, and none of lower priority. Of its
+  /// own priority, if it is nominated there itself, only those that were nominated before it: else two could
+  /// wait for each other for ever. The most important first, then by uid.
   [[nodiscard]] std::vector<const Nomination*> before(const model::NodeName& node, const model::Uid& self,
                                                       std::int32_t priority) const;
   /// Those of lower priority there. They may not fit any more when this one comes.

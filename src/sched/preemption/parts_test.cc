@@ -179,7 +179,10 @@ TEST(Nominations, CountForThoseWhoAreNotMoreImportant) {
   };
   EXPECT_EQ(names("self", 0), "top mid mid-2 low ");
   EXPECT_EQ(names("self", 5), "top mid mid-2 ");
-  EXPECT_EQ(names("mid", 5), "top mid-2 ");
+  EXPECT_EQ(names("mid", 5), "top ") << "mid-2 was nominated after it";
+  EXPECT_EQ(names("mid-2", 5), "top mid ");
+  nominations.put({model::Uid{"mid"}, a, 5, {}, 0});
+  EXPECT_EQ(names("mid", 5), "top ") << "again is not later";
   EXPECT_EQ(names("self", 10), "");
   EXPECT_EQ(nominations.below(a, 5), std::vector<model::Uid>{model::Uid{"low"}});
   nominations.put({model::Uid{"top"}, model::NodeName{"b"}, 9, {}, 0});

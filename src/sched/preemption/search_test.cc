@@ -125,8 +125,9 @@ TEST_F(PreemptionSearchTest, WhereSomebodyLeavesByItselfNobodyIsToldToGo) {
   EXPECT_EQ(text(answer(impatient)), "a: a-low");
   residents.remove(leaves.uid);
   l.unusePod(leaves.node, leaves.uid, Source::BoundPod);
-  l.release(leaves.node, 0, leaves.uid, Source::Lease);
   l.hold(leaves.node, 0, leaves.uid, Source::Draining, {});
+  EXPECT_EQ(text(answer(asks(1))), "b:") << "its lease stays until the device is free";
+  l.release(leaves.node, 0, leaves.uid, Source::Lease);
   EXPECT_EQ(text(answer(asks(1))), "b:") << "its containers may run yet";
 }
 

@@ -62,7 +62,7 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
     request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
   }
   if (const auto kept = kept_off_.find(pod.uid); kept != kept_off_.end()) {
-    request->kept_off.assign(kept->second.begin(), kept->second.end());
+    for (const auto& [node, version] : kept->second) { request->kept_off.push_back(node); }
   }
   return door;
 }
@@ -167,18 +167,33 @@ std::optional<sched::EquivalenceClass> PendingPods::classOf(const model::Uid& ui
   return item == queued_.end() ? std::nullopt : std::optional{item->second.pod_class};
 }
 
+std::uint64_t PendingPods::versionOf(const model::NodeName& name) const {
+  const auto* node = c_.engine.ledger().find(name);
+  return node == nullptr ? 0 : std::max(static_cast<std::uint64_t>(node->version), node->closed_version);
+}
+
 void PendingPods::keepOff(const model::Uid& uid, const std::vector<model::NodeName>& nodes) {
-  kept_off_[uid].insert(nodes.begin(), nodes.end());
+  for (const auto& node : nodes) { kept_off_[uid].insert_or_assign(node, versionOf(node)); }
   c_.reconciles.add(uid);
 }
 
-void PendingPods::keepOffOnly(const std::function<bool(const model::NodeName&)>& is_kept) {
-  for (auto& [uid, nodes] : kept_off_) {
-    if (std::erase_if(nodes, [&](const auto& node) { return !is_kept(node); }) > 0) {
-      c_.reconciles.add(uid);
+void PendingPods::keepOffOnly(const std::function<bool(const model::Pod&, const model::NodeName&)>& is_kept) {
+  constexpr int kMostAtATime = 256;
+  int most = kMostAtATime;
+  auto it = kept_off_.upper_bound(last_let_go_);
+  for (std::size_t left = kept_off_.size(); left > 0 && most > 0; --left) {
+    if (it == kept_off_.end()) { it = kept_off_.begin(); }
+    last_let_go_ = it->first;
+    const model::Pod* pod = c_.cache().pod(it->first);
+    const auto is_over = [&](const auto& off) {
+      return pod == nullptr || off.second != versionOf(off.first) || !is_kept(*pod, off.first);
+    };
+    if (std::erase_if(it->second, is_over) > 0) {
+      c_.reconciles.add(it->first);
+      --most;
     }
+    it = it->second.empty() ? kept_off_.erase(it) : std::next(it);
   }
-  std::erase_if(kept_off_, [](const auto& of_pod) { return of_pod.second.empty(); });
 }
 
 std::unordered_set<sched::EquivalenceClass> PendingPods::classes() const {
@@ -202,9 +217,8 @@ std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
 void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
   const auto also = also_said_ ? also_said_(pod.uid) : std::string{};
   if (also.empty()) { return say(pod, rejection); }
-  say(pod,
-      {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also),
-       rejection.pod_reason ? *rejection.pod_reason : sched::podReasonOf(rejection.kind)});
+  say(pod, {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also),
+            rejection.pod_reason ? *rejection.pod_reason : sched::podReasonOf(rejection.kind)});
 }
 
 void PendingPods::say(const model::Pod& pod, const Rejection& rejection) {

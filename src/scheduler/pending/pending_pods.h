@@ -64,8 +64,10 @@ class PendingPods : public controller::Part {
   /// What is free for it on these nodes, one at least, is kept for others: it asks for another one, and is
   /// read anew.
   void keepOff(const model::Uid& uid, const std::vector<model::NodeName>& nodes);
-  /// Who was kept off a node of which that is not true any more is read anew.
-  void keepOffOnly(const std::function<bool(const model::NodeName&)>& is_kept);
+  /// Who was kept off a node, and either its room is not kept from it any more or the node is another since,
+  /// is read anew; so many at a time, in turn.
+  void keepOffOnly(const std::function<bool(const model::Pod&, const model::NodeName&)>& is_kept);
+  [[nodiscard]] bool keepsOffSome() const { return !kept_off_.empty(); }
   /// What is said of a pod besides why no node takes it; "" nothing.
   void alsoSaid(std::function<std::string(const model::Uid&)> said) { also_said_ = std::move(said); }
 
@@ -143,6 +145,7 @@ class PendingPods : public controller::Part {
   [[nodiscard]] std::uint64_t told() const { return told_; }
 
  private:
+  [[nodiscard]] std::uint64_t versionOf(const model::NodeName& name) const;
   [[nodiscard]] std::optional<sched::Blocked> uncountable(const model::Pod& pod,
                                                           const sched::PodRequest& request) const;
   void say(const model::Pod& pod, const Rejection& rejection);
@@ -164,10 +167,12 @@ class PendingPods : public controller::Part {
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
   controller::NodesInVain in_vain_;
   HeldBack held_back_;
-  std::map<model::Uid, std::set<model::NodeName>> kept_off_;  // none is empty
-  std::unordered_map<model::Uid, bool> blocked_;              // true: by scheduling gates
-  std::size_t gated_ = 0;                                     // of these
-  OncePerPod logged_;                                         // kinds of rejection
+  using KeptOff = std::map<model::NodeName, std::uint64_t>;  // and NodeState::version when it was
+  std::map<model::Uid, KeptOff> kept_off_;                   // none is empty
+  model::Uid last_let_go_;
+  std::unordered_map<model::Uid, bool> blocked_;  // true: by scheduling gates
+  std::size_t gated_ = 0;                         // of these
+  OncePerPod logged_;                             // kinds of rejection
   std::uint64_t told_ = 0;
 };
 

@@ -56,10 +56,10 @@ void Placer::placeSome(int& left) {
 }
 
 void Placer::letKeptGo() {
-  if (kept_version_ == b_.preemptor.keptVersion() || c_.now.mono < next_let_go_) { return; }
-  kept_version_ = b_.preemptor.keptVersion();
+  if (!b_.pending.keepsOffSome() || c_.now.mono < next_let_go_) { return; }
   next_let_go_ = c_.now.mono + kLetGoGap;
-  b_.pending.keepOffOnly([this](const model::NodeName& node) { return b_.preemptor.isKept(node); });
+  b_.pending.keepOffOnly(
+      [this](const model::Pod& pod, const model::NodeName& node) { return b_.preemptor.isKept(node, pod); });
 }
 
 bool Placer::heldBack(const sched::Queue::Item& item) {
@@ -158,7 +158,7 @@ bool Placer::hasMore() const {
 std::optional<Mono> Placer::nextDue() const {
   const auto ns = c_.engine.queue().nextDueNs();
   auto due = ns ? std::optional{Mono{Duration{*ns}}} : std::nullopt;
-  if (kept_version_ != b_.preemptor.keptVersion()) { due = sooner(due, next_let_go_); }
+  if (b_.pending.keepsOffSome()) { due = sooner(due, next_let_go_); }
   return due;
 }
 

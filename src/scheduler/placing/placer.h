@@ -66,7 +66,6 @@ class Placer {
   bool brought_back_ = false;          // some who were held back, the last time
   std::uint64_t quota_version_ = 0;    // of the table of quotas, as unschedulable classes know it
   std::uint64_t gpu_use_version_ = 0;  // of what is used of them
-  std::uint64_t kept_version_ = 0;     // Preemptor::keptVersion() for which nodes were let go
   Mono next_let_go_{};
 };
 

@@ -76,10 +76,10 @@ class Preemptor : public controller::Part {
   /// The nodes that would take it, and do not admit it.
   [[nodiscard]] std::vector<model::NodeName> keptFrom(const model::Pod& pod,
                                                       const sched::PodRequest& request) const;
-  /// Somebody is nominated there.
-  [[nodiscard]] bool isKept(const model::NodeName& node) const { return nominations_.isAny(node); }
-  /// Grows when that changes for some node.
-  [[nodiscard]] std::uint64_t keptVersion() const { return nominations_.version(); }
+  /// Somebody is nominated there who comes before this pod.
+  [[nodiscard]] bool isKept(const model::NodeName& node, const model::Pod& pod) const {
+    return !nominations_.before(node, pod.uid, pod.priority).empty();
+  }
   /// A write of ours to that pod is under way: no Binding of it is composed.
   [[nodiscard]] bool writes(const model::Uid& uid) const { return calls_.open(uid); }
   [[nodiscard]] std::optional<model::NodeName> nominatedTo(const model::Uid& uid) const;
