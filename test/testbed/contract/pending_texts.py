@@ -89,6 +89,8 @@ def build(api, cluster):
         api.create_node(as_written(node) | {"status": node["status"]})
     for pod in cluster["pods"]:
         api.create_pod(as_written(pod))
+        if pod["status"]["phase"] in ("Succeeded", "Failed"):  # a new pod's is Pending, whatever is sent
+            api.call("PATCH", path_of(pod) + "/status", {"status": {"phase": pod["status"]["phase"]}}, "application/merge-patch+json")
         if "deletionTimestamp" in pod["metadata"]:  # there is no kubelet that would end it
             api.call("DELETE", path_of(pod), {"gracePeriodSeconds": 3600})
 
