@@ -116,9 +116,9 @@ affinity='nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSe
 pod affine one spec "affinity: {$affinity}" | create
 expect_waiting affine "didn't match Pod's node affinity/selector"
 
-step "a filter of kube-scheduler that is not served makes the pod wait, naming the field"
+step "nodes without the label of a spread constraint refuse it in kube-scheduler's words"
 pod spread '' spec 'topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]' | create
-expect_waiting spread 'spec\.topologySpreadConstraints'
+expect_waiting spread "didn't match pod topology spread constraints \(missing required label\)"
 
 step "a gated pod is left alone until the gate is gone"
 pod gated one spec 'schedulingGates: [{name: example.com/gate}]' | create

@@ -66,6 +66,33 @@ pod comes all-of-b spec 'priorityClassName: urgent' | create
 eventually_like "when pod goes was told to go" '^20' field pod/goes .metadata.deletionTimestamp
 delete_pods goes
 expect_allocated comes node-b:0,1,2,3,4,5,6,7
+
+step "a pod's volumes: one that is there gets its claim, one that is to be made is told its node"
+create <<'YAML'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: late}
+provisioner: contract.test/nobody
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: there}
+spec: {capacity: {storage: 2Gi}, accessModes: [ReadWriteOnce], storageClassName: late, hostPath: {path: /var/lib/there}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: there}
+spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 2Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: made}
+spec: {accessModes: [ReadWriteMany], storageClassName: late, resources: {requests: {storage: 1Gi}}}
+YAML
+pod stored '' spec 'volumes: [{name: a, persistentVolumeClaim: {claimName: there}}, {name: b, persistentVolumeClaim: {claimName: made}}]' | create
+eventually "claim of the volume" there field pv/there .spec.claimRef.name
+eventually_like "node for the other claim" '^node-' field pvc/made '.metadata.annotations.volume\.kubernetes\.io/selected-node'
 stop_scheduler scheduler
 
 step "what the roles allow is what was used, line by line"
