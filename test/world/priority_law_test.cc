@@ -1,6 +1,6 @@
 // Of pods that ask for the same, the one of the highest priority that waits is placed first: whatever ends,
 // is refused or takes over meanwhile. (A pod of which a write was refused waits for its backoff, and holds up
-// nobody: others are placed before it. One that was kept off a node, whose room is kept for nominated pods, is
+// nobody: others are placed before it. Who was kept off a node, whose room is kept for nominated pods, is
 // looked at again a second later: one of lower priority may come before it, beside all that is kept.)
 #include <gtest/gtest.h>
 
