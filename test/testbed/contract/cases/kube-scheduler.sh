@@ -72,7 +72,7 @@ eventually_like "node of pod plain" '^node-[ab]$' node_of plain
 expect_output "allocation of pod plain" "" allocated plain
 expect "binds of pods with GPUs" 7 "$(binds bound)"
 
-step "required anti-affinity, which our own placement refuses: one on each node, and the third waits"
+step "required anti-affinity: one on each node, and the third waits"
 apart='affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {apart: a}}, topologyKey: kubernetes.io/hostname}]}}'
 for i in 1 2 3; do
   kube_pod "apart-$i" one-gpu spec "$apart" | sed 's/metadata: {/metadata: {labels: {apart: a}, /' | create
@@ -81,7 +81,7 @@ eventually "pods that are bound" 2 bound_count -l apart=a
 expect "nodes of them" "node-a node-b" "$(kubectl get pods -l apart=a -o json |
   jq -r '[.items[].spec.nodeName // empty] | sort | join(" ")')"
 
-step "a hard spread over zones, which our own placement refuses too; one waits until a GPU of its zone is free"
+step "a hard spread over zones: one waits until a GPU of its zone is free"
 kubectl label node node-a topology.kubernetes.io/zone=east >/dev/null
 kubectl label node node-b topology.kubernetes.io/zone=west >/dev/null
 spread='topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {spread: s}}}]'
