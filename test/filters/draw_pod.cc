@@ -228,7 +228,7 @@ class PodDrawing {
     return out;
   }
 
-  /// Mostly it runs; what the kubelet gives its containers may be more or less than the spec asks for now.
+  /// Mostly it runs. During a resize its containers have more or less than the spec asks for.
   json::Object boundStatus(const json::Object& spec) {
     const unsigned ended = 4;
     json::Object out{{"phase", rng_.chance(ended)   ? "Succeeded"

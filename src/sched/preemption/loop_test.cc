@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -171,23 +170,8 @@ class PreemptionPlay {
   int evictions_ = 0;
 };
 
-constexpr std::uint64_t kPlays = 2'000;
-
-/// How many by hand (GS_PREEMPTION_PLAYS=100000); 0: as many as each time.
-std::uint64_t playsByHand() {
-  const char* wanted = std::getenv("GS_PREEMPTION_PLAYS");
-  return wanted == nullptr ? 0 : std::strtoull(wanted, nullptr, 10);
-}
-
-TEST(PreemptionLoop, EndsInAsManyPlaysAsAreAskedFor) {
-  const std::uint64_t plays = playsByHand();
-  if (plays == 0) { GTEST_SKIP() << "GS_PREEMPTION_PLAYS says how many"; }
-  for (std::uint64_t seed = kPlays + 1; seed <= kPlays + plays; ++seed) {
-    PreemptionPlay play{seed};
-    ASSERT_TRUE(play.settles(5'000)) << "seed " << seed;
-    ASSERT_TRUE(play.owe().empty()) << "seed " << seed << ": " << play.owe().begin()->text;
-  }
-}
+constexpr std::uint64_t kPlays = 100'000;
+constexpr std::uint64_t kCareless = 2'000;  // of them, played a second time: these do not end
 
 TEST(PreemptionLoop, EndsAndNobodyGoesForNothing) {
   int evictions = 0;
@@ -196,6 +180,7 @@ TEST(PreemptionLoop, EndsAndNobodyGoesForNothing) {
     PreemptionPlay play{seed};
     ASSERT_TRUE(play.settles(5'000)) << "seed " << seed;
     ASSERT_TRUE(play.owe().empty()) << "seed " << seed << ": " << play.owe().begin()->text;
+    if (seed > kCareless) { continue; }
     evictions += play.evictions();
     PreemptionPlay careless{seed, false};
     (void)careless.settles(1'000);

@@ -13,7 +13,7 @@ bool Binder::chooseVolumes(const model::Pod& pod, const model::NodeName& node) {
   return c_.asksUs(pod) || volumes_.choose(pod, node);
 }
 
-/// What its Binding waited for before counts no more: others are waited for now.
+/// Starts the wait for its volumes, in place of any wait before it.
 void Binder::bindVolumes(BindingCycle& cycle) {
   if (cycle.stage == Stage::Volumes) { return; }
   cycle.stage = Stage::Volumes;
