@@ -48,7 +48,7 @@ eventually_like "the pod created meanwhile" '^node-a:[0-3]$' allocated unseen
 eventually_like "the pod and the claim created meanwhile" '^node-a:[0-3]$' allocated late
 eventually "the lease deleted meanwhile" "$(uid_of pod/early)" field lease/gpu-node-a-0 .spec.holderIdentity
 pod labelled one spec 'nodeSelector: {unseen: "yes"}' | create
-expect_waiting labelled 'too few free GPUs: need 1 and most free is 0'
+expect_told WaitsForNode labelled 'too few free GPUs: need 1 and most free is 0'
 note "it listed pods $(($(pod_lists) - lists_before)) times since"
 expect_sound
 
