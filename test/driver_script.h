@@ -1,6 +1,6 @@
-// What the drivers' libraries for tests have in common (nvml/fake_nvml.cc, rocm/fake_rocm_smi.cc): a script, a
-// line for each thing, words with KEY=VALUE in it, which says what hardware there is, and which calls hang or
-// fail.
+// What the drivers' libraries for tests have in common (nvml/fake_nvml.cc, rocm/fake_rocm_smi.cc): a script,
+// a line for each thing, words with KEY=VALUE in it, which says what hardware there is, and which calls hang
+// or fail.
 #pragma once
 
 #include <chrono>

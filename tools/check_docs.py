@@ -40,7 +40,7 @@ FEATURE = re.compile(r"\{Feature::\w+, \"([\w-]+)\"")
 FAULT = re.compile(r"^\| (\d+) \|.*\| (.*) \|$", re.M)
 FAULTS = 35
 STEP = re.compile(r"`real/([\w-]+)` \(\"([^\"]+)\"\)")
-CTESTS = {"conformance_replay", "real/conformance", "real/conformance-newest", "real/charts-on-sandbox", "real/chart-oddities", "real/dra-allocations", "sim_seeds", "sim_known_seeds", "sim_dra", "sim_pods", "mutants"}
+CTESTS = {"conformance_replay", "real/conformance", "real/conformance-newest", "real/charts-on-sandbox", "real/chart-oddities", "real/dra-allocations", "real/filters", "real/filters-newest", "sim_seeds", "sim_known_seeds", "sim_dra", "sim_pods", "mutants"}
 # A page or a picture of docs/, as any file may name it: from the root on, or by ../docs/.
 PAGE = re.compile(r"(?:(?<![\w/.$}-])|(?<=\.\./))docs/[\w./-]*\w\.(?:md|svg|dot)\b")
 NOT_OURS = {".git", ".cache", "build", "dist", "shared", "corpus", "__pycache__"}  # folders

@@ -163,7 +163,7 @@ std::optional<sched::Blocked> NearPods::ask(const model::Pod& pod, sched::PodReq
   if (namespaces_.empty() && (selectsNamespaces(rules.near) || selectsNamespaces(rules.apart))) {
     return sched::Blocked{"NamespacesUnknown",
                           "the pod's affinity has a namespaceSelector, and no Namespace is known: let "
-                          "gpu-scheduler's ClusterRole get, list and watch namespaces"};
+                          "gpu-scheduler's ClusterRole list and watch namespaces"};
   }
   if (near_.bind(request.near)) { return std::nullopt; }
   return sched::Blocked{

@@ -5,6 +5,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
+#include "kapi/named.h"
 #include "kapi/selectors.h"
 
 namespace gs::kapi {
@@ -33,10 +34,7 @@ constexpr KindInfo kDisruptionBudgetInfo{
 constinit const Kind kDisruptionBudget{kDisruptionBudgetInfo};
 
 model::DisruptionBudget decodeDisruptionBudget(const View& v) {
-  model::DisruptionBudget out;
-  out.key = objectKey(v);
-  out.uid = uidField(v);
-  out.revision = objectRevision(v);
+  auto out = namedOf<model::DisruptionBudget>(v);
   out.pods = protectedPods(v["spec"]["selector"]);
   const View status = v["status"];
   out.allowed = status["disruptionsAllowed"].intOr(0);

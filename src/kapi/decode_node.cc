@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/sort_unique.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -45,8 +46,7 @@ model::Device deviceOf(const View& v) {
   for (const View uid : v["inUseBy"].items()) {
     if (!uid.str().empty()) { d.in_use_by.emplace_back(uid.str()); }
   }
-  std::sort(d.in_use_by.begin(), d.in_use_by.end());
-  d.in_use_by.erase(std::unique(d.in_use_by.begin(), d.in_use_by.end()), d.in_use_by.end());
+  sortUnique(d.in_use_by);
   return d;
 }
 
@@ -77,8 +77,7 @@ model::Node decodeNode(const View& v) {
     (void)addAmount(node.allocatable, name, quantity);
   }
   for (const View feature : status["declaredFeatures"].items()) { node.features.push_back(text(feature)); }
-  std::sort(node.features.begin(), node.features.end());
-  node.features.erase(std::unique(node.features.begin(), node.features.end()), node.features.end());
+  sortUnique(node.features);
   node.kubelet = text(status["nodeInfo"]["kubeletVersion"]);
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
   for (std::size_t i = 0; i < node.share_capacity.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/dns_name.h"
+#include "base/sort_unique.h"
 #include "kapi/fields.h"
 #include "model/map.h"
 
@@ -69,22 +70,16 @@ bool isRightForFields(const model::NodeRequirement& r) {
   return (r.op == NodeOp::In || r.op == NodeOp::NotIn) && r.values.size() == 1;
 }
 
-template <class T>
-void sortAndUnite(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
 /// False: one of them is wrong.
 template <class IsRight>
 bool readRequirements(const View& list, const IsRight& is_right, std::vector<model::NodeRequirement>& into) {
   for (const View v : list.items()) {
     auto one = requirementOf(v);
     if (!one || !is_right(*one)) { return false; }
-    sortAndUnite(one->values);
+    sortUnique(one->values);
     into.push_back(*std::move(one));
   }
-  sortAndUnite(into);
+  sortUnique(into);
   return true;
 }
 
@@ -149,7 +144,7 @@ model::NodeAffinity nodeAffinityOf(const View& spec, std::set<std::string>& unsu
   const View required = affinity[kRequiredNodeTerms];
   out.is_required = required.isObject();
   for (const View term : required["nodeSelectorTerms"].items()) { out.required.push_back(nodeTermOf(term)); }
-  sortAndUnite(out.required);
+  sortUnique(out.required);
   for (const View one : affinity[kPreferredNodeTerms].items()) {
     const auto weight = static_cast<std::int32_t>(bounded(one["weight"], kMostWeight));
     auto term = nodeTermOf(one["preference"]);
@@ -175,7 +170,7 @@ std::vector<model::HostPort> hostPortsOf(const View& spec) {
     if (container["restartPolicy"].str() == "Always") { add(container); }
   }
   for (const View container : spec["containers"].items()) { add(container); }
-  sortAndUnite(out);
+  sortUnique(out);
   return out;
 }
 
@@ -190,7 +185,7 @@ std::vector<std::string> nodeFeaturesOf(const View& spec) {
   if (spec["hostNetwork"].boolOr(false) && !spec["hostUsers"].boolOr(true)) {
     out.emplace_back("UserNamespacesHostNetworkSupport");
   }
-  sortAndUnite(out);
+  sortUnique(out);
   return out;
 }
 

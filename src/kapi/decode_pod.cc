@@ -7,6 +7,7 @@
 
 #include "base/dns_name.h"
 #include "base/mutant.h"
+#include "base/sort_unique.h"
 #include "base/utf8.h"
 #include "kapi/decode.h"
 #include "kapi/decode_node_affinity.h"
@@ -32,12 +33,6 @@ constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node 
 constexpr std::size_t kMaxPorts = 4096;      // of one that runs; its kubelet takes no pod beside the rest
 constexpr std::size_t kMaxUnsupported = 16;  // that it is told
 constexpr std::size_t kMaxNameShown = 63;    // of a container's name, and of what it is told
-
-template <class T>
-void sortUnique(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 model::PodPhase phaseOf(std::string_view text) {
   if (text == "Running") { return model::PodPhase::Running; }
@@ -74,6 +69,14 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.containers[].resources", pod.requests.extended.size());
   look("spec.resourceClaims", pod.claims.size());
   look("spec.containers[].ports[].hostPort", pod.host_ports.size());
+}
+
+/// Native pod groups, of Kubernetes 1.36 on and as 1.35 has them: whoever placed their pods one by one would
+/// break what a group is for.
+void addGroups(const View& spec, std::set<std::string>& out) {
+  for (const char* field : {"schedulingGroup", "workloadRef"}) {
+    if (spec[field].isObject()) { out.insert(fmt::format("spec.{}", field)); }
+  }
 }
 
 /// Keeps a bounded number of kinds of resources, since every node is asked for each. No node offers more.
@@ -403,6 +406,7 @@ model::Pod decodePod(const View& v) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }
     addTooMany(pod, unsupported);
+    addGroups(spec, unsupported);
     pod.unsupported.assign(unsupported.begin(), unsupported.end());
     if (pod.unsupported.size() > kMaxUnsupported) { pod.unsupported.resize(kMaxUnsupported); }
   }

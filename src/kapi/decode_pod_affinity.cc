@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "base/sort_unique.h"
 #include "kapi/fields.h"
 #include "kapi/selectors.h"
 
@@ -26,12 +27,6 @@ constexpr std::size_t kMaxKeys = 256;    // no node has more labels
 /// Of each kind of terms of a pod that waits: pods and nodes are counted for each of them.
 constexpr std::size_t kMaxWaitingTerms = 16;
 
-template <class T>
-void sortUniqueTerms(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
 /// kube-scheduler can read it, too. What it cannot is left out.
 bool isReadable(const View& selector) { return readSelector(selector).is_whole; }
 
@@ -48,7 +43,7 @@ model::PodTerm podTerm(const View& t, const std::string& own_ns) {
   const bool is_none = GS_MUTANT(EmptyIsNoSelector) && term.namespace_selector == model::LabelSelector{};
   if (is_none) { term.namespace_selector.reset(); }
   if (term.namespaces.empty() && !term.namespace_selector) { term.namespaces.push_back(own_ns); }
-  sortUniqueTerms(term.namespaces);
+  sortUnique(term.namespaces);
   term.pods = selectorIn(t["labelSelector"]);
   return term;
 }
@@ -98,7 +93,7 @@ std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::Anti
   for (auto& [key, namespaces] : meant) {
     if (out.size() == kMaxKeys) { break; }
     if (names > kMaxNames) { namespaces.clear(); }
-    sortUniqueTerms(namespaces);
+    sortUnique(namespaces);
     out.push_back({key, std::move(namespaces), {}});
   }
   return out;
@@ -111,7 +106,7 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   for (const View t : spec["affinity"]["podAntiAffinity"][kRequired].items()) {
     if (auto term = model::keptAwayBy(podTerm(t, own_ns))) { out.push_back(*std::move(term)); }
   }
-  sortUniqueTerms(out);
+  sortUnique(out);
   const bool is_too_much = out.size() > kMaxTerms || namesInAll(out) > kMaxNames;
   return is_too_much ? everybodyFrom(out) : out;
 }
@@ -124,7 +119,7 @@ std::vector<model::PodTerm> nearOfBound(const View& spec, const std::string& own
     out.push_back(podTerm(t, own_ns));
     if (out.size() == kMaxWaitingTerms) { break; }
   }
-  sortUniqueTerms(out);
+  sortUnique(out);
   if (namesInAll(out) > kMaxNames) { out.clear(); }
   return out;
 }
@@ -146,7 +141,7 @@ std::vector<model::PodTerm> requiredTerms(const View& spec, const char* kind, co
     }
     out.push_back(podTerm(t, own_ns));
   }
-  sortUniqueTerms(out);
+  sortUnique(out);
   if (namesInAll(out) > kMaxNames) {
     unsupported.insert(fmt::format("{} with more than {} names", path, kMaxNames));
     out.clear();
@@ -185,7 +180,7 @@ model::SpreadConstraint spreadConstraint(const View& v) {
   out.honors_taints = taints == "Honor" || (taints.empty() && GS_MUTANT(HonorsTaintsUnasked));
   out.pods = selectorIn(v["labelSelector"]);
   for (const View key : v["matchLabelKeys"].items()) { out.match_label_keys.push_back(text(key)); }
-  sortUniqueTerms(out.match_label_keys);
+  sortUnique(out.match_label_keys);
   return out;
 }
 

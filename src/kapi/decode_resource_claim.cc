@@ -5,6 +5,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
+#include "kapi/named.h"
 #include "kapi/time.h"
 
 namespace gs::kapi {
@@ -107,10 +108,7 @@ constinit const Kind kDeviceClass{kDeviceClassInfo};
 constinit const Kind kResourceClaim{kResourceClaimInfo};
 
 model::DeviceClass decodeDeviceClass(const View& v) {
-  model::DeviceClass out;
-  out.key = objectKey(v);
-  out.uid = uidField(v);
-  out.revision = objectRevision(v);
+  auto out = namedOf<model::DeviceClass>(v);
   out.selectors = selectorsOf(v["spec"]["selectors"]);
   out.extended_resource = text(v["spec"]["extendedResourceName"]);
   out.config = configOf(v["spec"]["config"], true);
@@ -118,10 +116,7 @@ model::DeviceClass decodeDeviceClass(const View& v) {
 }
 
 model::ResourceClaim decodeResourceClaim(const View& v) {
-  model::ResourceClaim out;
-  out.key = objectKey(v);
-  out.uid = uidField(v);
-  out.revision = objectRevision(v);
+  auto out = namedOf<model::ResourceClaim>(v);
   const View meta = v["metadata"];
   out.created = parseTime(meta["creationTimestamp"].str()).value_or(Wall{});
   out.deleting = meta["deletionTimestamp"].isString();

@@ -7,6 +7,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
+#include "kapi/named.h"
 #include "kapi/quantity.h"
 
 namespace gs::kapi {
@@ -93,10 +94,7 @@ constinit const Kind kResourceSlice{kResourceSliceInfo};
 constinit const Kind kDeviceTaintRule{kDeviceTaintRuleInfo};
 
 model::ResourceSlice decodeResourceSlice(const View& v) {
-  model::ResourceSlice out;
-  out.key = objectKey(v);
-  out.uid = uidField(v);
-  out.revision = objectRevision(v);
+  auto out = namedOf<model::ResourceSlice>(v);
   const View spec = v["spec"];
   out.driver = text(spec["driver"]);
   out.pool = text(spec["pool"]["name"]);
@@ -115,10 +113,7 @@ model::ResourceSlice decodeResourceSlice(const View& v) {
 }
 
 model::DeviceTaintRule decodeDeviceTaintRule(const View& v) {
-  model::DeviceTaintRule out;
-  out.key = objectKey(v);
-  out.uid = uidField(v);
-  out.revision = objectRevision(v);
+  auto out = namedOf<model::DeviceTaintRule>(v);
   const View spec = v["spec"];
   const View selector = spec["deviceSelector"];
   out.driver = text(selector["driver"]);

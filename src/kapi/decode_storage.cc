@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sort_unique.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -28,8 +29,7 @@ model::LabelSelector topologyOf(const View& v) {
     r.key = text(e["key"]);
     r.op = Op::In;
     for (const View value : e["values"].items()) { r.values.push_back(text(value)); }
-    std::sort(r.values.begin(), r.values.end());
-    r.values.erase(std::unique(r.values.begin(), r.values.end()), r.values.end());
+    sortUnique(r.values);
   }
   std::sort(out.requirements.begin(), out.requirements.end());
   return out;

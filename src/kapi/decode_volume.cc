@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -117,10 +118,7 @@ constinit const Kind kPersistentVolumeClaim{kVolumeClaimInfo};
 
 bool isManagedDisk(const View& azure_disk) {
   const View kind = azure_disk["kind"];
-  if (kind.isNull()) { return true; }
-  std::string lower{kind.str()};
-  for (char& c : lower) { c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-  return lower == "managed";
+  return kind.isNull() || equalInAnyCase(kind.str(), "managed");
 }
 
 model::PersistentVolume decodePersistentVolume(const View& v) {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/sort_unique.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "model/in_tree_volumes.h"
@@ -43,8 +43,7 @@ model::InlineDisk diskOf(const DiskField& field, const View& source) {
   if (field.kind != DiskKind::Rbd) { return out; }
   out.name = fmt::format("{}/{}", source["pool"].str(), out.name);
   for (const View monitor : source["monitors"].items()) { out.monitors.push_back(text(monitor)); }
-  std::sort(out.monitors.begin(), out.monitors.end());
-  out.monitors.erase(std::unique(out.monitors.begin(), out.monitors.end()), out.monitors.end());
+  sortUnique(out.monitors);
   return out;
 }
 

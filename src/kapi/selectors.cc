@@ -1,10 +1,10 @@
 #include "kapi/selectors.h"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/sort_unique.h"
 #include "kapi/decode_node_affinity.h"
 #include "kapi/fields.h"
 
@@ -15,12 +15,6 @@ using json::View;
 using LabelOp = model::LabelRequirement::Op;
 
 constexpr std::size_t kMaxParts = 4096;  // terms, expressions and values of one selector
-
-template <class T>
-void sortedOnce(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 std::optional<LabelOp> labelOpOf(std::string_view text) {
   if (text == "In") { return LabelOp::In; }
@@ -35,7 +29,7 @@ std::optional<model::LabelRequirement> labelRequirement(const View& v) {
   if (!op) { return std::nullopt; }
   model::LabelRequirement out{text(v["key"]), *op, {}};
   for (const View one : v["values"].items()) { out.values.push_back(text(one)); }
-  sortedOnce(out.values);
+  sortUnique(out.values);
   const bool wants_values = *op == LabelOp::In || *op == LabelOp::NotIn;
   return wants_values != out.values.empty() ? std::optional{std::move(out)} : std::nullopt;
 }
@@ -62,7 +56,7 @@ ReadSelector readSelector(const View& v) {
     out.parts += 1 + r->values.size();
     requirements.push_back(*std::move(r));
   }
-  sortedOnce(requirements);
+  sortUnique(requirements);
   return out;
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <set>
 
+#include "base/sort_unique.h"
+
 namespace gs::model {
 namespace {
 
@@ -53,17 +55,12 @@ bool namesValues(const VolumeAffinity& affinity, const char* key) {
   });
 }
 
-void sortTerm(NodeTerm& term) {
-  std::sort(term.labels.begin(), term.labels.end());
-  term.labels.erase(std::unique(term.labels.begin(), term.labels.end()), term.labels.end());
-}
-
 void rename(VolumeAffinity& affinity, const char* from, const char* to) {
   for (NodeTerm& term : affinity.terms) {
     for (NodeRequirement& r : term.labels) {
       if (r.key == from) { r.key = to; }
     }
-    sortTerm(term);
+    sortUnique(term.labels);
   }
 }
 
@@ -77,7 +74,7 @@ void addZones(VolumeAffinity& affinity, const char* key, std::string_view label)
   if (affinity.terms.empty()) { affinity.terms.emplace_back(); }
   for (NodeTerm& term : affinity.terms) {
     term.labels.push_back({key, NodeRequirement::Op::In, {zones.begin(), zones.end()}});
-    sortTerm(term);
+    sortUnique(term.labels);
   }
 }
 

@@ -1,6 +1,6 @@
-// A librocm_smi64.so of our own for tests: rocm_smi's C functions over a script, a file named by GS_FAKE_ROCM,
-// read again each time that it is begun (test/rocm/README.md). With GS_FAKE_ROCM_OLD it has only what there is
-// of it as soon as it can count GPUs.
+// A librocm_smi64.so of our own for tests: rocm_smi's C functions over a script, a file named by
+// GS_FAKE_ROCM, read again each time that it is begun (test/rocm/README.md). With GS_FAKE_ROCM_OLD it has
+// only what there is of it as soon as it can count GPUs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

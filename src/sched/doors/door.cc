@@ -1,8 +1,8 @@
 #include "sched/doors/door.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 
+#include "base/sort_unique.h"
 #include "model/dra.h"
 #include "model/gpu_limits.h"
 
@@ -26,8 +26,7 @@ PodRequest baseRequest(const model::Pod& pod, const Objects& named, Filters filt
   r.node_features = pod.node_features;
   r.host_ports = pod.host_ports;
   r.tolerations = pod.tolerations;
-  std::sort(r.tolerations.begin(), r.tolerations.end());
-  r.tolerations.erase(std::unique(r.tolerations.begin(), r.tolerations.end()), r.tolerations.end());
+  sortUnique(r.tolerations);
   return r;
 }
 
