@@ -106,6 +106,8 @@ enum class Bug {
   TakesKeptRoom,      // room that is kept for a nominated pod goes to whoever comes
   EvictsUnnominated,  // others go for a pod before it is nominated
   EvictsUnmarked,     // a victim is deleted without a word
+  BindsUnbound,       // a Binding is sent before the pod's claims of volumes are bound
+  KeepsInVain,        // a pod whose volumes come to nothing keeps its GPUs
 };
 
 /// Defined by the program that plants.

@@ -131,6 +131,8 @@ void PodsJudge::attempts(sandbox::ReplicaId by, const std::string& uid, const st
     if (is_adopted) { of.back().decided_from = std::min(of.back().decided_from, term_began_); }
   }
   Attempt& attempt = of.back();
+  // It may have been decided on the same node anew, with other leases, since its volumes came to nothing.
+  if (PodVolumes::hasAny(pod->value())) { attempt.first_sent = now(); }
   if (!is_lease && !attempt.binding_sent) { attempt.binding_sent = now(); }
 }
 

@@ -12,6 +12,7 @@
 //     under one leader, and are both there, the second one knew of the first, whichever that is: where both
 //     keep each other away (anti-affinity, ports, cpus, GPUs) that is always a fault. Where only one of them
 //     asks (affinity, spread, room that is kept) those count whose Binding had left before.
+//   - A pod with volumes may have been decided at any time since it came, and anew where that failed.
 //   - After a leader was cut off from the API server, or stood still, it may know less (disturbed()): what
 //     was so for longer counts, and what depends on all that it knew is not judged for a while.
 // An eviction is judged when it leaves, and again in the end: see pods_judge_evictions.cc.

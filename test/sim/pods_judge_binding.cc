@@ -98,7 +98,8 @@ bool PodsJudge::wasWrittenTo(const std::string& key, Mono since, Mono to) const 
   });
 }
 
-/// Those that were nominated there, and may not have to give way to it.
+/// Those that were nominated there, and may not have to give way to it. One whose volumes may be waited for
+/// is left out: it may have been decided to come elsewhere, and then no room is kept for it.
 std::vector<slow::There> PodsJudge::nominatedBefore(const std::string& self, const Pod& pod,
                                                     const Window& w) const {
   std::vector<slow::There> out;
@@ -106,6 +107,7 @@ std::vector<slow::There> PodsJudge::nominatedBefore(const std::string& self, con
   for (const auto& [uid, other] : pods_) {
     const bool waits = uid != self && !other.bound_at && !other.over_at && !other.leaves_at;
     if (!waits || slow::priorityOf(other.value()) < priority || other.nominations.empty()) { continue; }
+    if (PodVolumes::hasAny(other.value())) { continue; }
     const Nomination& nomination = other.nominations.back();
     if (nomination.until || nomination.node != pod.node) { continue; }
     const auto sent = nominating_.find(uid);
@@ -147,6 +149,7 @@ std::string PodsJudge::whyNot(const std::string& uid, const Pod& pod, const Wind
     const auto room = slow::refusesRoom(node, value, between);
     return room.empty() ? slow::refusesApart(places, pod.node, value, between) : room;
   });
+  if (why.empty()) { why = PodVolumes::usesTheSame(value, between); }
   if (!why.empty() || isDisturbed(w.from) || w.term < 0) { return why; }
   const auto known = sure(uid, w, Sure::ByThen);
   auto beside = nominatedBefore(uid, pod, w);

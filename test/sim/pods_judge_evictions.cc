@@ -5,7 +5,8 @@
 // it stands, or stood within what a leader may be late by. Nobody sees for which pod it was meant, so each of
 // these is taken for it. One pod makes those of one origin go kMostOfOneOrigin times at most: whoever is made
 // again takes no room from it, and so need not go again.
-// In the end one of these pods was bound, or is gone, or something arose later that keeps it from its node.
+// In the end one of these pods was bound, or is gone, or something arose later that keeps it from its node:
+// that some volume changed counts for pods that have any.
 // And nobody waits who fits somewhere beside those that are nominated there, or would fit once those of lower
 // priority were gone from one node and may preempt.
 #include <fmt/format.h>
@@ -79,6 +80,7 @@ void PodsJudge::evicts(const std::string& uid, const Pod& victim) {
   for (const auto& for_whom : eviction.fors) {
     if (eviction.fors.size() > 1) { break; }  // nobody knows for which
     if (!victim.by) { break; }  // another scheduler, which does not know of the nomination, put it there
+    if (PodVolumes::hasAny(pods_.at(for_whom).value())) { break; }  // it may give its room back each time
     auto& victims = of_origin_[{for_whom, origin}];
     victims.insert(uid);
     if (victims.size() <= kMostOfOneOrigin) { continue; }
@@ -93,6 +95,7 @@ bool PodsJudge::isReasoned(const Eviction& eviction, const Pod& pod) const {
   if (pod.bound_at || pod.over_at || pod.leaves_at) { return true; }
   const auto changed = node_changed_.find(eviction.node);
   if (changed != node_changed_.end() && changed->second >= eviction.at) { return true; }
+  if (PodVolumes::hasAny(pod.value()) && volumes_.changedSince(pod.value(), eviction.at)) { return true; }
   const std::int64_t priority = slow::priorityOf(pod.value());
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& one) {
     const Pod& other = one.second;
@@ -100,7 +103,8 @@ bool PodsJudge::isReasoned(const Eviction& eviction, const Pod& pod) const {
     const bool came = other.bound_at && *other.bound_at >= eviction.at;
     if (came && looksAround(pod.value())) { return true; }
     const bool is_first = !isOurs(other) || slow::priorityOf(other.value()) >= priority;
-    const bool was_decided = other.by && other.by->first_sent <= eviction.at;
+    const bool was_decided =
+        other.by && (other.by->first_sent <= eviction.at || PodVolumes::hasAny(other.value()));
     if (came && other.node == eviction.node && (is_first || was_decided)) { return true; }
     return is_first && std::any_of(other.nominations.begin(), other.nominations.end(), [&](const auto& n) {
              return n.node == eviction.node && n.since >= eviction.at;
@@ -147,13 +151,13 @@ std::string PodsJudge::roomFor(const std::string& uid, const Pod& pod) const {
   const Value& value = pod.value();
   const auto nominated = nominatedNow(uid, pod);
   const auto takes = [&](const std::string& node, std::vector<slow::There> pods) {
-    const bool refuses =
-        !slow::refuses(places, node, value, pods).empty() || !volumes_.refuses(value, node).empty();
-    if (refuses) { return false; }
+    if (!volumes_.refuses(value, node).empty()) { return false; }
+    if (!slow::refuses(places, node, value, pods).empty()) { return false; }
     pods.insert(pods.end(), nominated.begin(), nominated.end());
     return slow::refuses(places, node, value, pods).empty();
   };
   const auto there = thereNow();
+  if (!PodVolumes::usesTheSame(value, there).empty()) { return {}; }
   for (const auto& one : nodes_) {
     const std::string& node = one.first;
     if (takes(node, there)) { return fmt::format("{} has room", node); }

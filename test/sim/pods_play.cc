@@ -37,16 +37,19 @@ constexpr std::size_t kMostFinished = 6;  // that stay
 /// So late may a leader know of what changed.
 constexpr Duration kKnownWhenQuiet = 1s;
 constexpr Duration kKnownAtMost = 20s;
+constexpr Duration kVolumesKnownWhenQuiet = 2s;
+constexpr Duration kVolumesKnownAtMost = 75s;  // leaders are cut off and stand still
 constexpr const char* kMergePatch = "application/merge-patch+json";
 
 bool withAgents(std::uint64_t seed) { return seed % 4 != 0; }
 bool isQuiet(std::uint64_t seed) { return seed % 3 == 0; }  // nothing fails: the judge knows the most
+bool withVolumes(std::uint64_t seed) { return seed % 5 > 1; }
 
 sandbox::World::Options podsOptions(std::uint64_t seed, std::vector<kapi::SimNode> nodes) {
   sandbox::World::Options options;
   options.seed = seed;
   options.agents = withAgents(seed);
-  options.controllers = PodVolumes::kPlayed;
+  options.controllers = withVolumes(seed);
   options.nodes = std::move(nodes);
   return options;
 }
@@ -65,7 +68,8 @@ class PodsPlay {
         nodes_{drawNodes(rng_)},
         habits_{drawHabits(rng_)},
         world_{podsOptions(seed, nodes_)},
-        volumes_{world_, rng_.split()},
+        volumes_{world_, rng_.split(), withVolumes(seed),
+                 isQuiet(seed) ? kVolumesKnownWhenQuiet : kVolumesKnownAtMost},
         judge_{world_, volumes_, isQuiet(seed) ? kKnownWhenQuiet : kKnownAtMost},
         began_{world_.now().mono},
         is_quiet_{isQuiet(seed)} {
@@ -138,7 +142,10 @@ class PodsPlay {
   void step() {
     makeAgain();
     theySchedule();
-    volumes_.step();
+    volumes_.tend();
+    if (const auto claim = volumes_.deleteOne(); !claim.empty()) {
+      say(fmt::format("claim {} of a volume is deleted", claim));
+    }
     const int what = below(44);
     if (what < 16) { return what < 13 ? comes() : theirsCome(); }
     if (what < 23) { return podGoes(what - 16); }
@@ -361,6 +368,11 @@ class PodsPlay {
     const std::string ns = drawNamespace(rng_);
     const int allowed = below(3);
     say(fmt::format("the budget of {} allows {}", ns, allowed));
+    if (volumes_.isPlayed()) {  // then a controller says what it allows
+      (void)world_.request("PATCH", budgetPath(ns), Object{{"spec", Object{{"minAvailable", 2 - allowed}}}},
+                           kMergePatch);
+      return;
+    }
     (void)world_.request("PATCH", budgetPath(ns) + "/status",
                          Object{{"status", Object{{"disruptionsAllowed", allowed},
                                                   {"currentHealthy", 1 + allowed},
@@ -487,6 +499,7 @@ class PodsPlay {
     for (int i = 0; i < 36 && out_.problem.empty(); ++i) {
       makeAgain();
       theySchedule();
+      volumes_.tend();
       run(5s);
     }
     for (const Value& pod : pods()) {

@@ -6,8 +6,10 @@
 // write too, stop, stand still, and are cut off; writes are refused, lost and late, so that some come twice;
 // watches are late, end, and must list again.
 //
-// pods_judge.h says what is looked at: each Binding, each eviction, and in the end who waits. With volumes
-// (pods_volumes.h) that is judged too. The same seed gives the same bytes.
+// In three of five seeds pods have volumes (pods_volumes.h), and controllers bind them, and count budgets.
+//
+// pods_judge.h says what is looked at: each Binding, each eviction, and in the end who waits. The same seed
+// gives the same bytes.
 #pragma once
 
 #include <cstdint>

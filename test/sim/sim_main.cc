@@ -160,9 +160,11 @@ int playPods(const std::vector<std::string>& args) {
       "{} seeds of pods, {} failed: {} Bindings, {} of pods that speak of others, {} evictions, {} pods came "
       "for whom others went, {} claims of volumes bound\n",
       asked.seeds, asked.failed, all.bindings, all.beside, all.evictions, all.came, all.volumes);
-  const bool is_met = asked.seeds < kEnoughPods || (all.beside > asked.seeds && all.came > asked.seeds / 4);
+  const bool is_met = asked.seeds < kEnoughPods ||
+                      (all.beside > asked.seeds && all.came > asked.seeds / 4 && all.volumes > asked.seeds);
   if (!is_met) {
-    fmt::print(stderr, "sim: too few pods were bound beside others, or came for whom others went\n");
+    fmt::print(stderr,
+               "sim: too few pods were bound beside others, came for whom others went, or had volumes\n");
   }
   return asked.failed == 0 && is_met ? 0 : 1;
 }

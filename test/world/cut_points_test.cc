@@ -10,6 +10,7 @@
 
 #include "test/world/objects.h"
 #include "test/world/truth.h"
+#include "test/world/volume_objects.h"
 
 namespace gs::test {
 namespace {
@@ -60,11 +61,12 @@ const char* nameOf(Cut cut) {
   return "";
 }
 
-/// By which door the pod comes.
-enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary, Dra, DraClaims };
+/// By which door the pod comes; the last two by a claim, with a volume that is made, and one that is there.
+enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary, Dra, DraClaims, MadeVolume, LocalVolume };
 void PrintTo(Way way, std::ostream* out) {
-  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary", "Dra", "DraClaims"}.at(
-      static_cast<std::size_t>(way));
+  *out << std::array{"Exclusive", "Shared",    "Mapped",     "Plain",      "Ordinary",
+                     "Dra",       "DraClaims", "MadeVolume", "LocalVolume"}
+              .at(static_cast<std::size_t>(way));
 }
 
 /// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of
@@ -92,11 +94,15 @@ class Play {
       world_.create(gpuClass());
       world_.create(claimTemplate("one-gpu", gpuDevices(1)));
       world_.create(withClaims(pod(worker, ""), "resourceClaimTemplateName", {"one-gpu", "one-gpu"}));
+    } else if (hasVolume()) {
+      createVolume();
+      world_.create(withVolumes(pod(worker, "two"), {"data"}));
     } else {
       world_.create(way_ == Way::Mapped ? mappedPod(worker, "0=node-b:0,1")
                                         : pod(worker, claims ? "two" : "", by_limit ? 2 : 0));
     }
     if (!until([&] { return isBound(worker); })) { return "the pod was never bound"; }
+    if (hasVolume() && !isVolumeBound()) { return "it was bound before its volume"; }
     (void)settle();
     world_.kubelet().finish("default", worker);
     if (isByDra() && sees(worker) != 2) { return fmt::format("it sees {} GPUs", sees(worker)); }
@@ -113,10 +119,21 @@ class Play {
 
  private:
   [[nodiscard]] bool isByDra() const { return way_ == Way::Dra || way_ == Way::DraClaims; }
+  [[nodiscard]] bool hasVolume() const { return way_ == Way::MadeVolume || way_ == Way::LocalVolume; }
+  void createVolume() {
+    world_.create(way_ == Way::LocalVolume ? localClass() : storageClass("made", {{"late", "2s"}}));
+    if (way_ == Way::LocalVolume) { world_.create(localVolume("disk", "node-b")); }
+    world_.create(volumeClaim("data", way_ == Way::LocalVolume ? "local" : "made"));
+  }
+  bool isVolumeBound() {
+    const auto claim = world_.get(kVolumeClaims + "data");
+    const auto volume = world_.get(kVolumes + std::string{claim["spec"]["volumeName"].str()});
+    return isBoundClaim(claim) && volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"];
+  }
   static World::Options optionsFor(Way way) {
     World::Options options;
+    options.controllers = way >= Way::Dra;
     if (way != Way::Dra && way != Way::DraClaims) { return options; }
-    options.controllers = true;
     for (auto& node : options.nodes) { node.enforcement = model::Enforcement::Dra; }
     return options;
   }
@@ -187,12 +204,15 @@ std::string nameOf(Way way) {
     case Way::Ordinary: return "Ordinary";
     case Way::Dra: return "Dra";
     case Way::DraClaims: return "DraClaims";
+    case Way::MadeVolume: return "MadeVolume";
+    case Way::LocalVolume: return "LocalVolume";
   }
   return "";
 }
 INSTANTIATE_TEST_SUITE_P(Pods, CutPoints,
                          ::testing::Values(Way::Exclusive, Way::Shared, Way::Mapped, Way::Plain,
-                                           Way::Ordinary, Way::Dra, Way::DraClaims),
+                                           Way::Ordinary, Way::Dra, Way::DraClaims, Way::MadeVolume,
+                                           Way::LocalVolume),
                          [](const auto& info) { return nameOf(info.param); });
 
 }  // namespace

@@ -140,7 +140,7 @@ void Binder::bindOrTakeAgain(BindingCycle& cycle) {
     giveUp(cycle, "its node gives these GPUs in another way now, or under other names");
   } else if (!holdsAllLeases(cycle) && !GS_MUTANT(BindsEarly)) {
     takeLeases(cycle, false);
-  } else if (!volumes_.areBound(cycle.uid)) {
+  } else if (!volumes_.areBound(cycle.uid) && !GS_MUTANT(BindsUnbound)) {
     bindVolumes(cycle);
   } else if (!isAllocated(cycle)) {
     allocate(cycle);

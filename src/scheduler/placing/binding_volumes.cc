@@ -3,6 +3,7 @@
 // Binding leaves (docs/inside/decisions/0013-volumes.md). The rest of the binder is in binder.cc.
 #include <string>
 
+#include "base/mutant.h"
 #include "scheduler/core/metrics.h"
 #include "scheduler/placing/binder.h"
 
@@ -51,6 +52,7 @@ bool Binder::noticed(const VolumeNotice& notice) {
     case What::Lost:
       // Its leases may be taken again just now.
       if (cycle->stage != Stage::Volumes && cycle->stage != Stage::Leasing) { break; }
+      if (GS_MUTANT(KeepsInVain)) { break; }
       if (notice.what == What::Refused) { slots_.failed(cycle->pod.ns); }
       cycle->in_vain = cycle->in_vain || notice.what == What::Refused || notice.elsewhere;
       cycle->refused = true;

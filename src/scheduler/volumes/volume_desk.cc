@@ -132,6 +132,10 @@ void VolumeDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects
   }
   const ChosenVolume& chosen = wish.claims[next.which];
   if (next.what == VolumeStep::What::Wait) { waits(uid, wish, now); }
+  if (next.what == VolumeStep::What::Write && wish.phase == Phase::Waiting) {  // it was taken back
+    wish.phase = Phase::Writing;
+    wakeAt(uid, wish, now + kWriteAtMost);
+  }
   if (now >= wish.until) {
     const std::string why =
         next.what == VolumeStep::What::Write

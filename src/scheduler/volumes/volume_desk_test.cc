@@ -334,6 +334,24 @@ TEST_F(VolumeDeskTest, WhatIsNotBoundIsGivenUpAfterTenMinutes) {
   EXPECT_EQ(why, "PersistentVolumeClaim default/data was not bound within 600 s");
 }
 
+// An earlier leader had told the node, and the provisioner took that back.
+TEST_F(VolumeDeskTest, WhatIsWrittenWhileItWaitsIsWaitedForAsLongAgain) {
+  claim(told(made("data"), "a"));
+  begin();
+  EXPECT_EQ(tells(), "waits");
+  pass(1min);
+  const auto free = claim(made("data"));
+  EXPECT_EQ(next(), fmt::format("claim data {}", free.revision));
+  EXPECT_FALSE(desk.isWaiting(pod.uid));
+  seen(kapi::kPersistentVolumeClaim, applied(told(free, "a")));
+  EXPECT_EQ(tells(), "waits");
+  pass(VolumeDesk::kWaitAtMost - 1ms);
+  desk.touched(pod.uid);
+  EXPECT_EQ(tells(), "");
+  pass(1ms);
+  EXPECT_EQ(tells(), "lost, elsewhere");
+}
+
 TEST_F(VolumeDeskTest, AnAnswerForAPodThatIsGivenUpChangesNothing) {
   const auto c = claim(made("data"));
   begin();
