@@ -323,17 +323,7 @@ DeviceClaims::Pods DeviceClaims::readAnew() {
 }
 
 DeviceClaims::Pods DeviceClaims::mayList(kapi::Kind kind, bool may) {
-  const bool is_news = may ? unlisted_.erase(kind->plural) > 0 : unlisted_.insert(kind->plural).second;
-  return is_news ? readAnew() : Pods{};
-}
-
-/// Why one of that kind is not known, though it may be there; kind "": they are listed.
-sched::Blocked DeviceClaims::unlisted(kapi::Kind kind) const {
-  if (!unlisted_.contains(kind->plural)) { return {}; }
-  return {fmt::format("MayNotList:{}", kind->plural),
-          fmt::format("gpu-scheduler may not list {0}: give its ClusterRole a rule with apiGroups [{1}], "
-                      "resources [{0}] and verbs [list, watch]",
-                      kind->plural, kind->group)};
+  return unlisted_.mayList(kind, may) ? readAnew() : Pods{};
 }
 
 /// Why its claims cannot be read yet; kind "": they can.
@@ -346,7 +336,7 @@ sched::Blocked DeviceClaims::missing(const model::Pod& pod) const {
     }
     const model::ResourceClaim* claim = claims_.find({pod.key.ns, one.claim});
     if (claim == nullptr) {
-      if (auto why = unlisted(kapi::kResourceClaim); !why.kind.empty()) { return why; }
+      if (auto why = unlisted_.why(kapi::kResourceClaim); !why.kind.empty()) { return why; }
       return {"ResourceClaimMissing",
               fmt::format("resourceclaim \"{}\" of {} not found in namespace {}; create it", one.claim, shown,
                           pod.key.ns)};
@@ -563,7 +553,7 @@ sched::Objects DeviceClaims::read(const model::Pod& pod) {
     steps_ += kStepsOfAByte * size.text + kStepsOfAnInstruction * patterns;
     if (!read) {
       const bool may_come = read.error().code == Code::NotFound;
-      if (may_come) { out.no_selection = unlisted(kapi::kDeviceClass); }
+      if (may_come) { out.no_selection = unlisted_.why(kapi::kDeviceClass); }
       if (!out.no_selection.kind.empty()) { return out; }
       out.no_selection = {may_come ? "DeviceClassMissing" : "ResourceClaimNotServed", read.error().message};
       return out;

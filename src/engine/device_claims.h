@@ -19,7 +19,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@
 #include "engine/allocated_claims.h"
 #include "engine/cache.h"
 #include "engine/node_devices.h"
+#include "engine/unlisted.h"
 #include "kapi/kind.h"
 #include "model/dra.h"
 #include "model/pod.h"
@@ -104,7 +104,6 @@ class DeviceClaims {
   [[nodiscard]] bool isBegunForOthers(const model::ResourceClaim& claim, const model::Uid& pod) const;
   /// What was read of pods that wait is read again.
   Pods readAnew();
-  [[nodiscard]] sched::Blocked unlisted(kapi::Kind kind) const;
   [[nodiscard]] sched::Blocked missing(const model::Pod& pod) const;
   [[nodiscard]] sched::Blocked refused(const model::Pod& pod, Size& size) const;
   [[nodiscard]] sched::Objects read(const model::Pod& pod);
@@ -118,7 +117,7 @@ class DeviceClaims {
   dra::Classes classes_;
   std::uint64_t class_changes_ = 0;
   std::uint64_t steps_ = 0;
-  std::set<std::string_view> unlisted_;  // "deviceclasses": we may not list them
+  Unlisted unlisted_;
   std::unordered_map<model::Uid, Read> read_;
   std::unordered_map<model::Uid, std::vector<model::ObjectKey>> begun_;         // claims that it shares
   std::unordered_map<model::ObjectKey, Pods> begun_for_;                        // and by claim

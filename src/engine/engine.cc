@@ -70,6 +70,11 @@ void Engine::handle(const controller::Change& change, Mono now) {
   }
 }
 
+void Engine::mayList(kapi::Kind kind, bool may) {
+  if (kind == kapi::kResourceClaim || kind == kapi::kDeviceClass) { resource_claims_.mayList(kind, may); }
+  if (VolumeHandler::reads(kind)) { volumes_.mayList(kind, may); }
+}
+
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto pod = object.as<model::Pod>()) { pods_.put(pod, now); }
   if (const auto lease = object.as<model::Lease>()) { leases_.put(lease, now); }

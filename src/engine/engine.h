@@ -118,7 +118,7 @@ class Engine {
   [[nodiscard]] VolumeHandler& volumeChoices() { return volumes_; }
   /// For sched::readPod(): what the volumes of a pod ask for.
   [[nodiscard]] sched::VolumeSelections::Said askedOfVolumes(const model::Pod& pod) {
-    return state_.volume_selections.of(pod);
+    return volumes_.asked(pod);
   }
   /// The server is Kubernetes 1.`minor`: filters are as of its kube-scheduler; without it, as of the newest.
   /// Before anything is brought.
@@ -130,8 +130,9 @@ class Engine {
   /// Their watch brought everything up to there.
   void resourceClaimsNotServed() { state_.claims.notServed(); }
   void sawResourceClaims(model::Revision revision) { state_.claims.saw(revision); }
-  /// A list of ResourceClaims or DeviceClasses was answered: whether we may list them.
-  void mayList(kapi::Kind kind, bool may) { resource_claims_.mayList(kind, may); }
+  /// A list was answered: whether we may list that kind. Pods that need ResourceClaims, DeviceClasses or
+  /// what is of volumes are told so.
+  void mayList(kapi::Kind kind, bool may);
   [[nodiscard]] const LeaseMemory& leaseMemory() const { return state_.leases; }
   [[nodiscard]] const PodDevices& podDevices() const { return state_.devices; }
   /// The devices of its node that this pod holds, by what is written and by what its agent sees; ascending.

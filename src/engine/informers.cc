@@ -96,11 +96,7 @@ void Informers::take(const controller::Reflector& reflector, const controller::R
   if (reflector.kind() == kapi::kQuotaMap) { tellQuota(reflector, output, now); }
   if (reflector.kind() == kapi::kResourceClaim && reflector.absent()) { engine_.resourceClaimsNotServed(); }
   if (reflector.kind() == kapi::kResourceClaim) { engine_.sawResourceClaims(reflector.progress()); }
-  const bool is_of_claims =
-      reflector.kind() == kapi::kResourceClaim || reflector.kind() == kapi::kDeviceClass;
-  if (is_of_claims && (output.forbidden_now || output.listed_at)) {
-    engine_.mayList(reflector.kind(), !output.forbidden_now);
-  }
+  if (output.forbidden_now || output.listed_at) { engine_.mayList(reflector.kind(), !output.forbidden_now); }
   if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
 }
 

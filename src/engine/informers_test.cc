@@ -302,5 +302,27 @@ TEST(FeedDeathTest, HasOneSourceOfAKind) {
   EXPECT_DEATH((Informers{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two watches of pods");
 }
 
+class VolumeInformers : public QuotaInformers {
+ protected:
+  VolumeInformers() {
+    const Informers::Source claims{.kind = kapi::kPersistentVolumeClaim, .optional = true};
+    informers.emplace(engine, std::vector{claims}, rng);
+    pod.key = {"default", "p"};
+    pod.volume_claims = {{"data", false}};
+  }
+  std::string told() { return engine.askedOfVolumes(pod).blocked.kind; }
+
+  model::Pod pod;
+};
+
+TEST_F(VolumeInformers, APodIsToldOfAKindThatMayNotBeListed) {
+  start();
+  answer(403);
+  EXPECT_EQ(told(), "MayNotList:persistentvolumeclaims");
+  untilAsked();
+  answer(200);
+  EXPECT_EQ(told(), "VolumeClaimMissing");
+}
+
 }  // namespace
 }  // namespace gs::engine

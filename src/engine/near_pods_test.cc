@@ -88,6 +88,30 @@ TEST_F(NearPodsTest, TwoThatWantNoneOfTheirKindBesideThemNeverShareANode) {
   EXPECT_EQ(decide(apartByHost("c"))->node, first->node) << "it was given back";
 }
 
+/// No new node would help it before that (sched/filters/new_node.h).
+TEST_F(NearPodsTest, WhoWantsToBeNearPodsThatAreNowhereLacksCompany) {
+  node("n1", {{"host", "n1"}, {"zone", "1"}});
+  node("without", {{"host", "without"}});
+  model::Pod wants = waiting("wants", {{"app", "b"}});
+  wants.affinity.near = {{"zone", {"default"}, std::nullopt, kApp}};
+  pod(wants);
+  const auto lacks = [&] { return requestOf(wants).near.standing->lacksCompany(); };
+  EXPECT_TRUE(lacks());
+  model::Pod other = waiting("other");
+  other.node = model::NodeName{"without"};
+  pod(other);
+  EXPECT_TRUE(lacks()) << "its node is in no zone";
+  model::Pod company = waiting("company");
+  company.node = model::NodeName{"n1"};
+  pod(company);
+  EXPECT_FALSE(lacks());
+  wants.labels = {{"app", "a"}};
+  pod(wants);
+  engine.podGone(model::Uid{"uid-other"}, now);
+  engine.podGone(model::Uid{"uid-company"}, now);
+  EXPECT_FALSE(lacks()) << "it is the first of its like";
+}
+
 TEST_F(NearPodsTest, AReservedPodKeepsAwayWhoSaysNothingItself) {
   node("n1", {{"host", "n1"}});
   pod(apartByHost("a"));

@@ -63,6 +63,40 @@ TEST_F(VolumesOfAnEngine, ABoundVolumeIsReachedFromItsNodes) {
   EXPECT_TRUE(said.selection->refuse(sched::VolumeSelection::Filter::Binding, node().node));
 }
 
+/// What we may not list may be there.
+TEST_F(VolumesOfAnEngine, SaysWhichRightIsMissing) {
+  comesPod(pod());
+  engine.forgetTouched();
+  engine.mayList(kapi::kPersistentVolumeClaim, false);
+  EXPECT_TRUE(engine.takeTouched().contains(pod().uid));
+  const auto said = engine.askedOfVolumes(pod());
+  EXPECT_EQ(said.blocked.kind, "MayNotList:persistentvolumeclaims");
+  EXPECT_EQ(said.blocked.text,
+            "gpu-scheduler may not list persistentvolumeclaims: give its ClusterRole a rule with apiGroups "
+            "[\"\"], resources [persistentvolumeclaims] and verbs [list, watch]");
+  EXPECT_EQ(engine.askedOfVolumes(PodBuilder{"without"}.value()).blocked.kind, "");
+  engine.mayList(kapi::kPersistentVolumeClaim, false);
+  EXPECT_FALSE(engine.takeTouched().contains(pod().uid)) << "that is no news";
+  engine.mayList(kapi::kPersistentVolumeClaim, true);
+  EXPECT_TRUE(engine.takeTouched().contains(pod().uid));
+  EXPECT_EQ(engine.askedOfVolumes(pod()).blocked.kind, "VolumeClaimMissing");
+}
+
+/// Nobody would know how many volumes its node takes.
+TEST_F(VolumesOfAnEngine, NeedsTheRightToEachOfTheirKinds) {
+  comesClaim(claim());
+  for (const kapi::Kind kind :
+       {kapi::kPersistentVolume, kapi::kPersistentVolumeClaim, kapi::kStorageClass, kapi::kCsiNode,
+        kapi::kCsiDriver, kapi::kCsiStorageCapacity, kapi::kVolumeAttachment}) {
+    engine.mayList(kind, false);
+    EXPECT_EQ(engine.askedOfVolumes(pod()).blocked.kind, "MayNotList:" + std::string{kind->plural});
+    engine.mayList(kind, true);
+    EXPECT_EQ(engine.askedOfVolumes(pod()).blocked.kind, "");
+  }
+  engine.mayList(kapi::kDisruptionBudget, false);
+  EXPECT_EQ(engine.askedOfVolumes(pod()).blocked.kind, "");
+}
+
 TEST_F(VolumesOfAnEngine, WhatIsChosenIsKeptUntilItIsForgotten) {
   comesClaim(claim());
   const auto choices = engine.volumes().choose(pod(), node().node);

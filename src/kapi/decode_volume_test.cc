@@ -199,9 +199,21 @@ TEST(DecodePod, ReadsWhatItMounts) {
   EXPECT_EQ(pod.volume_claims, (std::vector<model::VolumeClaim>{{"data", false}, {"p-b", true}}));
   using Kind = model::InlineDisk::Kind;
   EXPECT_EQ(pod.disks, (std::vector<model::InlineDisk>{{Kind::GcePersistentDisk, "disk", true, {}},
-                                                       {Kind::Rbd, "rbd/i", false, {"m1", "m2"}},
-                                                       {Kind::Iscsi, "q", false, {}}}))
+                                                       {Kind::Iscsi, "q", false, {}},
+                                                       {Kind::Rbd, "rbd/i", false, {"m1", "m2"}}}))
       << "of bound pods too";
+}
+
+/// Pods of a node are compared disk by disk.
+TEST(DecodePod, ReadsEachDiskOnce) {
+  const auto pod = decodePod(parsed(R"({"spec":{"volumes":[
+    {"name":"a","rbd":{"image":"i","monitors":["m2"]}},{"name":"b","rbd":{"image":"i","monitors":["m1"]}},
+    {"name":"c","rbd":{"image":"i","readOnly":true,"monitors":["m3"]}},
+    {"name":"d","gcePersistentDisk":{"pdName":"disk"}},{"name":"e","gcePersistentDisk":{"pdName":"disk"}}]}})"));
+  using Kind = model::InlineDisk::Kind;
+  EXPECT_EQ(pod.disks, (std::vector<model::InlineDisk>{{Kind::GcePersistentDisk, "disk", false, {}},
+                                                       {Kind::Rbd, "/i", false, {"m1", "m2"}},
+                                                       {Kind::Rbd, "/i", true, {"m3"}}}));
 }
 
 TEST(DecodePod, WithMoreVolumesThanAnyHasIsRefused) {

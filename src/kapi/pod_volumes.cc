@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/sort_unique.h"
@@ -43,8 +45,26 @@ model::InlineDisk diskOf(const DiskField& field, const View& source) {
   if (field.kind != DiskKind::Rbd) { return out; }
   out.name = fmt::format("{}/{}", source["pool"].str(), out.name);
   for (const View monitor : source["monitors"].items()) { out.monitors.push_back(text(monitor)); }
-  sortUnique(out.monitors);
   return out;
+}
+
+/// Of several that differ in nothing but their monitors one has all of these: it is at odds with the same.
+void unite(std::vector<model::InlineDisk>& disks) {
+  const auto is_same = [](const model::InlineDisk& a, const model::InlineDisk& b) {
+    return std::tie(a.kind, a.name, a.read_only) == std::tie(b.kind, b.name, b.read_only);
+  };
+  std::sort(disks.begin(), disks.end());
+  std::vector<model::InlineDisk> out;
+  for (model::InlineDisk& disk : disks) {
+    if (out.empty() || !is_same(out.back(), disk)) {
+      out.push_back(std::move(disk));
+    } else {
+      auto& all = out.back().monitors;
+      all.insert(all.end(), disk.monitors.begin(), disk.monitors.end());
+    }
+  }
+  for (model::InlineDisk& disk : out) { sortUnique(disk.monitors); }
+  disks = std::move(out);
 }
 
 /// A field of the disk by which nobody could say which disk it is, and kube-scheduler places no such pod;
@@ -89,6 +109,7 @@ void readPodVolumes(const View& spec, model::Pod& pod, std::set<std::string>& un
       if (is_room(disk.monitors.size())) { pod.disks.push_back(std::move(disk)); }
     }
   }
+  unite(pod.disks);
   if (volumes > kMostVolumes || monitors > kMostMonitors) {
     unsupported.insert(fmt::format("spec.volumes with more than {} entries", kMostVolumes));
   }

@@ -18,7 +18,8 @@ struct VolumeClaim {
 };
 
 /// A disk of a type that Kubernetes once served itself, in spec.volumes. The first four cannot be had by any
-/// two pods of a node, and all but Iscsi and Rbd count against what a node can attach.
+/// two pods of a node, and all but Iscsi and Rbd count against what a node can attach. A pod's are sorted,
+/// and differ in more than their monitors.
 struct InlineDisk {
   enum class Kind : std::uint8_t {
     GcePersistentDisk,

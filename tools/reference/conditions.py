@@ -15,7 +15,7 @@ WRITERS = {"src/agent/status.cc", "src/kapi/write.cc", "src/kcache/kinds/print.c
 NOT_READ = ("src/sandbox/", "src/apiserver/")
 WRITES = re.compile(r"(?:set|child)\(\"conditions\"|\{\"conditions\",")
 # Kinds of what pods are told: of PendingPods::tell(), and of Blocked.
-KINDS = (r'\btell\(\*?\w+, \{\s*"(\w+)"', r'\bBlocked\{\s*"(\w+)', r'return \{\s*"([A-Z]\w+)",', r'return \{fmt::format\("([A-Z]\w+):\{\}"',
+KINDS = (r'\btell\(\*?\w+, \{\s*"(\w+)"', r'\btold_as = [^;"]*"(\w+)"(?: : "(\w+)")?', r'\bBlocked\{\s*"(\w+)', r'return \{\s*"([A-Z]\w+)",', r'return \{fmt::format\("([A-Z]\w+):\{\}"',
          r'\{\w+ \? "([A-Z]\w+)" : "([A-Z]\w+)",')
 ENUMERATOR = re.compile(r"^ +(\w+),? *(?:// (.*))?$", re.M)
 
@@ -128,9 +128,9 @@ class Reader:
         """(place, kind) of what keeps pods from all nodes, but for what is wrong in them, which doors say."""
         for folder in ("src/sched/volumes/", "src/engine/", "src/scheduler/"):
             for file in self.sources.of(folder):
-                told = KINDS if "Blocked" in file.bare else KINDS[:1]
+                told = KINDS if "Blocked" in file.bare else KINDS[:2]
                 for found in (one for pattern in told for one in re.finditer(pattern, file.code)):
-                    yield from ((file.place(found.start()), kind) for kind in found.groups())
+                    yield from ((file.place(found.start()), kind) for kind in found.groups() if kind)
 
     def phases(self):
         """As the CRD describes them; those that the scheduler writes."""

@@ -22,10 +22,11 @@ bool namesItsNodes(const PodRequest& r) {
          r.match_labels.contains(model::kHostnameLabel) || model::namesNodes(r.node_affinity);
 }
 
-/// Its affinity wants it on one node with a pod. (One that is the first that it means itself may go anywhere,
-/// and no node refuses it then.)
+/// Its affinity wants it near a pod, and there is none; or on one node with it. (One that is the first that
+/// it means itself may go anywhere, and no node refuses it then.)
 bool joinsAPod(const PodRequest& r, std::span<const Reason> said) {
   if (!r.near) { return false; }
+  if (r.near.standing != nullptr && r.near.standing->lacksCompany()) { return true; }
   const auto& near = r.near.rules->near;
   const bool on_one_node = std::any_of(
       near.begin(), near.end(), [](const auto& term) { return term.topology_key == model::kHostnameLabel; });

@@ -105,6 +105,38 @@ PodRequest beside(const char* topology_key, bool means_itself) {
   return r;
 }
 
+/// Of one whose affinity asks for pods that there are none of, or some.
+class Company final : public NearStanding {
+ public:
+  explicit Company(bool lacks) : lacks_{lacks} {}
+  [[nodiscard]] bool lacksCompany() const override { return lacks_; }
+  [[nodiscard]] std::optional<Reason> spreadAt(Node /*node*/, NearPart /*part*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<Reason> nearAt(Node /*node*/, NearPart /*part*/) const override {
+    return Reason::PodAffinity;
+  }
+  [[nodiscard]] std::uint64_t versionAt(Node /*node*/) const override { return 0; }
+  [[nodiscard]] std::uint64_t epoch() const override { return 0; }
+  [[nodiscard]] const NearCells& cells() const override { return cells_; }
+  [[nodiscard]] NearCellSet openCells() const override { return 0; }
+  [[nodiscard]] bool hasWishes() const override { return false; }
+  [[nodiscard]] std::uint64_t wishesVersion() const override { return 0; }
+  [[nodiscard]] std::vector<NearWish> wishes(const std::vector<Node>& nodes) const override {
+    return std::vector<NearWish>(nodes.size());
+  }
+
+ private:
+  bool lacks_;
+  NearCells cells_;
+};
+
+PodRequest inAZoneWith(bool somebody) {
+  PodRequest r = beside("topology.kubernetes.io/zone", false);
+  r.near.standing = std::make_shared<const Company>(!somebody);
+  return r;
+}
+
 class Kept final : public VolumeSelection {
  public:
   explicit Kept(PodReason reason) : reason_{reason} {}
@@ -138,6 +170,7 @@ std::vector<KeptCase> keptCases() {
       {"a volume of one node", mounting(PodReason::WaitsForNode), PodReason::WaitsForNode},
       {"a volume that is gone", mounting(PodReason::VolumeNotReady), PodReason::VolumeNotReady},
       {"on one node with others", beside(model::kHostnameLabel, false), PodReason::WaitsForPod},
+      {"in a zone with others that are nowhere", inAZoneWith(false), PodReason::WaitsForPod},
   };
 }
 
@@ -157,7 +190,7 @@ TEST(NewNode, MayHelpThoseWhoAreAlmostKept) {
       {"another label", withLabel("zone")},
       {"another label of its claim", ofClaimFor("gpu-type")},
       {"not on that host", onHosts(Op::NotIn)},
-      {"in a zone with others", beside("topology.kubernetes.io/zone", false)},
+      {"in a zone with others", inAZoneWith(true)},
       {"on one node with its like", beside(model::kHostnameLabel, true)},
   };
   for (const auto& [name, request] : cases) {

@@ -100,8 +100,8 @@ class Ledger {
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
   void closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms);
   void closingsChanged(NodeIndex i);
-  /// What a NearStanding says of many nodes changed, which are not told one by one. Returns the version of
-  /// that.
+  /// What a NearStanding, or volumes, say of many nodes changed, which are not told one by one. Returns the
+  /// version of that.
   std::uint64_t wideChange() {
     ++wide_changes_;
     return ++version_;

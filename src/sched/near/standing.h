@@ -65,6 +65,9 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
 
   [[nodiscard]] std::optional<Reason> spreadAt(Node node, NearPart part) const override;
   [[nodiscard]] std::optional<Reason> nearAt(Node node, NearPart part) const override;
+  [[nodiscard]] bool lacksCompany() const override {
+    return !near_.empty() && near_domains_ == 0 && !is_first_;
+  }
   [[nodiscard]] std::shared_ptr<NearStandingIf> ifOthersWere(Node node) const override;
   [[nodiscard]] std::uint64_t versionAt(Node node) const override;
   [[nodiscard]] std::uint64_t epoch() const override { return epoch_; }

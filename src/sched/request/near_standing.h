@@ -63,6 +63,9 @@ class NearStanding {
   /// PodAffinity or PodAntiAffinity.
   [[nodiscard]] virtual std::optional<Reason> nearAt(Node node, NearPart part) const = 0;
 
+  /// Its affinity asks for a pod, and none is in any domain: no node takes it before one comes.
+  [[nodiscard]] virtual bool lacksCompany() const { return false; }
+
   /// What the same rules say if other pods were on that node. Good until anything changes. nullptr: it is not
   /// known.
   [[nodiscard]] virtual std::shared_ptr<NearStandingIf> ifOthersWere(Node /*node*/) const { return nullptr; }

@@ -32,6 +32,8 @@ constexpr std::array kKinds{
     KindRow{"VolumeClaimTaken", PodReason::VolumeNotReady},
     KindRow{"VolumeClaimUnbound", PodReason::VolumeNotReady},
     KindRow{"VolumeMissing", PodReason::VolumeNotReady},
+    KindRow{"VolumesNotBound", PodReason::VolumeNotReady},
+    KindRow{"VolumeSelectorsTooLarge", PodReason::InvalidRequest},
     // Of the scheduler.
     KindRow{"GpuEnvMissing", PodReason::InvalidRequest},
     KindRow{"TooManyRules", PodReason::InvalidRequest},

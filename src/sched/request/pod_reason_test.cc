@@ -24,6 +24,7 @@ TEST(PodReasons, WhatKeepsAPodFromAllNodesHasOneOfItsOwn) {
   EXPECT_EQ(podReasonOf("ClaimMissing"), PodReason::ClaimNotFound);
   EXPECT_EQ(podReasonOf("Gang"), PodReason::NotSupported);
   EXPECT_EQ(podReasonOf("VolumeClaimUnbound"), PodReason::VolumeNotReady);
+  EXPECT_EQ(podReasonOf("VolumesNotBound"), PodReason::VolumeNotReady) << "they were waited for";
   EXPECT_EQ(podReasonOf("ResourceClaimBegun"), PodReason::WaitsForPod);
   EXPECT_EQ(podReasonOf("NoLeaseRecord"), PodReason::SchedulerNotReady);
   EXPECT_EQ(podReasonOf("WriteRefused"), PodReason::SchedulerError);

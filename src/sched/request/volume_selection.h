@@ -33,7 +33,8 @@ class VolumeSelection {
                                                             Filter filter, const model::Node& node) const {
     return refuse(filter, node);
   }
-  /// Grows when the answers of all nodes may have changed without that: all are to be looked at again.
+  /// Grows when the answers of all nodes may have changed without that: all are to be looked at again. (Then
+  /// Ledger::wideChanges() grows, for those who wait.)
   [[nodiscard]] virtual std::uint64_t moment() const = 0;
   /// Why no node that is yet to come can; nullopt: one may.
   [[nodiscard]] virtual std::optional<PodReason> keptFromNewNodes() const { return std::nullopt; }

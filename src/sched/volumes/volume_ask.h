@@ -45,11 +45,11 @@ struct LateClaim {
 };
 
 struct VolumeAsk {
-  std::vector<BoundVolume> bound;       // in the pod's order
-  std::vector<LateClaim> late;          // in the pod's order
-  std::vector<model::ZoneLabel> zones;  // of bound volumes
-  std::vector<Attach> attaches;         // sorted; each volume once
-  std::vector<model::InlineDisk> disks;
+  std::vector<BoundVolume> bound;        // in the pod's order
+  std::vector<LateClaim> late;           // in the pod's order
+  std::vector<model::ZoneLabel> zones;   // of bound volumes
+  std::vector<Attach> attaches;          // sorted; each volume once
+  std::vector<model::InlineDisk> disks;  // sorted
   std::vector<model::ObjectKey> in_use;  // claims for one pod only that another one uses; sorted
   friend bool operator==(const VolumeAsk&, const VolumeAsk&) = default;
   [[nodiscard]] bool empty() const {

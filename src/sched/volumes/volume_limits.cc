@@ -1,6 +1,7 @@
 // Disks that no two pods of a node can have, and how many volumes it attaches.
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/mutant.h"
@@ -15,6 +16,11 @@ using DiskKind = model::InlineDisk::Kind;
 bool haveCommon(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::any_of(a.begin(), a.end(),
                      [&](const auto& one) { return std::binary_search(b.begin(), b.end(), one); });
+}
+
+/// In the order of a pod's disks.
+bool isDiskBefore(const model::InlineDisk& a, const model::InlineDisk& b) {
+  return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
 }
 
 /// No two pods of a node can have these.
@@ -67,10 +73,9 @@ std::optional<Misfit> Volumes::refuseDisks(const VolumeAsk& ask, const model::No
     for (const auto& [pod, disks] : there->disks) {
       if (gone != nullptr && gone->contains(pod)) { continue; }
       for (const auto& other : disks) {
+        const auto alike = std::equal_range(ask.disks.begin(), ask.disks.end(), other, isDiskBefore);
         const auto at_odds = [&](const auto& disk) { return areAtOdds(disk, other); };
-        if (std::any_of(ask.disks.begin(), ask.disks.end(), at_odds)) {
-          return Misfit{Reason::DiskInUse, "", 0, 0};
-        }
+        if (std::any_of(alike.first, alike.second, at_odds)) { return Misfit{Reason::DiskInUse, "", 0, 0}; }
       }
     }
   }

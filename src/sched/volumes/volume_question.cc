@@ -18,6 +18,23 @@ Blocked missingClaim(const std::string& name) {
   return {"VolumeClaimMissing", fmt::format("persistentvolumeclaim \"{}\" not found", name)};
 }
 
+/// Of its claims' selectors together: each node may have many volumes that they are compared with.
+constexpr std::size_t kMostRequirements = 256;
+
+std::optional<Blocked> tooLarge(const VolumeAsk& ask) {
+  std::size_t requirements = 0;
+  for (const auto& late : ask.late) {
+    requirements += late.selector ? late.selector->requirements.size() : 0;
+  }
+  if (requirements <= kMostRequirements) { return std::nullopt; }
+  return Blocked{
+      "VolumeSelectorsTooLarge",
+      fmt::format(
+          "spec.selector of its PersistentVolumeClaims have {} labels and expressions together, and at "
+          "most {} are looked at: leave some out",
+          requirements, kMostRequirements)};
+}
+
 model::ObjectKey keyOf(const model::Pod& pod, const model::VolumeClaim& named) {
   return {pod.key.ns, named.claim};
 }
@@ -166,6 +183,7 @@ Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {
     if (!isPrivate(*known, *attach)) { shared.insert(*attach); }
     attaches.insert(*std::move(attach));
   }
+  if (auto blocked = tooLarge(out)) { return *std::move(blocked); }
   for (const Attach& attach : attaches) {
     out.attaches.push_back(attach);
     if (!shared.contains(attach)) { out.attaches.back().handle.clear(); }

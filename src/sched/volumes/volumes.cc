@@ -53,30 +53,38 @@ void Volumes::tellNode(const model::NodeName& name) {
   if (const auto i = ledger_.indexOf(name)) { ledger_.volumesChanged(*i); }
 }
 
-bool Volumes::tellNodes(const Pin& pin, const std::string& storage_class) {
+std::uint64_t Volumes::newMoment() {
+  (void)ledger_.wideChange();
+  return ++clock_;
+}
+
+void Volumes::tellNodes(const Pin& pin, const std::string& storage_class) {
   std::size_t nodes = 0;
   for (const auto& value : pin.values) { nodes += places_.at(pin.key, value).size(); }
   if (pin.key.empty() || nodes > kMostTold) {
-    class_moments_[storage_class] = ++clock_;
-    return false;
+    class_moments_[storage_class] = newMoment();
+    return;
   }
   for (const auto& value : pin.values) {
     for (const auto i : places_.at(pin.key, value)) { ledger_.volumesChanged(i); }
   }
-  return true;
 }
 
 void Volumes::tellUsers(const model::ObjectKey& claim) {
   for (const auto& [node, uses] : uses_.nodesOf(claim)) { tellNode(node); }
 }
 
-Volumes::Pods Volumes::waitingFor(const Keys& claims) {
+void Volumes::meantChanged(const model::ObjectKey& claim, Keys& claims) {
+  claims.insert(claim);
+  const auto moment = claim_moments_.find(claim);
+  if (moment != claim_moments_.end()) { moment->second = newMoment(); }
+}
+
+Volumes::Pods Volumes::waitingFor(const Keys& claims) const {
   Pods out;
   for (const auto& claim : claims) {
     const auto pods = waiting_.find(claim);
-    if (pods == waiting_.end()) { continue; }
-    claim_moments_[claim] = ++clock_;
-    out.insert(pods->second.begin(), pods->second.end());
+    if (pods != waiting_.end()) { out.insert(pods->second.begin(), pods->second.end()); }
   }
   return out;
 }
@@ -99,26 +107,25 @@ bool Volumes::isFree(const model::PersistentVolume& volume) const {
   return volume.is_available && !volume.deleting && !claimOf(volume);
 }
 
-/// `claims`: those for which that changes something.
+/// `claims`: those of which volumes speak now, or no more. (Whoever may have a free one asks for the same as
+/// before.)
 void Volumes::file(const model::Ptr<model::PersistentVolume>& volume, Keys& claims) {
   if (isFree(*volume)) {
     free_.put(volume);
-    if (!tellNodes(pinOf(volume->affinity), volume->storage_class)) {
-      claims.merge(lateClaimsOf(volume->storage_class));
-    }
+    tellNodes(pinOf(volume->affinity), volume->storage_class);
   } else if (const auto claim = claimOf(*volume)) {
     meant_[claim->key].insert(volume->key.name);
-    claims.insert(claim->key);
+    meantChanged(claim->key, claims);
   }
 }
 
 void Volumes::unfile(const model::PersistentVolume& volume, Keys& claims) {
   if (isFree(volume)) {
     free_.remove(volume);
-    (void)tellNodes(pinOf(volume.affinity), volume.storage_class);
+    tellNodes(pinOf(volume.affinity), volume.storage_class);
   } else if (const auto claim = claimOf(volume)) {
     eraseFrom(meant_, claim->key, volume.key.name);
-    claims.insert(claim->key);
+    meantChanged(claim->key, claims);
   }
 }
 
@@ -203,7 +210,7 @@ Volumes::Pods Volumes::putClaim(const model::ObjectKey& key,
 
 Volumes::Pods Volumes::putClass(const std::string& name, const model::Ptr<model::StorageClass>& of) {
   if (isTheSame(replaceIn(classes_, name, of), of)) { return {}; }
-  class_moments_[name] = ++clock_;
+  class_moments_[name] = newMoment();
   return waitingFor(lateClaimsOf(name));
 }
 
@@ -211,18 +218,14 @@ void Volumes::putCsiNode(const model::NodeName& name, const model::Ptr<model::Cs
   if (!isTheSame(replaceIn(csi_nodes_, name, node), node)) { tellNode(name); }
 }
 
-Volumes::Pods Volumes::putDriver(const std::string& name, const model::Ptr<model::CsiDriver>& driver) {
-  if (isTheSame(replaceIn(drivers_, name, driver), driver)) { return {}; }
-  moment_ = ++clock_;
-  Pods out;
-  for (const auto& [pod, claims] : waiting_claims_) { out.insert(pod); }
-  return out;
+void Volumes::putDriver(const std::string& name, const model::Ptr<model::CsiDriver>& driver) {
+  if (!isTheSame(replaceIn(drivers_, name, driver), driver)) { moment_ = newMoment(); }
 }
 
-Volumes::Pods Volumes::putCapacity(const model::ObjectKey& key,
-                                   const model::Ptr<model::CsiStorageCapacity>& capacity) {
+void Volumes::putCapacity(const model::ObjectKey& key,
+                          const model::Ptr<model::CsiStorageCapacity>& capacity) {
   const auto known = replaceIn(capacities_, key, capacity);
-  if (isTheSame(known, capacity)) { return {}; }
+  if (isTheSame(known, capacity)) { return; }
   if (known != nullptr && known->nodes) {
     const Pin pin = pinOf(*known->nodes);
     const auto of_class = room_.find(known->storage_class);
@@ -230,14 +233,12 @@ Volumes::Pods Volumes::putCapacity(const model::ObjectKey& key,
       of_class->second.remove(pin, key);
       if (of_class->second.empty()) { room_.erase(of_class); }
     }
-    (void)tellNodes(pin, known->storage_class);
+    tellNodes(pin, known->storage_class);
   }
-  if (capacity == nullptr || !capacity->nodes) { return {}; }
+  if (capacity == nullptr || !capacity->nodes) { return; }
   const Pin pin = pinOf(*capacity->nodes);
   room_[capacity->storage_class].put(pin, key);
-  const bool is_told = tellNodes(pin, capacity->storage_class);
-  const bool is_more = known == nullptr || capacity->most > known->most || known->nodes != capacity->nodes;
-  return is_told || !is_more ? Pods{} : waitingFor(lateClaimsOf(capacity->storage_class));
+  tellNodes(pin, capacity->storage_class);
 }
 
 void Volumes::putAttachment(const std::string& name, const model::Ptr<model::VolumeAttachment>& attachment) {
@@ -268,7 +269,11 @@ void Volumes::waitChanged(const model::Pod& pod, bool waits) {
     }
     waiting_claims_.erase(known);
   }
-  for (const auto& key : names) { waiting_[key].insert(pod.uid); }
+  for (const auto& key : names) {
+    // What was found for those who waited for it before says nothing any more.
+    if (!waiting_.contains(key)) { claim_moments_[key] = ++clock_; }
+    waiting_[key].insert(pod.uid);
+  }
   if (!names.empty()) { waiting_claims_[pod.uid] = std::move(names); }
 }
 
@@ -283,6 +288,12 @@ Volumes::Pods Volumes::podChanged(const model::Pod& pod, bool waits, bool runs) 
     changed = uses_.remove(pod.uid);
   }
   return waitingFor(changed);
+}
+
+Volumes::Pods Volumes::waiting() const {
+  Pods out;
+  for (const auto& [pod, claims] : waiting_claims_) { out.insert(pod); }
+  return out;
 }
 
 // ---- What was chosen

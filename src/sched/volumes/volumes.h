@@ -8,9 +8,10 @@
 // there. assume() keeps that for the pod until forget(), so that others do not choose the same; the objects
 // may say so too by then.
 //
-// What changes says who is concerned: pods to be asked anew are given back (those that wait and name such a
-// claim), nodes are told to the ledger (Ledger::volumesChanged()), and of what is not of single nodes,
-// momentOf() grows. A change that can only refuse more touches nobody.
+// What changes says who is concerned. Pods that ask for something else now are given back (those that wait
+// and name such a claim). Where they ask for the same and a node may say something else, that node is told to
+// the ledger (Ledger::volumesChanged()); and of what is not of single nodes momentOf() grows, and so does
+// Ledger::wideChanges(), which has those looked at who wait: however many wait, a change costs the same.
 //
 // Objects come in any order, and each replaces the one of its name. Cost: O(log) for an object, and one note
 // for each node on which it is pinned; a pod that waits costs O(its claims). refuse() costs O(the pod's
@@ -61,14 +62,16 @@ class Volumes {
   Pods putClaim(const model::ObjectKey& key, const model::Ptr<model::PersistentVolumeClaim>& claim);
   Pods putClass(const std::string& name, const model::Ptr<model::StorageClass>& of);
   void putCsiNode(const model::NodeName& name, const model::Ptr<model::CsiNode>& node);
-  Pods putDriver(const std::string& name, const model::Ptr<model::CsiDriver>& driver);
-  Pods putCapacity(const model::ObjectKey& key, const model::Ptr<model::CsiStorageCapacity>& capacity);
+  void putDriver(const std::string& name, const model::Ptr<model::CsiDriver>& driver);
+  void putCapacity(const model::ObjectKey& key, const model::Ptr<model::CsiStorageCapacity>& capacity);
   void putAttachment(const std::string& name, const model::Ptr<model::VolumeAttachment>& attachment);
   /// A node came, went, or has other labels. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& name) { places_.nodeChanged(name); }
 
   /// A new version of a pod, or its end: it waits for a node; or uses its own; or neither.
   Pods podChanged(const model::Pod& pod, bool waits, bool runs);
+  /// All that wait and name claims.
+  [[nodiscard]] Pods waiting() const;
 
   /// Blocked: it cannot be placed anywhere now, in the words of kube-scheduler.
   using Answer = std::variant<VolumeAsk, Blocked>;
@@ -165,12 +168,16 @@ class Volumes {
   void unfile(const model::PersistentVolume& volume, Keys& claims);
   void countHandle(const model::PersistentVolume& volume, bool on, Keys& claims);
   void countClaim(const std::string& volume, const model::ObjectKey& claim, bool on, Keys& claims);
-  /// False: they are too many, and the class's moment says it.
-  bool tellNodes(const Pin& pin, const std::string& storage_class);
+  /// A moment of what is not of single nodes.
+  std::uint64_t newMoment();
+  /// Where they are too many the class's moment says it.
+  void tellNodes(const Pin& pin, const std::string& storage_class);
   void tellNode(const model::NodeName& name);
   void tellUsers(const model::ObjectKey& claim);
-  /// Pods that wait and name one of these; their claims' moments grow.
-  Pods waitingFor(const Keys& claims);
+  /// Another volume is meant for it, or another one can be had.
+  void meantChanged(const model::ObjectKey& claim, Keys& claims);
+  /// Pods that wait and name one of these.
+  [[nodiscard]] Pods waitingFor(const Keys& claims) const;
   [[nodiscard]] Keys lateClaimsOf(const std::string& storage_class) const;
   void waitChanged(const model::Pod& pod, bool waits);
   void wantVolume(const model::Uid& pod, const VolumeChoices::Match& match, bool on, Keys& claims);

@@ -92,8 +92,8 @@ struct VolumesWithNodes {
   Volumes::Pods has(const model::PersistentVolumeClaim& c) { return volumes.putClaim(c.key, kept(c)); }
   Volumes::Pods has(const model::StorageClass& c) { return volumes.putClass(c.key.name, kept(c)); }
   void has(const model::CsiNode& n) { volumes.putCsiNode(model::NodeName{n.key.name}, kept(n)); }
-  Volumes::Pods has(const model::CsiDriver& d) { return volumes.putDriver(d.key.name, kept(d)); }
-  Volumes::Pods has(const model::CsiStorageCapacity& c) { return volumes.putCapacity(c.key, kept(c)); }
+  void has(const model::CsiDriver& d) { volumes.putDriver(d.key.name, kept(d)); }
+  void has(const model::CsiStorageCapacity& c) { volumes.putCapacity(c.key, kept(c)); }
   void has(const model::VolumeAttachment& a) { volumes.putAttachment(a.key.name, kept(a)); }
   Volumes::Pods runs(model::Pod pod, const char* node) {
     pod.node = model::NodeName{node};

@@ -252,8 +252,8 @@ TEST(VolumesProperty, SaysWhatALookAtEverythingSays) {
   EXPECT_LT(fitting, compared - compared / 10);
 }
 
-/// A pod that waits learns of whatever lets it onto a node: it is given back, or the node is told, or its
-/// selection's moment grows.
+/// A pod that waits learns of whatever lets it onto a node. One that asks for something else is given back.
+/// Of one that asks for the same the node is told; or its selection's moment grows, and who sleeps is woken.
 TEST(VolumesProperty, WhoeverMayFitNowIsTold) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng{seed};
@@ -268,6 +268,7 @@ TEST(VolumesProperty, WhoeverMayFitNowIsTold) {
       const std::string could = n.takers(pod);
       const auto* ask = std::get_if<VolumeAsk>(&before);
       const std::uint64_t moment = ask == nullptr ? 0 : n.volumes.momentOf(*ask);
+      const std::uint64_t wide = n.ledger.wideChanges();
       std::map<std::string, std::uint64_t> versions;
       for (const char* name : {"a", "b", "c"}) {
         versions[name] = n.ledger.find(model::NodeName{name})->version;
@@ -284,9 +285,11 @@ TEST(VolumesProperty, WhoeverMayFitNowIsTold) {
         if (rng.chance(30)) { v.claim = model::ClaimRef{{"default", rng.chance(50) ? "data" : "other"}, {}}; }
         told = n.has(v);
       }
-      if (told.contains(pod.uid)) { continue; }
-      ASSERT_EQ(n.volumes.ask(pod), before)
-          << "seed " << seed << ": it asks for something else, and is not told";
+      if (n.volumes.ask(pod) != before) {
+        ASSERT_TRUE(told.contains(pod.uid)) << "seed " << seed << ": it asks for something else";
+        continue;
+      }
+      const bool is_woken = n.ledger.wideChanges() != wide;
       const bool is_anew = ask != nullptr && n.volumes.momentOf(*ask) != moment;
       const std::string can = n.takers(pod);
       for (const char* node : {"a", "b", "c"}) {
@@ -294,6 +297,8 @@ TEST(VolumesProperty, WhoeverMayFitNowIsTold) {
             (could.find(node) == std::string::npos) != (can.find(node) == std::string::npos);
         const bool is_told = n.ledger.find(model::NodeName{node})->version != versions[node];
         EXPECT_TRUE(!is_other || is_anew || is_told) << "seed " << seed << ", node " << node;
+        const bool fits_now = is_other && can.find(node) != std::string::npos;
+        EXPECT_TRUE(!fits_now || is_woken || is_told) << "seed " << seed << ": it sleeps on, node " << node;
       }
     }
   }

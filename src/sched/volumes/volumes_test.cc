@@ -76,6 +76,26 @@ TEST(VolumesAsk, OfEphemeralVolumesAsksWhoseTheClaimIs) {
   EXPECT_EQ(n.refused(pod, "a"), Reason::VolumeMissing) << "only of others the pod is told so at once";
 }
 
+/// Anybody may write a claim, and a pod that names it 256 times.
+TEST(VolumesAsk, OfAllItsSelectorsTogetherSoMuchIsLookedAt) {
+  using Op = model::LabelRequirement::Op;
+  Nodes n;
+  n.has(makeClass("local"));
+  n.has(makeVolume("pv"));
+  auto claim = makeVolumeClaim("data");
+  claim.selector = model::LabelSelector{};
+  for (int i = 0; i < 64; ++i) {
+    claim.selector->requirements.push_back({std::to_string(i), Op::DoesNotExist, {}});
+  }
+  n.has(claim);
+  EXPECT_EQ(n.takers(mounting("p", {"data"})), "abc");
+  EXPECT_EQ(n.blocked(mounting("p", std::vector<std::string>(4, "data"))), "");
+  EXPECT_EQ(
+      n.blocked(mounting("p", std::vector<std::string>(5, "data"))),
+      "spec.selector of its PersistentVolumeClaims have 320 labels and expressions together, and at most 256 "
+      "are looked at: leave some out");
+}
+
 TEST(VolumesAsk, WithoutVolumesIsNothing) {
   Nodes n;
   const auto answer = n.volumes.ask(mounting("p", {}));
@@ -500,45 +520,6 @@ TEST(VolumesAssume, CountsUntilThePodRuns) {
   EXPECT_EQ(n.refused(mounting("p", {"two"}), "a"), Reason::TooManyVolumes) << "it is there";
   n.volumes.podChanged(first, false, false);
   EXPECT_EQ(n.refused(mounting("p", {"two"}), "a"), std::nullopt);
-}
-
-// ---- Whom a change concerns
-
-TEST(VolumesNews, ASmallPlaceIsToldToItsNodes) {
-  Nodes n;
-  n.has(makeClass("local"));
-  n.has(makeVolumeClaim("data"));
-  const auto pod = mounting("p", {"data"});
-  n.volumes.podChanged(pod, true, false);
-  const auto version = [&](const char* name) { return n.ledger.find(model::NodeName{name})->facts_version; };
-  const auto before = std::pair{version("a"), version("b")};
-  auto volume = makeVolume("pv");
-  volume.affinity = onlyWith("host", {"a"});
-  EXPECT_TRUE(n.has(volume).empty());
-  EXPECT_GT(version("a"), before.first);
-  EXPECT_EQ(version("b"), before.second);
-  volume.revision = 2;
-  const auto then = version("a");
-  EXPECT_TRUE(n.has(volume).empty());
-  EXPECT_EQ(version("a"), then) << "the same again";
-}
-
-TEST(VolumesNews, WhatIsEverywhereIsToldToThoseWhoWait) {
-  Nodes n;
-  n.has(makeClass("local"));
-  n.has(makeVolumeClaim("data"));
-  const auto pod = mounting("p", {"data"});
-  n.volumes.podChanged(pod, true, false);
-  const auto ask = std::get<VolumeAsk>(n.volumes.ask(pod));
-  const auto moment = n.volumes.momentOf(ask);
-  EXPECT_EQ(n.has(makeVolume("pv")), Volumes::Pods{pod.uid});
-  EXPECT_GT(n.volumes.momentOf(ask), moment);
-  const auto then = n.volumes.momentOf(ask);
-  EXPECT_TRUE(n.volumes.putVolume("pv", nullptr).empty()) << "who waits has nothing from that";
-  EXPECT_GT(n.volumes.momentOf(ask), then) << "but what is known of nodes is out of date";
-  EXPECT_TRUE(n.has(makeVolumeClaim("data")).empty()) << "the same again";
-  n.volumes.podChanged(pod, false, false);
-  EXPECT_TRUE(n.has(makeVolume("pv")).empty());
 }
 
 // ---- Selections

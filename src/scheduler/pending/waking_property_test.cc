@@ -111,7 +111,7 @@ class WakingPlay {
   }
   void volumeComes() {
     auto volume = sched::makeVolume("local-" + std::to_string(++made_));
-    volume.affinity = sched::onlyWith("host", {drawNode()});
+    if (rng_.chance(75)) { volume.affinity = sched::onlyWith("host", {drawNode()}); }
     volumes_[volume.key.name] = volume;
     apply(kapi::kPersistentVolume, volume.key, volume);
   }
@@ -263,7 +263,8 @@ class WakingPlay {
       if (!zones_[node].empty()) { volume.affinity = sched::onlyWith("zone", {zones_[node]}); }
     } else {
       const auto free = std::find_if(volumes_.begin(), volumes_.end(), [&](const auto& one) {
-        return !one.second.claim && one.second.affinity == sched::onlyWith("host", {node});
+        const auto& affinity = one.second.affinity;
+        return !one.second.claim && (!affinity.is_required || affinity == sched::onlyWith("host", {node}));
       });
       ASSERT_NE(free, volumes_.end()) << claim.key.name << " was said to have a volume on " << node;
       volume = free->second;

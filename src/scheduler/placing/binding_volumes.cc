@@ -16,7 +16,8 @@ bool Binder::chooseVolumes(const model::Pod& pod, const model::NodeName& node) {
 
 /// Starts the wait for its volumes, in place of any wait before it.
 void Binder::bindVolumes(BindingCycle& cycle) {
-  if (cycle.stage == Stage::Volumes) { return; }
+  // They may have been bound, and be so no more before its Binding left. Who waits for them is not disturbed.
+  if (cycle.stage == Stage::Volumes) { return volumes_.bind(cycle.uid, c_.now.mono); }
   cycle.stage = Stage::Volumes;
   cycle.binding_since = Mono{};
   if (cycle.volumes_since == Mono{}) {

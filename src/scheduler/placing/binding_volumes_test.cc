@@ -160,6 +160,21 @@ TEST_F(BindingVolumes, AreWaitedForNoLongerThanTenMinutes) {
   EXPECT_EQ(t.pending.whyWaiting(pod.uid), "PersistentVolumeClaim default/data was not bound within 600 s");
 }
 
+// The pod is being told something, so that its Binding cannot leave yet.
+TEST_F(BindingVolumes, GiveBackWhatWasDecidedWhereTheyAreBoundNoMoreBeforeTheBinding) {
+  bool is_told = false;
+  t.pending.alsoWrites([&](const model::Uid& /*uid*/) { return is_told; });
+  waits();
+  is_told = true;
+  boundTo({});
+  EXPECT_EQ(leaving(), "");
+  EXPECT_EQ(t.binder.stageOf(pod.uid), Stage::Volumes);
+  claim.is_lost = true;
+  claim = comes(kapi::kPersistentVolumeClaim, claim);
+  is_told = false;
+  expectGivenBack();
+}
+
 TEST_F(BindingVolumes, AreNotWaitedForOnceThePodIsDeleted) {
   waits();
   pod.deleting = true;

@@ -132,10 +132,6 @@ void VolumeDesk::step(const model::Uid& uid, Wish& wish, Mono now, kapi::Effects
   }
   const ChosenVolume& chosen = wish.claims[next.which];
   if (next.what == VolumeStep::What::Wait) { waits(uid, wish, now); }
-  if (next.what == VolumeStep::What::Write && wish.phase == Phase::Waiting) {  // it was taken back
-    wish.phase = Phase::Writing;
-    wakeAt(uid, wish, now + kWriteAtMost);
-  }
   if (now >= wish.until) {
     const std::string why =
         next.what == VolumeStep::What::Write
@@ -189,7 +185,8 @@ void VolumeDesk::answered(const model::Uid& uid, Wish& wish, const Sent& sent, c
       chosen->written = std::max(outcome.object.empty() ? 0 : outcome.object.revision(), sent.version + 1);
       calls_.worked(uid);
       wish.trouble.clear();
-      wakeAt(uid, wish, now + kWriteAtMost);
+      // Who waits already may have had to write again. It waits no longer for that.
+      if (wish.phase == Phase::Writing) { wakeAt(uid, wish, now + kWriteAtMost); }
       return;
     case kapi::CallResult::Unknown:  // sent again it changes the same version, so that only one can land
     case kapi::CallResult::NotSent:
