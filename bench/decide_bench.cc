@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "bench/figures.h"
+#include "bench/requests.h"
 #include "model/pod_affinity.h"
 #include "sched/ledger/anti_affinity.h"
 #include "sched/near/near.h"
@@ -92,15 +93,6 @@ struct Cluster {
   }
   bool placeOne(EquivalenceClass c, const model::Uid& uid) { return place(c, uid).has_value(); }
 };
-
-PodRequest benchRequest(std::int64_t gpus) {
-  PodRequest r;
-  r.door = &kClaimDoor;
-  r.devices.emplace();
-  r.devices->count = gpus;
-  r.resources = {1'000 * gpus, gpus << 30, 0, {{model::kNvidiaGpu, gpus}}};
-  return r;
-}
 
 constexpr int kApps = 20;
 constexpr int kAffinityPods = 20'000;

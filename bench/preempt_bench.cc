@@ -19,7 +19,7 @@
 
 #include "base/random.h"
 #include "bench/figures.h"
-#include "sched/doors/door.h"
+#include "bench/requests.h"
 #include "sched/preemption/search.h"
 
 namespace gs::sched {
@@ -29,15 +29,6 @@ constexpr int kNodes = 5'000;
 constexpr int kGpus = 8;
 constexpr int kSearches = 2'000;
 constexpr std::uint64_t kTurn = 20'000;  // as Preemptor::kCostPerTurn
-
-PodRequest requestFor(std::int64_t gpus) {
-  PodRequest r;
-  r.door = &kClaimDoor;
-  r.devices.emplace();
-  r.devices->count = gpus;
-  r.resources = {1'000 * gpus, gpus << 30, 0, {{model::kNvidiaGpu, gpus}}};
-  return r;
-}
 
 class FullCluster {
  public:
@@ -50,13 +41,13 @@ class FullCluster {
   bool preemptOnce() {
     const std::int64_t gpus = std::int64_t{1} << rng_.below(4);
     const auto pod = makePod(static_cast<std::int32_t>(50 + rng_.below(50)), gpus);
-    search_.begin({std::make_shared<const model::Pod>(pod), requestFor(gpus)});
+    search_.begin({std::make_shared<const model::Pod>(pod), benchRequest(gpus)});
     while (!search_.work(kTurn)) {}
     const auto& best = search_.best();
     if (!best) { return false; }
     const model::NodeName node = ledger_.at(best->node).node.name;
     for (const auto& victim : best->victims) { leave(*victim); }
-    const auto fit = fitOn(ledger_.at(best->node), requestFor(gpus), pod.uid);
+    const auto fit = fitOn(ledger_.at(best->node), benchRequest(gpus), pod.uid);
     if (fit) { come(pod, node, fit->ids); }
     return true;
   }
@@ -103,7 +94,7 @@ class FullCluster {
     pod.key = {fmt::format("team-{}", rng_.below(100)), fmt::format("pod-{}", ++made_)};
     pod.labels = {{"app", rng_.chance(10) ? "web" : "batch"}};
     pod.priority = priority;
-    pod.requests = requestFor(gpus).resources;
+    pod.requests = benchRequest(gpus).resources;
     return pod;
   }
   void come(model::Pod pod, const model::NodeName& node, const std::vector<int>& ids) {

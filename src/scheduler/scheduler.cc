@@ -91,7 +91,9 @@ Scheduler::Scheduler(Config config, Rng rng)
               {term_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_, nominator_,
                preemptor_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
-  pending_.alsoSaid([this](const model::Uid& uid) { return preemptor_.saidOf(uid); });
+  pending_.alsoSaid([this](const model::Uid& uid) {
+    return AlsoSaid{preemptor_.saidOf(uid), preemptor_.nominatedTo(uid) ? "Nominated" : ""};
+  });
   pending_.alsoWrites([this](const model::Uid& uid) { return preemptor_.writes(uid); });
   unschedulable_.alsoHears([this](const model::Pod& pod) {
     if (c_.places(pod)) { preemptor_.wanted(pod); }
@@ -267,6 +269,7 @@ void Scheduler::tick() {
   if (term_.taking() && next_sweep_ <= c_.now.mono && !c_.reconciles.sweeping()) {
     beginSweep();
     unschedulable_.refresh(true);
+    unschedulable_.lookAgainAtSome();
     unschedulable_.retireClasses();
     device_health_.forgetGoneNodes();
   }

@@ -565,6 +565,8 @@ std::vector<EquivalenceClass> Decider::followQuotas(const QuotaIndex::RoomOf& ro
   return changed;
 }
 
+void Decider::lookAnew(EquivalenceClass id) { decider::forgetFound(impl_->at(id)); }
+
 std::uint64_t Decider::looks() const { return impl_->looked(); }
 bool Decider::remembersRejection(EquivalenceClass id) const {
   const Impl::Class& c = impl_->at(id);

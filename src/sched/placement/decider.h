@@ -89,6 +89,9 @@ class Decider {
   /// and goes on there when it is asked again.
   enum class Standing : std::uint8_t { Fits, Nowhere, Unknown };
   [[nodiscard]] Standing look(EquivalenceClass id, std::uint64_t most_looks);
+  /// The next answer about it is from a look at all nodes, whatever was said of changes: for whoever does not
+  /// want to rely on that.
+  void lookAnew(EquivalenceClass id);
   /// Why it fits nowhere (sched/placement/explain.h). Asking again costs a look at the nodes that changed
   /// since, and a pass over the numbers of all nodes; of a class without an order a look at all nodes.
   [[nodiscard]] Rejection rejection(EquivalenceClass id);

@@ -110,15 +110,19 @@ inline void followNear(Class& c) {
   c.near.held = 0;
 }
 
-/// What was found of nodes is not true any more where volumes changed that are not of single nodes.
-inline void followVolumes(Class& c) {
-  if (c.request.volumes == nullptr) { return; }
-  const std::uint64_t moment = c.request.volumes->moment();
-  if (std::exchange(c.volumes_moment, moment) == moment) { return; }
+/// What was found of nodes counts no more: all are to be looked at.
+inline void forgetFound(Class& c) {
   if (c.order) { c.order->all_anew = true; }
   c.nowhere = 0;
   c.few.reset();
   c.refused_at = 0;
+}
+
+/// It is not true any more where volumes changed that are not of single nodes.
+inline void followVolumes(Class& c) {
+  if (c.request.volumes == nullptr) { return; }
+  const std::uint64_t moment = c.request.volumes->moment();
+  if (std::exchange(c.volumes_moment, moment) != moment) { forgetFound(c); }
 }
 
 /// From now on the quota leaves the class these terms. True: that may change where it fits.

@@ -129,6 +129,27 @@ TEST_F(DeciderVolumes, TheOneNodeThatAMapNamesIsAskedAgain) {
   EXPECT_EQ(nodeFor(id), name(5));
 }
 
+/// Of what changed nobody was told.
+TEST_F(DeciderVolumes, WhoIsToBeLookedAtAnewIs) {
+  const EquivalenceClass with_order = decider_.classOf(mounting());
+  reached_.are({name(3)});
+  EXPECT_EQ(nodeFor(with_order), name(3));
+  PodRequest named = testMapped(name(5), {0});
+  named.volumes = mounting().volumes;
+  const EquivalenceClass of_one = decider_.classOf(named);
+  PodRequest other = mounting();
+  other.resources.cpu_milli = 1;
+  const EquivalenceClass without = decider_.classOf(other);
+  reached_.are({});
+  for (const auto id : {with_order, of_one, without}) { EXPECT_FALSE(decider_.fits(id)); }
+  reached_.nodes = {name(5)};
+  for (const auto id : {with_order, of_one, without}) {
+    EXPECT_FALSE(decider_.fits(id));
+    decider_.lookAnew(id);
+    EXPECT_EQ(nodeFor(id), name(5));
+  }
+}
+
 /// kube-scheduler counts them with the other amounts, before it looks at volumes.
 TEST_F(DeciderVolumes, TooFewGpusByNumberAreToldBeforeThem) {
   testNode("x").gpus(2).resource(model::kNvidiaGpu, 2).addTo(ledger_);

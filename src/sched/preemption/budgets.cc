@@ -19,14 +19,24 @@ void Budgets::remove(const model::ObjectKey& key) {
 }
 
 const std::vector<const Budgets::Slot*>& Budgets::protectorsOf(const model::Pod& pod, const OfNamespace& of) {
-  if (known_.size() >= kMostKnown && !known_.contains(pod.uid)) { known_.clear(); }
+  const auto last = known_.find(pod.uid);
+  if (last != known_.end()) {
+    Known& known = last->second;
+    if (known.epoch == of.epoch && known.revision == pod.revision) { return known.protectors; }
+    remembered_ -= 1 + known.protectors.size();
+    known_.erase(last);
+  }
+  if (remembered_ >= kMostRemembered) {
+    known_.clear();
+    remembered_ = 0;
+  }
   Known& known = known_[pod.uid];
-  if (known.epoch == of.epoch && known.revision == pod.revision) { return known.protectors; }
   known = {pod.revision, of.epoch, {}};
   cost_ += of.by_name.size();
   for (const auto& [name, slot] : of.by_name) {
     if (slot->protects(pod)) { known.protectors.push_back(&slot); }
   }
+  remembered_ += 1 + known.protectors.size();
   return known.protectors;
 }
 
@@ -37,7 +47,9 @@ std::vector<bool> Budgets::broken(const std::vector<const model::Pod*>& pods) {
     const model::Pod& pod = *pods[i];
     const auto of = namespaces_.find(pod.key.ns);
     if (of == namespaces_.end()) { continue; }
-    for (const Slot* slot : protectorsOf(pod, of->second)) {
+    const auto& protectors = protectorsOf(pod, of->second);
+    cost_ += protectors.size() / kProtectorsPerCost;
+    for (const Slot* slot : protectors) {
       if ((*slot)->countsAsGone(pod)) { continue; }
       const auto it = left.try_emplace(slot, (*slot)->allowed).first;
       out[i] = --it->second < 0 || out[i];

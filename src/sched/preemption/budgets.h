@@ -7,7 +7,8 @@
 // the same of every pod that one budget protects, which the eviction API asks for.
 //
 // Which budgets protect a pod is remembered until the pod, or the selector of a budget of its namespace,
-// changes: what a pod costs is its namespace's budgets, once. One thread.
+// changes: what a pod costs is its namespace's budgets, once. So much is remembered at most, however many
+// budgets somebody makes for however many pods. One thread.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,14 @@ class Budgets {
   [[nodiscard]] std::vector<bool> broken(const std::vector<const model::Pod*>& pods);
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Selectors that were compared with pods since the last call.
+  /// Selectors that were compared with pods since the last call, or as much of other work.
   [[nodiscard]] std::size_t takeCost() { return std::exchange(cost_, 0); }
+  /// Pods, and for each the budgets that protect it.
+  [[nodiscard]] std::size_t remembered() const { return remembered_; }
+  static constexpr std::size_t kMostRemembered = 1U << 18;
 
  private:
-  static constexpr std::size_t kMostKnown = 1U << 16;
+  static constexpr std::size_t kProtectorsPerCost = 16;  // to go through those that are known
   using Slot = model::Ptr<model::DisruptionBudget>;
   struct OfNamespace {
     std::map<std::string, Slot> by_name;
@@ -54,6 +58,7 @@ class Budgets {
   std::uint64_t epochs_ = 0;
   std::size_t size_ = 0;
   std::size_t cost_ = 0;
+  std::size_t remembered_ = 0;
 };
 
 }  // namespace gs::sched

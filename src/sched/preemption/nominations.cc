@@ -16,62 +16,87 @@ void Nominations::put(Nomination nomination) {
   nomination.turn = is_again ? known->turn : version_ + 1;
   remove(nomination.uid);
   ++version_;
-  node_of_.emplace(nomination.uid, nomination.node);
+  const Rank rank = rankOf(nomination);
+  place_of_.emplace(nomination.uid, std::pair{nomination.node, rank});
   auto& there = on_[nomination.node];
-  model::Uid uid = nomination.uid;
-  there.insert_or_assign(std::move(uid), std::move(nomination));
+  there.insert_or_assign(rank, std::move(nomination));
 }
 
 void Nominations::remove(const model::Uid& uid) {
-  const auto node = node_of_.extract(uid);
-  if (node.empty()) { return; }
+  const auto place = place_of_.extract(uid);
+  if (place.empty()) { return; }
   ++version_;
-  const auto there = on_.find(node.mapped());
-  there->second.erase(uid);
+  const auto there = on_.find(place.mapped().first);
+  there->second.erase(place.mapped().second);
   if (there->second.empty()) { on_.erase(there); }
 }
 
 void Nominations::clear() {
   on_.clear();
-  node_of_.clear();
+  place_of_.clear();
   ++version_;
 }
 
 const Nomination* Nominations::of(const model::Uid& uid) const {
-  const auto node = node_of_.find(uid);
-  return node == node_of_.end() ? nullptr : &on_.at(node->second).at(uid);
+  const auto place = place_of_.find(uid);
+  return place == place_of_.end() ? nullptr : &on_.at(place->second.first).at(place->second.second);
 }
 
-std::vector<model::NodeName> Nominations::nodes() const {
+std::vector<model::NodeName> Nominations::nodesFrom(const model::NodeName& name, std::size_t most) const {
   std::vector<model::NodeName> out;
-  for (const auto& [node, there] : on_) { out.push_back(node); }
+  auto it = on_.lower_bound(name);
+  for (std::size_t left = std::min(most, on_.size()); left > 0; --left) {
+    if (it == on_.end()) { it = on_.begin(); }
+    out.push_back(it->first);
+    ++it;
+  }
   return out;
+}
+
+/// Until `visit` says false.
+template <class Visit>
+void Nominations::visitBefore(const model::NodeName& node, const model::Uid& self, std::int32_t priority,
+                              const Visit& visit) const {
+  const auto there = on_.find(node);
+  if (there == on_.end()) { return; }
+  const auto place = place_of_.find(self);
+  const bool is_there = place != place_of_.end() && place->second.first == node;
+  const std::uint64_t own = is_there ? there->second.at(place->second.second).turn : 0;
+  for (const auto& [rank, other] : there->second) {
+    if (other.priority < priority) { return; }
+    if (other.uid == self) { continue; }
+    const bool counts = other.priority > priority || !is_there || other.turn < own;
+    if (counts && !visit(other)) { return; }
+  }
 }
 
 std::vector<const Nomination*> Nominations::before(const model::NodeName& node, const model::Uid& self,
                                                    std::int32_t priority) const {
   std::vector<const Nomination*> out;
-  const auto there = on_.find(node);
-  if (there == on_.end()) { return out; }
-  const auto own = there->second.find(self);
-  const auto is_before = [&](const Nomination& other) {
-    return own == there->second.end() || other.turn < own->second.turn;
-  };
-  for (const auto& [uid, nomination] : there->second) {
-    if (uid == self || nomination.priority < priority) { continue; }
-    if (nomination.priority > priority || is_before(nomination)) { out.push_back(&nomination); }
-  }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto* a, const auto* b) { return a->priority > b->priority; });
+  visitBefore(node, self, priority, [&](const Nomination& one) {
+    out.push_back(&one);
+    return true;
+  });
   return out;
+}
+
+bool Nominations::anyBefore(const model::NodeName& node, const model::Uid& self,
+                            std::int32_t priority) const {
+  bool is_any = false;
+  visitBefore(node, self, priority, [&](const Nomination&) {
+    is_any = true;
+    return false;
+  });
+  return is_any;
 }
 
 std::vector<model::Uid> Nominations::below(const model::NodeName& node, std::int32_t priority) const {
   std::vector<model::Uid> out;
   const auto there = on_.find(node);
   if (there == on_.end()) { return out; }
-  for (const auto& [uid, nomination] : there->second) {
-    if (nomination.priority < priority) { out.push_back(uid); }
+  for (auto it = there->second.rbegin(); it != there->second.rend(); ++it) {
+    if (it->second.priority >= priority) { break; }
+    out.push_back(it->second.uid);
   }
   return out;
 }

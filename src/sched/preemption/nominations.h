@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/ids.h"
@@ -40,24 +41,32 @@ class Nominations {
   void remove(const model::Uid& uid);
   void clear();
   [[nodiscard]] const Nomination* of(const model::Uid& uid) const;
-  [[nodiscard]] std::size_t size() const { return node_of_.size(); }
-  /// The nodes with some, each once.
-  [[nodiscard]] std::vector<model::NodeName> nodes() const;
-  [[nodiscard]] bool isAny(const model::NodeName& node) const { return on_.contains(node); }
+  [[nodiscard]] std::size_t size() const { return place_of_.size(); }
+  /// Nodes with some, each once: those from that name on, after the last one the first; so many at most.
+  [[nodiscard]] std::vector<model::NodeName> nodesFrom(const model::NodeName& name, std::size_t most) const;
   /// Grows with each change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   /// Those that count for a pod of that priority on that node: not itself, and none of lower priority. Of its
   /// own priority, if it is nominated there itself, only those that were nominated before it: else two could
-  /// wait for each other for ever. The most important first, then by uid.
+  /// wait for each other for ever. The most important first, then by uid. However many of lower priority
+  /// there are, they cost nothing.
   [[nodiscard]] std::vector<const Nomination*> before(const model::NodeName& node, const model::Uid& self,
                                                       std::int32_t priority) const;
-  /// Those of lower priority there. They may not fit any more when this one comes.
+  [[nodiscard]] bool anyBefore(const model::NodeName& node, const model::Uid& self,
+                               std::int32_t priority) const;
+  /// Those of lower priority there, the least important first. They may not fit any more when this one comes.
   [[nodiscard]] std::vector<model::Uid> below(const model::NodeName& node, std::int32_t priority) const;
 
  private:
-  std::map<model::NodeName, std::map<model::Uid, Nomination>> on_;  // none is empty
-  std::unordered_map<model::Uid, model::NodeName> node_of_;
+  using Rank = std::pair<std::int64_t, model::Uid>;  // the most important first, then by uid
+  [[nodiscard]] static Rank rankOf(const Nomination& one) { return {-std::int64_t{one.priority}, one.uid}; }
+  template <class Visit>
+  void visitBefore(const model::NodeName& node, const model::Uid& self, std::int32_t priority,
+                   const Visit& visit) const;
+
+  std::map<model::NodeName, std::map<Rank, Nomination>> on_;  // none is empty
+  std::unordered_map<model::Uid, std::pair<model::NodeName, Rank>> place_of_;
   std::uint64_t version_ = 0;
 };
 

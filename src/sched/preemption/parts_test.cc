@@ -1,8 +1,11 @@
 // Budgets, candidates, residents, nominated pods and the bound, each by itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "sched/ledger/test_nodes.h"
 #include "sched/placement/fit.h"
@@ -91,6 +94,25 @@ TEST(Budgets, WhoIsProtectedIsReadOnce) {
   pod.revision = 2;
   EXPECT_EQ(budgets.broken({&pod}), Flags{false});
   EXPECT_EQ(budgets.takeCost(), 10U);
+}
+
+TEST(Budgets, VeryManyAreNotRememberedWithoutEnd) {
+  constexpr std::size_t kBudgets = 1'000;
+  Budgets budgets;
+  for (std::size_t i = 0; i < kBudgets; ++i) { budgets.put(budgetFor("web", 1, "b" + std::to_string(i))); }
+  const model::Pod first = somePod("web-first");
+  (void)budgets.broken({&first});
+  EXPECT_EQ(budgets.remembered(), 1 + kBudgets);
+  (void)budgets.takeCost();
+  (void)budgets.broken({&first});
+  EXPECT_EQ(budgets.takeCost(), kBudgets / 16) << "to go through them costs, too";
+  std::size_t most = 0;
+  for (int i = 0; i < 300; ++i) {
+    const model::Pod pod = somePod("web-" + std::to_string(i));
+    EXPECT_EQ(budgets.broken({&pod, &first}), (Flags{false, true}));
+    most = std::max(most, budgets.remembered());
+  }
+  EXPECT_LT(most, Budgets::kMostRemembered + 2 * (1 + kBudgets));
 }
 
 Candidate candidateOf(const std::vector<model::Pod>& victims, std::int64_t broken = 0) {
@@ -191,6 +213,25 @@ TEST(Nominations, CountForThoseWhoAreNotMoreImportant) {
   EXPECT_EQ(nominations.of(model::Uid{"mid"}), nullptr);
   EXPECT_EQ(nominations.of(model::Uid{"top"})->node, model::NodeName{"b"});
   EXPECT_EQ(nominations.size(), 3U);
+}
+
+TEST(Nominations, AreListedByNodeFromANameOn) {
+  Nominations nominations;
+  const auto name = [](const char* text) { return model::NodeName{text}; };
+  for (const auto& [uid, node, priority] :
+       {std::tuple{"p", "a", 1}, {"q", "a", 9}, {"r", "c", 5}, {"s", "e", 5}, {"t", "a", 3}}) {
+    nominations.put({model::Uid{uid}, name(node), priority, {}, 0});
+  }
+  using Nodes = std::vector<model::NodeName>;
+  EXPECT_EQ(nominations.nodesFrom(name("b"), 9), (Nodes{name("c"), name("e"), name("a")})) << "each once";
+  EXPECT_EQ(nominations.nodesFrom(name("c"), 2), (Nodes{name("c"), name("e")}));
+  EXPECT_EQ(nominations.nodesFrom(name("x"), 1), Nodes{name("a")});
+  using Uids = std::vector<model::Uid>;
+  EXPECT_EQ(nominations.below(name("a"), 9), (Uids{model::Uid{"p"}, model::Uid{"t"}}));
+  EXPECT_TRUE(nominations.anyBefore(name("a"), model::Uid{"self"}, 9));
+  EXPECT_FALSE(nominations.anyBefore(name("a"), model::Uid{"self"}, 10));
+  EXPECT_FALSE(nominations.anyBefore(name("a"), model::Uid{"q"}, 9)) << "but itself";
+  EXPECT_FALSE(nominations.anyBefore(name("b"), model::Uid{"self"}, 0));
 }
 
 TEST(Nominations, TakeWhatTheyAskFor) {

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "sched/ledger/test_nodes.h"
 #include "sched/preemption/search.h"
 #include "sched/request/near_rules.h"
@@ -27,22 +30,13 @@ model::PodTerm appTerm(const std::string& app, const char* key) {
 }
 
 /// Nodes a and b in one rack, c in another one. Nobody lacks room.
-class RequestIfTest : public ::testing::Test {
- protected:
-  RequestIfTest() {
+struct ThreeNodes {
+  ThreeNodes() {
     for (const auto& [name, rack] : {std::pair{"a", "r1"}, std::pair{"b", "r1"}, std::pair{"c", "r2"}}) {
       testNode(name).cpu(8'000).pods(10).label(kHost, name).label(kRack, rack).addTo(l);
       near.nodeChanged(model::NodeName{name});
       anti_affinity.nodeChanged(model::NodeName{name});
     }
-  }
-  static model::Pod podOf(const std::string& name, const std::string& app, std::int32_t priority) {
-    model::Pod pod;
-    pod.uid = model::Uid{name};
-    pod.key = {"default", name};
-    pod.labels = {{"app", app}};
-    pod.priority = priority;
-    return pod;
   }
   void runs(model::Pod pod, const std::string& node) {
     pod.node = model::NodeName{node};
@@ -62,6 +56,23 @@ class RequestIfTest : public ::testing::Test {
     request.kept_away_by = anti_affinity.meaning(pod.key.ns, pod.labels.all());
     return request;
   }
+
+  Ledger l;
+  AntiAffinity anti_affinity{l};
+  Near near{l};
+  Residents residents;
+};
+
+class RequestIfTest : public ::testing::Test, protected ThreeNodes {
+ protected:
+  static model::Pod podOf(const std::string& name, const std::string& app, std::int32_t priority) {
+    model::Pod pod;
+    pod.uid = model::Uid{name};
+    pod.key = {"default", name};
+    pod.labels = {{"app", app}};
+    pod.priority = priority;
+    return pod;
+  }
   /// By node, who goes there for it: "a: x y", "-" nobody's going helps.
   std::string goesOn(const std::string& node, const model::Pod& pod) {
     const auto found = search.lookAt({std::make_shared<const model::Pod>(pod), requestOf(pod)},
@@ -72,10 +83,6 @@ class RequestIfTest : public ::testing::Test {
     return out;
   }
 
-  Ledger l;
-  AntiAffinity anti_affinity{l};
-  Near near{l};
-  Residents residents;
   Budgets budgets;
   Nominations nominations;
   PreemptionSearch search{{l, residents, budgets, nominations, {&anti_affinity, &near}}};
@@ -172,6 +179,92 @@ TEST_F(RequestIfTest, NominatedPodsCountAsBeingThere) {
   EXPECT_EQ(goesOn("a", pod), "a: low-2");
   pod.affinity.apart = {appTerm("db", kHost)};
   EXPECT_EQ(goesOn("a", pod), "-") << "nor does this one";
+}
+
+/// Pods that say of each other what they like, drawn at random.
+class DrawnPods {
+ public:
+  explicit DrawnPods(std::uint64_t seed) : rng_{seed} {
+    const auto count = 1 + rng_.below(7);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      there.emplace_back(draw("p" + std::to_string(i)), anyOf({"a", "b", "c"}));
+    }
+    asks = draw("self");
+    node = anyOf({"a", "b", "c"});
+    for (const auto& [pod, at] : there) {
+      if (at == node && rng_.chance(60)) { gone.push_back(pod.uid); }
+    }
+  }
+  [[nodiscard]] bool isGone(const model::Uid& uid) const {
+    return std::find(gone.begin(), gone.end(), uid) != gone.end();
+  }
+
+  std::vector<std::pair<model::Pod, std::string>> there;  // and where
+  model::Pod asks;
+  std::string node;
+  std::vector<model::Uid> gone;  // of that node
+
+ private:
+  std::string anyOf(std::initializer_list<const char*> words) {
+    return *(words.begin() + rng_.below(words.size()));
+  }
+  model::PodTerm term() { return appTerm(anyOf({"web", "db"}), rng_.chance(50) ? kHost : kRack); }
+  model::Pod draw(const std::string& name) {
+    model::Pod pod;
+    pod.uid = model::Uid{name};
+    pod.key = {"default", name};
+    pod.labels = {{"app", anyOf({"web", "db", "x"})}};
+    if (rng_.chance(30)) { pod.affinity.apart = {term()}; }
+    if (rng_.chance(30)) { pod.affinity.near = {term()}; }
+    if (rng_.chance(30)) {
+      model::SpreadConstraint spread;
+      spread.topology_key = rng_.chance(50) ? kHost : kRack;
+      spread.pods = appTerm(anyOf({"web", "db"}), kHost).pods;
+      pod.spread = {spread};
+    }
+    if (rng_.chance(20)) { pod.host_ports = {{80, "TCP", model::kEveryIp}}; }
+    return pod;
+  }
+
+  Rng rng_;
+};
+
+/// What is said of a node from which some went is what is said where they never were.
+TEST(RequestIfProperty, WhoWentIsAsOneThatNeverWas) {
+  int fitting = 0;
+  int let_in = 0;
+  for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
+    const DrawnPods drawn{seed};
+    ThreeNodes all;
+    ThreeNodes rest;
+    for (const auto& [pod, node] : drawn.there) {
+      all.runs(pod, node);
+      if (!drawn.isGone(pod.uid)) { rest.runs(pod, node); }
+    }
+    const NodeState& node = *all.l.find(model::NodeName{drawn.node});
+    const PodRequest request = all.requestOf(drawn.asks);
+    RequestIf asked{request, node, {&all.anti_affinity, &all.near}};
+    NodeWithout without{node};
+    const auto& residents = all.residents.on(node.node.name);
+    for (const auto& [uid, pod] : residents) {  // all of them, and some come back
+      asked.go(*pod);
+      without.take(*pod);
+    }
+    for (const auto& [uid, pod] : residents) {
+      if (drawn.isGone(uid)) { continue; }
+      asked.comeBack(*pod);
+      without.giveBack(*pod);
+    }
+    const bool fits = fitsOn(without.state(), asked.request(), drawn.asks.uid);
+    const bool would =
+        fitsOn(*rest.l.find(model::NodeName{drawn.node}), rest.requestOf(drawn.asks), drawn.asks.uid);
+    ASSERT_EQ(fits, would) << "seed " << seed;
+    fitting += fits ? 1 : 0;
+    let_in += fits && !fitsOn(node, request, drawn.asks.uid) ? 1 : 0;
+  }
+  EXPECT_GT(fitting, 300);
+  EXPECT_LT(fitting, 2'700);
+  EXPECT_GT(let_in, 30);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "sched/preemption/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -90,6 +92,28 @@ std::optional<Candidate> PreemptionSearch::lookAt(const Question& question, Node
   return std::nullopt;
 }
 
+std::string PreemptionSearch::whyNobody() {
+  std::size_t nodes = 0;
+  std::size_t helpless = 0;
+  for (NodeIndex i = 0; i < w_.ledger.size(); ++i) {
+    const NodeState& n = w_.ledger.at(i);
+    if (!n.exists) { continue; }
+    ++nodes;
+    helpless += mayHelp(n, question_.request) ? 0 : 1;
+  }
+  cost_ += nodes / 4;
+  std::string out = fmt::format("preemption: 0/{} nodes are available", nodes);
+  const char* separator = ": ";
+  for (const auto& [count, words] :
+       {std::pair{nodes - helpless, "No preemption victims found for incoming pod"},
+        {helpless, "Preemption is not helpful for scheduling"}}) {
+    if (count == 0) { continue; }
+    out += fmt::format("{}{} {}", separator, count, words);
+    separator = ", ";
+  }
+  return out + ".";
+}
+
 void PreemptionSearch::note(NodeIndex node) {
   if (is_unread_[node]) { return; }
   is_unread_[node] = true;
@@ -175,8 +199,9 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
   of.tell = [asked](const model::Pod& pod, bool goes) { goes ? asked->go(pod) : asked->comeBack(pod); };
   std::vector<model::PodPtr> leaving;
   std::vector<model::PodPtr> lower;
+  const auto stays = [&](const model::Uid& uid) { return w_.stays && w_.stays(uid); };
   for (const auto& [uid, pod] : residents) {
-    if (uid == q.pod->uid) { continue; }
+    if (uid == q.pod->uid || (pod->deleting && stays(uid))) { continue; }
     if (pod->deleting && q.awaits) {
       leaving.push_back(pod);
       of.given.push_back(pod.get());
@@ -185,9 +210,8 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
     }
   }
   for (const auto& [uid, holding] : without.holdings()) {
-    if (q.awaits && !residents.contains(uid) && isLeftOver(w_.ledger, n.node.name, uid, holding.ended)) {
-      of.leaving.push_back(uid);
-    }
+    const bool is_left = !residents.contains(uid) && isLeftOver(w_.ledger, n.node.name, uid, holding.ended);
+    if (q.awaits && is_left && !stays(uid)) { of.leaving.push_back(uid); }
   }
   if (q.quota) { of.charges = w_.ledger.gpuUsesOf(node, q.pod->key.ns); }
   Lower goes = listed(std::move(lower));

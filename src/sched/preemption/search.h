@@ -13,7 +13,8 @@
 //   - Who leaves by itself is as good as gone: pods that are being deleted, of any priority, and GPUs of
 //     pods that ended which are not free yet (R21). A node where that is enough costs nobody, and comes
 //     first. The caller says for how long it is to be so (Question::awaits); after that those of lower
-//     priority are victims as any others, and nobody deletes them again.
+//     priority are victims as any others, and nobody deletes them again. Of whom it knows that they do not
+//     end (World::stays) neither is so: their room is taken.
 //   - A pod that is on its way there (its Binding is not seen yet) is no victim.
 //   - Nodes are looked at in the order of the least that they could cost (bound.h), until none that is left
 //     can be better, and kEnough at most that would do. kube-scheduler takes as many, from anywhere.
@@ -28,8 +29,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sched/ledger/ledger.h"
@@ -68,8 +72,10 @@ class PreemptionSearch {
     Budgets& budgets;
     const Nominations& nominations;
     PodsThere others{};
+    /// It is being deleted, or has ended, and keeps what it has; none: nobody.
+    std::function<bool(const model::Uid&)> stays{};
   };
-  explicit PreemptionSearch(World world, Fits fits = &fitsOn) : w_{world}, fits_{fits} {}
+  explicit PreemptionSearch(World world, Fits fits = &fitsOn) : w_{std::move(world)}, fits_{fits} {}
 
   /// Whatever was under way is dropped.
   void begin(Question question);
@@ -77,6 +83,8 @@ class PreemptionSearch {
   [[nodiscard]] bool work(std::uint64_t most_cost);
   /// When it is done. nullopt: nobody's going makes room for it anywhere.
   [[nodiscard]] const std::optional<Candidate>& best() const { return best_; }
+  /// When it is done and found nobody: that, as kube-scheduler says it. Costs a look at each node's facts.
+  [[nodiscard]] std::string whyNobody();
   /// What all of it has cost, in devices, pods and nodes that were looked at, or as much of a search.
   [[nodiscard]] std::uint64_t cost() const { return cost_; }
 

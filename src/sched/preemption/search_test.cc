@@ -131,6 +131,47 @@ TEST_F(PreemptionSearchTest, WhereSomebodyLeavesByItselfNobodyIsToldToGo) {
   EXPECT_EQ(text(answer(asks(1))), "b:") << "its containers may run yet";
 }
 
+/// A pod that is being deleted for ever, and GPUs that do not become free: their room is taken.
+TEST_F(PreemptionSearchTest, WhoIsKnownNotToEndStays) {
+  testNode("a").gpus(1).addTo(l);
+  testNode("b").gpus(2).addTo(l);
+  testNode("c").gpus(1).addTo(l);
+  model::Pod stuck = *runs("stuck", "a", 1, {0});
+  stuck.deleting = true;
+  comes(stuck, {0});
+  l.hold(model::NodeName{"b"}, 0, model::Uid{"zombie"}, Source::Draining, {});
+  runs("b-low", "b", 7, {1});
+  runs("c-low", "c", 5, {0});
+  EXPECT_EQ(text(answer(asks(1))), "a:");
+  std::set<model::Uid> known{model::Uid{"stuck"}};
+  PreemptionSearch knowing{
+      {l, residents, budgets, nominations, {}, [&](const model::Uid& uid) { return known.contains(uid); }}};
+  const auto answered = [&](bool awaits) {
+    auto q = asks(1);
+    q.awaits = awaits;
+    knowing.begin(std::move(q));
+    while (!knowing.work(100)) {}
+    return text(knowing.best());
+  };
+  EXPECT_EQ(answered(true), "b:");
+  known.insert(model::Uid{"zombie"});
+  EXPECT_EQ(answered(true), "c: c-low");
+  EXPECT_EQ(answered(false), "c: c-low") << "nor is it a victim, which nobody would delete again";
+}
+
+TEST_F(PreemptionSearchTest, SaysWhyThereIsNobody) {
+  testNode("a").gpus(1).addTo(l);
+  testNode("b").gpus(1).addTo(l);
+  testNode("c").gpus(1).taint("team", "x", "NoSchedule").addTo(l);
+  runs("a-high", "a", 9, {0});
+  runs("b-high", "b", 9, {0});
+  EXPECT_EQ(text(answer(asks(1, 5))), "-");
+  EXPECT_EQ(
+      search.whyNobody(),
+      "preemption: 0/3 nodes are available: 2 No preemption victims found for incoming pod, 1 Preemption "
+      "is not helpful for scheduling.");
+}
+
 TEST_F(PreemptionSearchTest, ADeviceOfSeveralIsFreeWhenAllOfThemGo) {
   testNode("a").gpus(1).addTo(l);
   const auto one = runs("one", "a", 1, {});
@@ -288,6 +329,7 @@ class Reference {
     std::vector<model::PodPtr> lower;
     for (const auto& holder : n.holders) {
       const bool leaves = holder.pod == nullptr || (holder.pod->deleting && !holder.coming);
+      if (leaves && c_.staying.contains(holder.uid)) { continue; }
       if (leaves && q.awaits) {
         gone.insert(holder.uid);
       } else if (holder.pod != nullptr && !holder.coming && holder.pod->priority < q.pod->priority) {
@@ -381,7 +423,7 @@ std::string textOf(const std::string& node, const std::vector<model::PodPtr>& vi
 }
 
 struct Played {
-  explicit Played(const DrawnCluster& cluster) {
+  explicit Played(const DrawnCluster& cluster) : staying{cluster.staying} {
     for (const auto& node : cluster.nodes) {
       node.addTo(ledger);
       for (const auto& holder : node.holders) {
@@ -397,7 +439,10 @@ struct Played {
   Residents residents;
   Budgets budgets;
   Nominations nominations;
-  PreemptionSearch search{{ledger, residents, budgets, nominations}};
+  std::set<model::Uid> staying;
+  PreemptionSearch search{{ledger, residents, budgets, nominations, {}, [this](const auto& uid) {
+                             return staying.contains(uid);
+                           }}};
 };
 
 TEST(PreemptionSearchProperty, ChoosesWhatTheRulesChooseOnTenThousandClusters) {

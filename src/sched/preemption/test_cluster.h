@@ -56,11 +56,17 @@ class DrawnCluster {
     const auto budgets = rng_.below(4);
     for (std::uint64_t i = 0; i < budgets; ++i) { addBudget("b" + std::to_string(i)); }
     if (rng_.chance(25)) { addNominated(); }
+    for (const auto& node : nodes) {
+      for (const auto& holder : node.holders) {
+        if (rng_.chance(20)) { staying.insert(holder.uid); }
+      }
+    }
   }
 
   std::vector<DrawnNode> nodes;
   std::vector<model::DisruptionBudget> budgets;
   std::vector<Nomination> nominated;
+  std::set<model::Uid> staying;  // of those who go, who does not end
   PreemptionSearch::Question question;
 
  private:

@@ -178,11 +178,14 @@ void PendingPods::keepOff(const model::Uid& uid, const std::vector<model::NodeNa
 }
 
 void PendingPods::keepOffOnly(const std::function<bool(const model::Pod&, const model::NodeName&)>& is_kept) {
-  constexpr int kMostAtATime = 256;
-  int most = kMostAtATime;
+  constexpr int kMostReadAnew = 256;
+  constexpr std::size_t kMostLookedAt = 1U << 15;  // nodes, of all pods together
+  int most = kMostReadAnew;
+  std::size_t looks = 0;
   auto it = kept_off_.upper_bound(last_let_go_);
-  for (std::size_t left = kept_off_.size(); left > 0 && most > 0; --left) {
+  for (std::size_t left = kept_off_.size(); left > 0 && most > 0 && looks < kMostLookedAt; --left) {
     if (it == kept_off_.end()) { it = kept_off_.begin(); }
+    looks += it->second.size();
     last_let_go_ = it->first;
     const model::Pod* pod = c_.cache().pod(it->first);
     const auto is_over = [&](const auto& off) {
@@ -215,9 +218,11 @@ std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
 }
 
 void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
-  const auto also = also_said_ ? also_said_(pod.uid) : std::string{};
-  if (also.empty()) { return say(pod, rejection); }
-  say(pod, {rejection.kind + ",Nominated", std::make_shared<const std::string>(*rejection.text + " " + also),
+  const auto also = also_said_ ? also_said_(pod.uid) : AlsoSaid{};
+  const bool is_of_nodes = rejection.pod_reason.has_value();
+  if (also.text.empty() || (also.kind.empty() && !is_of_nodes)) { return say(pod, rejection); }
+  say(pod, {also.kind.empty() ? rejection.kind : rejection.kind + "," + also.kind,
+            std::make_shared<const std::string>(*rejection.text + " " + also.text),
             rejection.pod_reason ? *rejection.pod_reason : sched::podReasonOf(rejection.kind)});
 }
 

@@ -32,7 +32,14 @@ namespace gs::scheduler {
 struct Rejection {
   std::string kind;  // stable over numbers
   std::shared_ptr<const std::string> text;
-  std::optional<sched::PodReason> pod_reason{};  // nullopt: that of its kind
+  std::optional<sched::PodReason> pod_reason{};  // as nodes say it; nullopt: that of its kind
+};
+
+/// What is said of it after that. `kind`: which kind of news that is besides; "" none, and it is only said
+/// after what nodes say.
+struct AlsoSaid {
+  std::string text;
+  std::string kind;
 };
 
 class PendingPods : public controller::Part {
@@ -65,11 +72,11 @@ class PendingPods : public controller::Part {
   /// read anew.
   void keepOff(const model::Uid& uid, const std::vector<model::NodeName>& nodes);
   /// Who was kept off a node, and either its room is not kept from it any more or the node is another since,
-  /// is read anew; so many at a time, in turn.
+  /// is read anew; so many at a time are looked at, and fewer of them read anew, in turn.
   void keepOffOnly(const std::function<bool(const model::Pod&, const model::NodeName&)>& is_kept);
   [[nodiscard]] bool keepsOffSome() const { return !kept_off_.empty(); }
-  /// What is said of a pod besides why no node takes it; "" nothing.
-  void alsoSaid(std::function<std::string(const model::Uid&)> said) { also_said_ = std::move(said); }
+  /// What is said of a pod besides why no node takes it; its text is "": nothing.
+  void alsoSaid(std::function<AlsoSaid(const model::Uid&)> said) { also_said_ = std::move(said); }
 
   /// Its namespace has no slot now: others go on without it. `last`: after those of its namespace that
   /// nothing was tried with.
@@ -155,7 +162,7 @@ class PendingPods : public controller::Part {
 
   Context& c_;
   std::function<bool(const model::Uid&)> reserved_;
-  std::function<std::string(const model::Uid&)> also_said_;
+  std::function<AlsoSaid(const model::Uid&)> also_said_;
   std::function<bool(const model::Uid&)> also_writes_;
   Reporter reporter_;
   ClaimStatusWriter claims_;

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "scheduler/parts_test.h"
 
@@ -118,6 +123,50 @@ TEST(WhoIsTold, WhatNodesSayHasTheReasonThatTheySay) {
   const auto text = std::make_shared<const std::string>("0/1 nodes are available: 1 ExceedsGPUQuota.");
   t.pending.tell(*t.known("p"), {"ExceedsQuota", text, sched::PodReason::QuotaExceeded});
   EXPECT_EQ(writtenReason(t), "QuotaExceeded");
+}
+
+TEST(WhoIsTold, WhatIsAlsoSaidFollows) {
+  TestParts t{Config{}};
+  t.learn(testing::PodBuilder{"p"}.claim("one"));
+  AlsoSaid also{"Nobody can go.", ""};
+  t.pending.alsoSaid([&](const model::Uid&) { return also; });
+  const auto text = std::make_shared<const std::string>("0/1 nodes are available.");
+  const auto told = [&](std::optional<sched::PodReason> by_nodes) {
+    t.pending.tell(*t.known("p"), {"ClaimMissing", text, by_nodes});
+    return t.pending.whyWaiting(TestParts::uid("p"));
+  };
+  EXPECT_EQ(told(sched::PodReason::Unschedulable), "0/1 nodes are available. Nobody can go.");
+  EXPECT_EQ(told(std::nullopt), "0/1 nodes are available.") << "no node said that";
+  also.kind = "Nominated";
+  EXPECT_EQ(told(std::nullopt), "0/1 nodes are available. Nobody can go.");
+}
+
+/// However many are kept off: some are looked at, and the next time those after them.
+TEST(KeptOff, NotAllAreLookedAtAtOnce) {
+  TestParts t{Config{}};
+  constexpr int kPods = 400;
+  constexpr std::size_t kNodes = 128;
+  std::vector<model::NodeName> nodes;
+  for (std::size_t i = 0; i < kNodes; ++i) { nodes.emplace_back("n" + std::to_string(i)); }
+  for (int i = 0; i < kPods; ++i) {
+    t.learn(testing::PodBuilder{"p" + std::to_string(i)}.claim("one"));
+    t.pending.keepOff(TestParts::uid("p" + std::to_string(i)), nodes);
+  }
+  std::set<model::Uid> seen;
+  std::size_t looks = 0;
+  const auto look = [&] {
+    looks = 0;
+    t.pending.keepOffOnly([&](const model::Pod& pod, const model::NodeName&) {
+      ++looks;
+      seen.insert(pod.uid);
+      return true;
+    });
+  };
+  look();
+  EXPECT_LE(looks, 33'000U);
+  EXPECT_LT(seen.size(), static_cast<std::size_t>(kPods));
+  look();
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kPods));
 }
 
 }  // namespace

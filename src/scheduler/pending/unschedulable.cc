@@ -112,6 +112,19 @@ void Unschedulable::lookAt(const std::vector<sched::EquivalenceClass>& classes) 
   }
 }
 
+void Unschedulable::lookAgainAtSome() {
+  const auto& classes = c_.engine.queue().unschedulableClasses();
+  const std::size_t of_all = (classes.size() + kSweepsForAll - 1) / kSweepsForAll;
+  const std::size_t most = 1 + kMostLooksAgain / (1 + c_.engine.ledger().size());
+  auto it = classes.upper_bound(last_again_);
+  for (std::size_t left = std::min(of_all, most); left > 0; --left, ++it) {
+    if (it == classes.end()) { it = classes.begin(); }
+    last_again_ = *it;
+    c_.engine.decider().lookAnew(*it);
+    woken_.insert(*it);
+  }
+}
+
 void Unschedulable::lookAtAll() {
   const sched::Queue& queue = c_.engine.queue();
   unchecked_ = queue.unschedulableAnywhere().size();

@@ -12,6 +12,8 @@
 //     with the sweep, when only numbers in the text did. It works out the text again only where something
 //     changed for the class: a node that may take it, its quota, or how many nodes there are;
 //   - tellSome(): gives the message to pods that have none yet.
+// And whatever was noted of changes, lookAgainAtSome() has every class looked at by all nodes within
+// some minutes, as kube-scheduler does.
 #pragma once
 
 #include <functional>
@@ -49,6 +51,11 @@ class Unschedulable : public controller::Part {
   /// Hears of each pod that was told that it fits nowhere.
   void alsoHears(std::function<void(const model::Pod&)> hears) { hears_ = std::move(hears); }
   void activateFitting();
+  /// A part of all classes, in turn: with each sweep, of which kSweepsForAll come to all. Where there are
+  /// very many, on many nodes, it takes longer: kMostLooksAgain at nodes come of it.
+  void lookAgainAtSome();
+  static constexpr std::size_t kSweepsForAll = 8;
+  static constexpr std::size_t kMostLooksAgain = 1U << 20;
   /// Something changed that may let these in.
   void lookAt(const std::vector<sched::EquivalenceClass>& classes);
   void refresh(bool numbers_too);
@@ -102,6 +109,7 @@ class Unschedulable : public controller::Part {
   std::size_t unchecked_ = 0;  // of those that any node may take, how many were not looked at since
   std::set<sched::EquivalenceClass> woken_;  // others that are to be looked at, mostly of one node
   sched::EquivalenceClass last_woken_ = 0;
+  sched::EquivalenceClass last_again_ = 0;
   std::size_t activated_ = 0;  // in this turn
   sched::EquivalenceClass last_checked_ = 0;
   // Classes of which something else may be said now. Of any class that is not unschedulable they mean

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+
 #include "scheduler/parts_test.h"
 
 namespace gs::scheduler {
@@ -35,6 +39,54 @@ TEST_F(UnschedulableTest, WhoJoinsAClassThatFitsNowhereIsTriedAgainWhereItWasTri
   ASSERT_EQ(nodesLeftOut("p"), 1U) << "another may do";
   unschedulable.joined(*t.known("p"), pod_class);
   EXPECT_EQ(nodesLeftOut("p"), 0U);
+}
+
+/// Volumes that change, and nobody is told.
+class SilentVolumes final : public sched::VolumeSelection {
+ public:
+  explicit SilentVolumes(const bool& refuses) : refuses_{refuses} {}
+  [[nodiscard]] std::optional<sched::Misfit> refuse(Filter, const model::Node&) const override {
+    return refuses_ ? std::optional{sched::Misfit{sched::Reason::VolumeElsewhere, "", 0, 0}} : std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t moment() const override { return 1; }
+
+ private:
+  const bool& refuses_;
+};
+
+TEST_F(UnschedulableTest, EveryClassIsLookedAtAgainInTheEndThoughNothingIsKnownToHaveChanged) {
+  constexpr std::size_t kClasses = 20;
+  bool refuses = true;
+  t.pod("p");
+  auto& decider = t.c.engine.decider();
+  auto& queue = t.c.engine.queue();
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    sched::PodRequest request = t.requestOf(*t.known("p"));
+    request.resources.cpu_milli = static_cast<std::int64_t>(i);
+    request.volumes = std::make_shared<const SilentVolumes>(refuses);
+    const auto id = decider.classOf(request);
+    queue.add({model::Uid{std::to_string(i)}, 0, 0, id});
+    unschedulable.reject(id);
+  }
+  unschedulable.activateFitting();
+  refuses = false;
+  unschedulable.activateFitting();
+  ASSERT_EQ(queue.unschedulableClasses().size(), kClasses) << "nobody was told";
+  unschedulable.lookAgainAtSome();
+  unschedulable.activateFitting();
+  EXPECT_EQ(queue.unschedulableClasses().size(), 17U) << "an eighth of them at a time";
+  for (std::size_t i = 1; i < Unschedulable::kSweepsForAll; ++i) {
+    unschedulable.lookAgainAtSome();
+    unschedulable.activateFitting();
+  }
+  EXPECT_LE(queue.unschedulableClasses().size(), 5U) << "fewer each time, as fewer are left";
+  while (!queue.unschedulableClasses().empty()) {
+    unschedulable.lookAgainAtSome();
+    unschedulable.activateFitting();
+  }
+  EXPECT_EQ(queue.sizes().ready, kClasses);
+  unschedulable.lookAgainAtSome();
+  EXPECT_FALSE(unschedulable.mayFit()) << "nobody waits";
 }
 
 }  // namespace

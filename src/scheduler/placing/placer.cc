@@ -106,7 +106,7 @@ void Placer::decide(const sched::Queue::Item& item, std::uint64_t until) {
   if (placed) {
     const auto& node = *c_.engine.ledger().find(placed->node);
     if (b_.preemptor.admits(node, *pod, request)) { return place(*pod, item, *placed); }
-    auto kept = b_.preemptor.keptFrom(*pod, request);
+    auto kept = b_.preemptor.keptFrom(*pod, request, placed->node);
     kept.push_back(placed->node);
     return b_.pending.keepOff(item.uid, kept);
   }

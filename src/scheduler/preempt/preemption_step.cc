@@ -6,6 +6,7 @@ namespace gs::scheduler {
 
 PreemptionStep nextStep(const PreemptionFacts& facts) {
   if (!facts.waits) { return PreemptionStep::GiveUp; }
+  if (facts.blocked) { return PreemptionStep::Wait; }
   if (facts.fits_now) { return PreemptionStep::Place; }
   if (!facts.has_room) { return PreemptionStep::GiveUp; }
   if (!facts.nominated && !GS_MUTANT(EvictsUnnominated)) { return PreemptionStep::Nominate; }

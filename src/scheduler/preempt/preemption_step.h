@@ -5,6 +5,7 @@
 //   Nominate -> Evict -> Wait -> Place
 //      \___________\________\____> GiveUp: its nomination is taken back
 //
+// While the pod is not to be placed for a moment nothing is done, and its room is kept.
 // Nobody is told to go before the API server has written down for whom (Nominate), and only as long as, just
 // now, the pod waits, fits nowhere else, and fits there once exactly those went who are left.
 // A victim is first marked and then deleted, as by kube-scheduler; before each of both everything is looked
@@ -23,6 +24,7 @@ struct PreemptionFacts {
   bool has_room = false;   // on its node, once those that are left went
   bool nominated = false;  // its object says so
   bool all_go = false;     // nobody has to be told to go any more
+  bool blocked = false;    // it waits, and is not to be placed for the moment
 };
 
 enum class PreemptionStep : std::uint8_t { Nominate, Evict, Wait, Place, GiveUp };

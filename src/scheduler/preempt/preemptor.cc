@@ -29,6 +29,21 @@ model::PodPtr asImportant(const model::PodPtr& pod) {
   return std::make_shared<const model::Pod>(std::move(raised));
 }
 
+bool mayPreempt(const model::Pod& pod) { return pod.preempts || GS_MUTANT(PreemptsPolitely); }
+
+/// As far as the pod itself says it: of those whose doors are not ours to read, or not known yet.
+sched::PodRequest requestAsWritten(const model::Pod& pod) {
+  sched::PodRequest request;
+  request.resources = pod.requests;
+  request.host_ports = pod.host_ports;
+  const std::int64_t gpus = pod.requests.get(model::kNvidiaGpu);
+  if (gpus > 0) {
+    request.devices.emplace();
+    request.devices->count = gpus;
+  }
+  return request;
+}
+
 }  // namespace
 
 Preemptor::Preemptor(Context& context, Beside beside)
@@ -36,7 +51,7 @@ Preemptor::Preemptor(Context& context, Beside beside)
       b_{std::move(beside)},
       residents_{context.engine.residents()},
       search_{{context.engine.ledger(), residents_, context.engine.budgets(), nominations_,
-               context.engine.podsThere()}},
+               context.engine.podsThere(), [this](const model::Uid& uid) { return isStuck(uid); }}},
       calls_{context.parts.add(*this)} {
   c_.engine.keepResidents();
 }
@@ -53,7 +68,9 @@ std::optional<model::NodeName> Preemptor::nominatedTo(const model::Uid& uid) con
 
 std::string Preemptor::saidOf(const model::Uid& uid) const {
   const auto it = cycles_.find(uid);
-  return it == cycles_.end() ? std::string{} : it->second.said;
+  if (it != cycles_.end()) { return it->second.said; }
+  const auto nobody = nobody_said_.find(uid);
+  return nobody == nobody_said_.end() ? std::string{} : *nobody->second;
 }
 
 bool Preemptor::admits(const sched::NodeState& node, const model::Pod& pod,
@@ -68,10 +85,10 @@ bool Preemptor::admits(const sched::NodeState& node, const model::Pod& pod,
   return !asked.isKeptAway() && sched::fitsOn(sched::withNominated(node, before), asked.request(), pod.uid);
 }
 
-std::vector<model::NodeName> Preemptor::keptFrom(const model::Pod& pod,
-                                                 const sched::PodRequest& request) const {
+std::vector<model::NodeName> Preemptor::keptFrom(const model::Pod& pod, const sched::PodRequest& request,
+                                                 const model::NodeName& from) const {
   std::vector<model::NodeName> out;
-  for (auto& name : nominations_.nodes()) {
+  for (auto& name : nominations_.nodesFrom(from, kMostKeptFrom)) {
     const auto* node = c_.engine.ledger().find(name);
     if (node == nullptr || !sched::fitsOn(*node, request, pod.uid)) { continue; }
     if (!admits(*node, pod, request)) { out.push_back(std::move(name)); }
@@ -80,19 +97,19 @@ std::vector<model::NodeName> Preemptor::keptFrom(const model::Pod& pod,
 }
 
 void Preemptor::wanted(const model::Pod& pod) {
-  if (!pod.preempts && !GS_MUTANT(PreemptsPolitely)) { return; }
-  if (!residents_.anyBelow(goesBelow(pod))) { return; }
+  if (!mayPreempt(pod) || !residents_.anyBelow(goesBelow(pod))) { return; }
   if (cycles_.contains(pod.uid) || searching_ == pod.uid) { return; }
-  if (tried_.due(pod.uid, c_.now.mono)) { waiting_.insert(turnOf(pod)); }
+  if (tried_.due(pod.uid, c_.now.mono)) { line_.add(pod, tried_.tries(pod.uid)); }
 }
 
+/// Who is not to be placed now has kBlocked, too: what it asks for may be read a moment later than the pod.
 void Preemptor::consider(const model::Pod& pod) {
   touch(pod.uid);
   if (pod.bound() || pod.nominated.empty() || cycles_.contains(pod.uid) || calls_.open(pod.uid)) { return; }
   if (!tried_.due(pod.uid, c_.now.mono) || b_.is_being_placed(pod.uid)) { return; }
+  if (!line_.hasRoom(pod.key.ns, pod.priority)) { return; }
   const auto asks = b_.asks(pod);
-  if (!asks) { return nominate(pod, {}, Purpose::Clear); }
-  if (cycles_.size() < kAtOnce) { begin(pod, pod.nominated, *asks); }
+  begin(pod, pod.nominated, asks ? *asks : Asks{requestAsWritten(pod)});
 }
 
 void Preemptor::theirs(const model::Pod& pod) {
@@ -101,46 +118,41 @@ void Preemptor::theirs(const model::Pod& pod) {
   const bool is_same = known != nullptr && known->node == pod.nominated && known->priority == pod.priority &&
                        known->pod != nullptr && known->pod->revision == pod.revision;
   if (is_same) { return; }
-  sched::PodRequest request;
-  request.resources = pod.requests;
-  request.host_ports = pod.host_ports;
-  const std::int64_t gpus = pod.requests.get(model::kNvidiaGpu);
-  if (gpus > 0) {
-    request.devices.emplace();
-    request.devices->count = gpus;
-  }
-  nominations_.put({pod.uid, pod.nominated, pod.priority, std::move(request), 0, podOf(pod.uid)});
+  nominations_.put({pod.uid, pod.nominated, pod.priority, requestAsWritten(pod), 0, podOf(pod.uid)});
 }
 
-/// Whose node has other pods now is to be looked at.
-void Preemptor::noteResidents() {
-  const auto& changes = residents_.changes();
-  const bool is_late = residents_position_ < changes.begin();
-  for (auto at = std::max(residents_position_, changes.begin()); at < changes.end(); ++at) {
-    if (cycles_.empty()) { break; }
-    touchAllOn(changes.at(at));
-  }
-  residents_position_ = changes.end();
+/// Whose node changed, or has other pods now, is to be looked at.
+void Preemptor::noteChanges() {
+  const auto& ledger = c_.engine.ledger();
+  bool is_late = false;
+  const auto follow = [&](const auto& log, std::uint64_t& from, const auto& name_of) {
+    is_late = is_late || from < log.begin();
+    const bool is_any = !cycles_.empty();
+    for (auto at = std::max(from, log.begin()); is_any && at < log.end(); ++at) {
+      touchAllOn(name_of(log.at(at)));
+    }
+    from = log.end();
+  };
+  const auto by_index = [&](sched::Ledger::NodeIndex i) -> const model::NodeName& {
+    return ledger.at(i).node.name;
+  };
+  follow(residents_.changes(), residents_position_,
+         [](const model::NodeName& name) -> const model::NodeName& { return name; });
+  follow(ledger.changes(), changes_position_, by_index);
+  follow(ledger.closings(), closings_position_, by_index);
   if (!is_late) { return; }
-  for (auto& [uid, cycle] : cycles_) { cycle.is_touched = true; }
+  for (const auto& [uid, cycle] : cycles_) { touched_.insert(uid); }
 }
 
 /// Those with something to do, in turn: the next event goes on after the last one.
-std::vector<model::Uid> Preemptor::dueCycles() {
-  std::vector<model::Uid> due;
-  for (auto& [uid, cycle] : cycles_) {
-    const auto* node = c_.engine.ledger().find(cycle.node);
-    const std::uint64_t version =
-        node == nullptr ? 0 : std::max(static_cast<std::uint64_t>(node->version), node->closed_version);
-    if (std::exchange(cycle.looked_at, version) != version) { cycle.is_touched = true; }
-    if (cycle.is_touched) { due.push_back(uid); }
-  }
-  std::rotate(due.begin(), std::upper_bound(due.begin(), due.end(), last_), due.end());
+std::vector<model::Uid> Preemptor::dueCycles() const {
+  std::vector<model::Uid> due{touched_.upper_bound(last_), touched_.end()};
+  due.insert(due.end(), touched_.begin(), touched_.upper_bound(last_));
   return due;
 }
 
 void Preemptor::work() {
-  noteResidents();
+  noteChanges();
   const std::uint64_t until = search_.cost() + kCostPerTurn;
   is_behind_ = false;
   for (const auto& uid : dueCycles()) {
@@ -149,7 +161,7 @@ void Preemptor::work() {
     is_behind_ = search_.cost() >= until;
     if (is_behind_) { return; }
     last_ = uid;
-    cycle->second.is_touched = false;
+    touched_.erase(uid);
     advance(uid, cycle->second);
   }
   searchSome();
@@ -159,7 +171,7 @@ void Preemptor::searchSome() {
   const std::uint64_t until = search_.cost() + kCostPerTurn;
   for (int left = kMostPerTurn; left > 0 && search_.cost() < until; --left) {
     if (!searching_ && !beginSearch()) {
-      if (!mayBegin()) { return; }
+      if (!line_.any()) { return; }
       continue;
     }
     if (!search_.work(until - search_.cost())) { return; }
@@ -169,14 +181,14 @@ void Preemptor::searchSome() {
 
 /// False: not for the first of those that wait.
 bool Preemptor::beginSearch() {
-  if (!mayBegin()) { return false; }
-  const model::Uid uid = std::get<2>(*waiting_.begin());
-  waiting_.erase(waiting_.begin());
-  const auto pod = podOf(uid);
+  const auto uid = line_.take();
+  if (!uid) { return false; }
+  const auto pod = podOf(*uid);
   auto asks = pod != nullptr && !pod->bound() && !pod->deleting ? b_.asks(*pod) : std::nullopt;
-  if (!asks || b_.is_being_placed(uid) || b_.fits_now(*pod)) { return false; }
+  if (!asks || b_.is_being_placed(*uid) || b_.fits_now(*pod)) { return false; }
   if (hasNobody(*pod, *asks)) {
-    tried_.tried(uid, c_.now.mono);
+    tried_.tried(*uid, c_.now.mono);
+    saidNobody(*uid, nobody_->text);
     return false;
   }
   c_.count(kPreemptionAttempts);
@@ -189,15 +201,26 @@ bool Preemptor::beginSearch() {
 void Preemptor::endSearch() {
   const model::Uid uid = *std::exchange(searching_, std::nullopt);
   const auto& best = search_.best();
-  if (best) { nobody_.reset(); }
+  if (best) {
+    nobody_.reset();
+  } else if (nobody_) {
+    nobody_->text = std::make_shared<const std::string>(search_.whyNobody());
+  }
   const auto pod = podOf(uid);
   if (pod == nullptr || pod->bound() || pod->deleting) { return; }
   const auto asks = b_.asks(*pod);
   if (!best || !asks) {
     tried_.tried(uid, c_.now.mono);
+    if (!best && nobody_) { saidNobody(uid, nobody_->text); }
     return;
   }
   begin(*pod, c_.engine.ledger().at(best->node).node.name, *asks);
+}
+
+void Preemptor::saidNobody(const model::Uid& uid, const std::shared_ptr<const std::string>& text) {
+  auto& said = nobody_said_[uid];
+  if (said == nullptr || *said != *text) { said_.insert(uid); }
+  said = text;
 }
 
 Preemptor::Nobody Preemptor::nobodyFor(const model::Pod& pod, const Asks& asks) const {
@@ -208,49 +231,124 @@ Preemptor::Nobody Preemptor::nobodyFor(const model::Pod& pod, const Asks& asks) 
           pod.key.ns,
           pod.priority,
           {ledger.changes().end(), ledger.closings().end(), ledger.wideChanges(), ledger.gpuUseVersion(),
-           residents_.changes().end(), nominations_.version(), volumes}};
+           residents_.changes().end(), nominations_.version(), volumes, unstuck_}};
 }
 
 /// As was found a moment ago for one that asks for the same and is as important.
 bool Preemptor::hasNobody(const model::Pod& pod, const Asks& asks) const {
-  if (!nobody_ || nobody_->priority < pod.priority || nobody_->ns != pod.key.ns) { return false; }
+  if (!nobody_ || nobody_->text == nullptr) { return false; }
+  if (nobody_->priority < pod.priority || nobody_->ns != pod.key.ns) { return false; }
   const Nobody now = nobodyFor(pod, asks);
   return nobody_->moments == now.moments && nobody_->milli == now.milli && nobody_->request == now.request;
 }
 
 void Preemptor::begin(const model::Pod& pod, const model::NodeName& node, const Asks& asks) {
+  if (const auto known = cycles_.find(pod.uid); known != cycles_.end()) { endCycle(known); }
   const auto less_important = nominations_.below(node, pod.priority);
   nominations_.put({pod.uid, node, pod.priority, asks.request, asks.milli, podOf(pod.uid)});
+  line_.remove(pod.uid);
+  line_.hold(pod.key.ns, pod.priority);
+  nobody_said_.erase(pod.uid);
   Cycle cycle;
   cycle.node = node;
+  cycle.ns = pod.key.ns;
+  cycle.priority = pod.priority;
   cycle.fence = fenceOf(pod);
-  cycle.since = c_.now.mono;
-  cycles_.insert_or_assign(pod.uid, std::move(cycle));
+  cycle.since = cycle.told_at = c_.now.mono;
+  cycles_.emplace(pod.uid, std::move(cycle));
+  cycles_on_[node].insert(pod.uid);
+  touched_.insert(pod.uid);
   for (const auto& uid : less_important) {
     giveUp(uid, "a pod of higher priority was nominated to its node");
   }
 }
 
-bool Preemptor::awaits(const Cycle& cycle, const model::Pod& pod) const {
-  if (c_.now.mono < cycle.since + kAwaited) { return true; }
+void Preemptor::endCycle(Cycles::iterator cycle) {
+  const auto& [uid, of] = *cycle;
+  line_.giveBack(of.ns, of.priority);
+  wake_at_.erase({of.wake, uid});
+  touched_.erase(uid);
+  nominations_.remove(uid);
+  const auto there = cycles_on_.find(of.node);
+  there->second.erase(uid);
+  if (there->second.empty()) { cycles_on_.erase(there); }
+  cycles_.erase(cycle);
+}
+
+void Preemptor::wakeAt(const model::Uid& uid, Cycle& cycle, Mono at) {
+  at = std::max(at, c_.now.mono + std::chrono::seconds{1});
+  if (cycle.wake <= at) { return; }
+  wake_at_.erase({cycle.wake, uid});
+  cycle.wake = at;
+  wake_at_.emplace(at, uid);
+}
+
+/// Who leaves by itself is waited for. What those leave behind who were told to go (GPUs that are not free
+/// yet) has its time, too, however long they took.
+bool Preemptor::awaits(Cycle& cycle, const model::Pod& pod) {
+  const Mono now = c_.now.mono;
+  if (now >= cycle.told_at + kMostAwaited) { noteStuck(cycle, pod, true); }
   const auto& there = residents_.on(cycle.node);
-  return std::any_of(there.begin(), there.end(), [&](const auto& one) {
+  const bool are_told = std::any_of(there.begin(), there.end(), [&](const auto& one) {
     const model::Pod& other = *one.second;
-    return other.priority < pod.priority && other.deleting && other.preempted;
+    return other.priority < pod.priority && other.deleting && other.preempted && !isStuck(other.uid);
   });
+  if (std::exchange(cycle.are_told, are_told) || are_told) { cycle.since = now; }
+  const Mono until = cycle.since + kAwaited;
+  wakeAt(pod.uid, cycle, are_told ? cycle.told_at + kMostAwaited : until);
+  if (now < until) { return true; }
+  noteStuck(cycle, pod, false);
+  wakeAt(pod.uid, cycle, cycle.told_at + kMostAwaited);
+  return false;
+}
+
+/// It goes, and was waited for in vain. Not those of lower priority, unless `lower_too`: they are its
+/// victims.
+void Preemptor::noteStuck(const Cycle& cycle, const model::Pod& pod, bool lower_too) {
+  const Mono now = c_.now.mono;
+  const auto note = [&](const model::Uid& uid) {
+    if (stuck_.due(uid, now)) { stuck_.tried(uid, now); }
+  };
+  const auto& there = residents_.on(cycle.node);
+  for (const auto& [uid, other] : there) {
+    if (other->deleting && (lower_too || other->priority >= pod.priority)) { note(uid); }
+  }
+  const auto& ledger = c_.engine.ledger();
+  const auto* node = ledger.find(cycle.node);
+  if (node == nullptr) { return; }
+  const sched::NodeWithout all{*node};
+  for (const auto& [uid, holding] : all.holdings()) {
+    if (!there.contains(uid) && sched::isLeftOver(ledger, cycle.node, uid, holding.ended)) { note(uid); }
+  }
+}
+
+/// For what it asks now.
+void Preemptor::keepRoom(const Cycle& cycle, const model::PodPtr& pod, const Asks& asks) {
+  const auto* known = nominations_.of(pod->uid);
+  const bool is_same = known != nullptr && known->milli == asks.milli && known->request == asks.request &&
+                       known->pod != nullptr && known->pod->labels == pod->labels;
+  if (!is_same) { nominations_.put({pod->uid, cycle.node, pod->priority, asks.request, asks.milli, pod}); }
 }
 
 PreemptionFacts Preemptor::factsOf(Cycle& cycle, const model::PodPtr& pod,
                                    std::optional<sched::Candidate>& there) {
   PreemptionFacts facts;
-  const bool is_the_same = pod != nullptr && !pod->bound() && !pod->deleting && fenceOf(*pod) == cycle.fence;
-  if (is_the_same && b_.is_being_placed(pod->uid)) {
-    facts.waits = facts.fits_now = true;
+  facts.waits = pod != nullptr && !pod->bound() && !pod->deleting && fenceOf(*pod) == cycle.fence;
+  if (!facts.waits) { return facts; }
+  if (b_.is_being_placed(pod->uid)) {
+    facts.fits_now = true;
     return facts;
   }
-  auto asks = is_the_same ? b_.asks(*pod) : std::nullopt;
-  facts.waits = asks.has_value();
-  if (!facts.waits) { return facts; }
+  auto asks = b_.asks(*pod);
+  if (!asks) {
+    const Mono until = cycle.blocked_since.value_or(c_.now.mono) + kBlocked;
+    if (!cycle.blocked_since) { cycle.blocked_since = c_.now.mono; }
+    facts.waits = facts.blocked = c_.now.mono < until;
+    wakeAt(pod->uid, cycle, until);
+    return facts;
+  }
+  cycle.blocked_since.reset();
+  keepRoom(cycle, pod, *asks);
   facts.fits_now = b_.fits_now(*pod);
   facts.nominated = pod->nominated == cycle.node;
   const auto node = c_.engine.ledger().indexOf(cycle.node);
@@ -258,12 +356,27 @@ PreemptionFacts Preemptor::factsOf(Cycle& cycle, const model::PodPtr& pod,
   there = search_.lookAt(
       {asImportant(pod), std::move(asks->request), asks->milli, std::move(asks->quota), awaits(cycle, *pod)},
       *node);
+  if (there && !there->victims.empty() && !mayPreempt(*pod)) { there.reset(); }  // whoever nominated it
   facts.has_room = there.has_value();
   facts.all_go =
       there && std::all_of(there->victims.begin(), there->victims.end(), [&](const auto& victim) {
         return nextStep(*victim, false, cycle.deleted.contains(victim->uid)) == VictimStep::Nothing;
       });
   return facts;
+}
+
+/// Where others came than those that were told to go, these are told later each time.
+bool Preemptor::mayTell(const model::Uid& uid, Cycle& cycle, const std::vector<model::PodPtr>& victims) {
+  const bool are_others = std::any_of(victims.begin(), victims.end(),
+                                      [&](const auto& one) { return !cycle.told.contains(one->uid); });
+  if (!are_others) { return true; }
+  if (c_.now.mono < cycle.next_round) {
+    wakeAt(uid, cycle, cycle.next_round);
+    return false;
+  }
+  for (const auto& victim : victims) { cycle.told.insert(victim->uid); }
+  cycle.next_round = c_.now.mono + kapi::retryWait(++cycle.rounds, {}, kTerms);
+  return true;
 }
 
 void Preemptor::advance(const model::Uid& uid, Cycle& cycle) {
@@ -273,19 +386,26 @@ void Preemptor::advance(const model::Uid& uid, Cycle& cycle) {
   switch (nextStep(facts)) {
     case PreemptionStep::GiveUp: return giveUp(uid, whyGivenUp(facts));
     case PreemptionStep::Nominate: return nominate(*pod, cycle.node, Purpose::Nominate);
-    case PreemptionStep::Evict:
+    case PreemptionStep::Evict: {
       if (!std::exchange(cycle.is_counted, true)) {
         c_.out.emplace_back(kapi::Metric{
             kapi::MetricOp::Observe, kPreemptionVictims, {}, static_cast<double>(there->victims.size())});
       }
       say(uid, cycle, there->victims);
+      const bool others_too = mayTell(uid, cycle, there->victims);
       for (const auto& victim : there->victims) {
-        cycle.is_touched = calls_.underWay() >= kWritesAtOnce;
-        if (cycle.is_touched) { return; }  // an answer of another one is an event
+        if (!others_too && !cycle.told.contains(victim->uid)) { continue; }
+        if (calls_.underWay() >= kWritesAtOnce) {
+          touched_.insert(uid);  // an answer of another one is an event
+          return;
+        }
         evict(*victim, *pod, cycle);
       }
       return;
-    case PreemptionStep::Wait: return say(uid, cycle, there->victims);
+    }
+    case PreemptionStep::Wait:
+      if (there) { say(uid, cycle, there->victims); }
+      return;
     case PreemptionStep::Place: return;
   }
 }
@@ -322,7 +442,10 @@ void Preemptor::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
   const bool has_cycle = cycle != cycles_.end();
   if (is_applied && call->what.purpose == Purpose::Delete) {
     tellOf(call->key, call->what);
-    if (has_cycle) { cycle->second.deleted.insert(call->key); }
+    if (has_cycle) {
+      cycle->second.deleted.insert(call->key);
+      cycle->second.told_at = now.mono;
+    }
   }
   if (call->stale) { return; }
   c_.reconciles.add(call->key);
@@ -375,12 +498,12 @@ void Preemptor::say(const model::Uid& uid, Cycle& cycle, const std::vector<model
 }
 
 void Preemptor::touch(const model::Uid& pod) {
-  const auto cycle = cycles_.find(pod);
-  if (cycle != cycles_.end()) { cycle->second.is_touched = true; }
+  if (cycles_.contains(pod)) { touched_.insert(pod); }
 }
 
 void Preemptor::touchAllOn(const model::NodeName& node) {
-  for (auto& [uid, cycle] : cycles_) { cycle.is_touched = cycle.is_touched || cycle.node == node; }
+  const auto there = cycles_on_.find(node);
+  if (there != cycles_on_.end()) { touched_.insert(there->second.begin(), there->second.end()); }
 }
 
 void Preemptor::giveUp(const model::Uid& uid, const char* why) {
@@ -388,8 +511,7 @@ void Preemptor::giveUp(const model::Uid& uid, const char* why) {
   if (cycle == cycles_.end()) { return nominations_.remove(uid); }
   const model::NodeName node = cycle->second.node;
   if (!cycle->second.said.empty()) { said_.insert(uid); }
-  cycles_.erase(cycle);
-  nominations_.remove(uid);
+  endCycle(cycle);
   tried_.tried(uid, c_.now.mono);
   c_.log(kapi::Level::Info, "room is not made for a pod any more",
          {{"uid", uid.text}, {"node", node.text}, {"why", why}});
@@ -401,14 +523,14 @@ void Preemptor::giveUp(const model::Uid& uid, const char* why) {
 
 /// Of it as of one for which others go. It may be a victim of another one's: what is written to it goes on.
 void Preemptor::forget(const model::Uid& uid) {
-  if (!waiting_.empty()) {
-    if (const auto pod = podOf(uid)) { waiting_.erase(turnOf(*pod)); }
-  }
+  line_.remove(uid);
+  nobody_said_.erase(uid);
   if (searching_ == uid) {
     searching_.reset();
     nobody_.reset();  // that is not known
   }
-  cycles_.erase(uid);
+  const auto cycle = cycles_.find(uid);
+  if (cycle != cycles_.end()) { endCycle(cycle); }
   nominations_.remove(uid);
   tried_.forget(uid);
   said_.erase(uid);
@@ -426,17 +548,20 @@ void Preemptor::tick(Now now, kapi::Effects& /*out*/) {
     consider(*pod);
     wanted(*pod);
   }
-  for (auto& [uid, cycle] : cycles_) {
-    if (cycle.is_long || now.mono < cycle.since + kAwaited) { continue; }
-    cycle.is_long = cycle.is_touched = true;
+  for (const auto& uid : stuck_.takeDue(now.mono)) {
+    ++unstuck_;
+    if (podOf(uid) == nullptr) { stuck_.forget(uid); }
+  }
+  while (!wake_at_.empty() && wake_at_.begin()->first <= now.mono) {
+    const model::Uid uid = wake_at_.extract(wake_at_.begin()).value().second;
+    cycles_.at(uid).wake = Mono::max();
+    touched_.insert(uid);
   }
 }
 
 std::optional<Mono> Preemptor::nextDue() const {
-  auto due = sooner(calls_.nextDue(), tried_.nextDue());
-  for (const auto& [uid, cycle] : cycles_) {
-    if (!cycle.is_long) { due = sooner(due, cycle.since + kAwaited); }
-  }
+  auto due = soonest({calls_.nextDue(), tried_.nextDue(), stuck_.nextDue()});
+  if (!wake_at_.empty()) { due = sooner(due, wake_at_.begin()->first); }
   return due;
 }
 
@@ -444,7 +569,12 @@ std::optional<Mono> Preemptor::nextDue() const {
 void Preemptor::reset() {
   nominations_.clear();
   cycles_.clear();
-  waiting_.clear();
+  cycles_on_.clear();
+  touched_.clear();
+  wake_at_.clear();
+  line_.reset();
+  nobody_said_.clear();
+  stuck_.reset();
   searching_.reset();
   nobody_.reset();
   said_.clear();

@@ -10,6 +10,7 @@
 
 #include "kapi/kinds.h"
 #include "model/annotations.h"
+#include "model/disruption.h"
 #include "scheduler/core/metrics.h"
 #include "scheduler/parts_test.h"
 
@@ -30,6 +31,11 @@ TEST(PreemptionStep, FollowsFromTheFacts) {
   EXPECT_EQ(step(true, false, true, false, true), Step::Nominate);
   EXPECT_EQ(step(true, false, true, true, false), Step::Evict);
   EXPECT_EQ(step(true, false, true, true, true), Step::Wait);
+  PreemptionFacts blocked{.waits = true, .fits_now = true, .has_room = true, .nominated = true};
+  blocked.blocked = true;
+  EXPECT_EQ(nextStep(blocked), Step::Wait);
+  blocked.waits = false;
+  EXPECT_EQ(nextStep(blocked), Step::GiveUp);
 }
 
 TEST(PreemptionStep, AVictimIsMarkedThenDeletedOnce) {
@@ -101,6 +107,13 @@ class PreemptorTest : public ::testing::Test {
     applied();
     return next();
   }
+  void nominatedBySomebody(const char* name, bool preempts = true) {
+    model::Pod told = *t.known(name);
+    told.nominated = model::NodeName{"a"};
+    told.preempts = preempts;
+    told.revision += 1;
+    t.c.engine.learn(std::make_shared<const model::Pod>(told), t.c.now.mono);
+  }
   void want(const char* name = "high") { p.wanted(*t.known(name)); }
 
   TestParts t;
@@ -141,9 +154,29 @@ TEST_F(PreemptorTest, NobodyGoesForAPodThatDoesNotWaitAnyMore) {
   EXPECT_EQ(next(), "nominate high a");
   EXPECT_EQ(after(), "mark low");
   asks = false;
-  EXPECT_EQ(after(), "clear high");
+  EXPECT_EQ(after(), "") << "that may be for a moment";
+  EXPECT_EQ(p.nominatedTo(TestParts::uid("high")), model::NodeName{"a"});
+  t.pass(Preemptor::kBlocked);
+  EXPECT_EQ(next(), "clear high");
   EXPECT_EQ(after(), "");
   EXPECT_FALSE(p.nominatedTo(TestParts::uid("high")));
+}
+
+TEST_F(PreemptorTest, WhoIsNotToBePlacedForAMomentKeepsItsRoom) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  asks = false;
+  EXPECT_EQ(after(), "") << "nobody goes meanwhile";
+  t.pass(Preemptor::kBlocked / 2);
+  EXPECT_EQ(next(), "");
+  asks = true;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "delete low");
+  asks = false;
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kBlocked / 2);
+  EXPECT_EQ(next(), "") << "it has its time anew";
 }
 
 TEST_F(PreemptorTest, NobodyGoesForAPodThatFitsMeanwhile) {
@@ -204,13 +237,117 @@ TEST_F(PreemptorTest, TheNextLeaderGoesOnFromWhatThePodSays) {
 }
 
 TEST_F(PreemptorTest, WhoIsNominatedAndIsNotToBePlacedLosesThat) {
-  model::Pod told = *t.known("high");
-  told.nominated = model::NodeName{"a"};
-  told.revision += 1;
-  t.c.engine.learn(std::make_shared<const model::Pod>(told), t.c.now.mono);
+  nominatedBySomebody("high");
   asks = false;
   p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "");
+  t.pass(Preemptor::kBlocked);
   EXPECT_EQ(next(), "clear high");
+}
+
+/// A claim that is read a moment after the pod, say.
+TEST_F(PreemptorTest, WhoIsNominatedAndIsToBePlacedAMomentLaterGoesOn) {
+  nominatedBySomebody("high");
+  asks = false;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "");
+  asks = true;
+  p.consider(*t.known("high"));
+  EXPECT_EQ(next(), "mark low");
+}
+
+TEST_F(PreemptorTest, NobodyGoesForAPodThatMayNotPreemptWhoeverNominatedIt) {
+  comes(testing::PodBuilder{"polite"}.claim("one").priority(10));
+  nominatedBySomebody("polite", false);
+  p.consider(*t.known("polite"));
+  EXPECT_EQ(next(), "clear polite");
+}
+
+// ---- What goes, and is not gone
+
+/// Else its node, where nobody has to be told to go, would be the best one each time.
+TEST_F(PreemptorTest, AfterWaitingInVainForWhatLeavesByItselfAnotherNodeIsTaken) {
+  t.node("b", 1);
+  comes(testing::PodBuilder{"low-b"}.claim("one").on("b").priority(5).allocated("b:0").running());
+  model::Pod stuck = *t.known("low");
+  stuck.priority = 50;
+  stuck.deleting = true;
+  stuck.revision += 1;
+  t.c.engine.learn(std::make_shared<const model::Pod>(stuck), t.c.now.mono);
+  want();
+  EXPECT_EQ(next(), "nominate high a") << "there it costs nobody";
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kAwaited - 1s);
+  EXPECT_EQ(next(), "");
+  t.pass(1s);
+  EXPECT_EQ(next(), "clear high");
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kTerms.first);
+  EXPECT_EQ(next(), "nominate high b");
+}
+
+TEST_F(PreemptorTest, WhatVictimsLeaveBehindHasItsTimeHoweverLongTheyTook) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  EXPECT_EQ(after(), "delete low");
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kAwaited * 3);
+  EXPECT_EQ(next(), "") << "its grace is long";
+  t.gone("low");
+  auto& ledger = t.c.engine.ledger();
+  ledger.hold(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::Draining, {});
+  ledger.release(model::NodeName{"a"}, 0, TestParts::uid("low"), sched::Source::BoundPod);
+  EXPECT_EQ(next(), "") << "its GPU is about to be free";
+  t.pass(Preemptor::kAwaited - 1s);
+  EXPECT_EQ(next(), "");
+  t.pass(1s);
+  EXPECT_EQ(next(), "clear high");
+}
+
+TEST_F(PreemptorTest, AVictimThatNeverEndsIsNotWaitedForForEver) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  EXPECT_EQ(after(), "delete low");
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kMostAwaited - 1s);
+  EXPECT_EQ(next(), "");
+  t.pass(1s);
+  EXPECT_EQ(next(), "clear high");
+  EXPECT_EQ(after(), "");
+  t.pass(Preemptor::kTerms.first);
+  EXPECT_EQ(next(), "") << "it stays, as far as is known";
+  EXPECT_FALSE(p.nominatedTo(TestParts::uid("high")));
+}
+
+/// Another scheduler does not know of the room that was made, and binds one pod after the other there.
+TEST_F(PreemptorTest, OthersThatComeToItsNodeAreToldLaterEachTime) {
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+  EXPECT_EQ(after(), "mark low");
+  EXPECT_EQ(after(), "delete low");
+  EXPECT_EQ(after(), "");
+  const auto follows = [&](const char* gone, const std::string& name) {
+    t.gone(gone);
+    for (const auto source : {sched::Source::Lease, sched::Source::BoundPod, sched::Source::Draining}) {
+      t.c.engine.ledger().release(model::NodeName{"a"}, 0, TestParts::uid(gone), source);
+    }
+    comes(testing::PodBuilder{name}.claim("one").on("a").priority(1).allocated("a:0").running());
+  };
+  follows("low", "low-2");
+  EXPECT_EQ(next(), "");
+  t.pass(Preemptor::kTerms.first - 1s);
+  EXPECT_EQ(next(), "");
+  t.pass(1s);
+  EXPECT_EQ(next(), "mark low-2");
+  EXPECT_EQ(after(), "delete low-2") << "it is not told later than that";
+  EXPECT_EQ(after(), "");
+  follows("low-2", "low-3");
+  t.pass(Preemptor::kTerms.first * 2 - 1s);
+  EXPECT_EQ(next(), "");
+  t.pass(1s);
+  EXPECT_EQ(next(), "mark low-3");
 }
 
 TEST_F(PreemptorTest, WhatIsRefusedIsTriedAgainLater) {
@@ -291,6 +428,27 @@ TEST_F(PreemptorTest, WhoMayNotOrIsNotMoreImportantThanAnybodyIsNotLookedFor) {
   EXPECT_FALSE(p.hasMore());
 }
 
+/// Through the engine, which reads budgets as they come and go.
+TEST_F(PreemptorTest, WhomABudgetProtectsStaysWhereAnotherOneCanGo) {
+  t.node("b", 1);
+  comes(testing::PodBuilder{"low-b"}.claim("one").on("b").priority(5).allocated("b:0").running());
+  model::Pod low = *t.known("low");
+  low.labels = {{"app", "web"}};
+  low.revision += 1;
+  t.c.engine.learn(std::make_shared<const model::Pod>(low), t.c.now.mono);
+  model::DisruptionBudget budget;
+  budget.key = {"default", "web"};
+  budget.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {"web"}}}};
+  const auto made = std::make_shared<const model::DisruptionBudget>(budget);
+  t.c.engine.apply({kapi::kDisruptionBudget, budget.key, {}, made, 9'000}, t.c.now.mono);
+  want();
+  EXPECT_EQ(next(), "nominate high b");
+  p.podEnded(TestParts::uid("high"));
+  t.c.engine.apply({kapi::kDisruptionBudget, budget.key, {}, {}, 9'001}, t.c.now.mono);
+  want();
+  EXPECT_EQ(next(), "nominate high a");
+}
+
 TEST_F(PreemptorTest, SaysForWhomItWaits) {
   want();
   EXPECT_EQ(next(), "nominate high a");
@@ -330,13 +488,14 @@ TEST_F(PreemptorTest, WhomAnotherSchedulerNominatedCountsUntilItIsThere) {
     return p.admits(*t.c.engine.ledger().find(model::NodeName{"a"}), high, request);
   };
   EXPECT_FALSE(admits());
-  EXPECT_EQ(p.keptFrom(high, request), std::vector<model::NodeName>{model::NodeName{"a"}});
+  EXPECT_EQ(p.keptFrom(high, request, model::NodeName{"a"}),
+            std::vector<model::NodeName>{model::NodeName{"a"}});
   EXPECT_TRUE(p.isKept(model::NodeName{"a"}, high));
   theirs.nominated = {};
   p.theirs(theirs);
   EXPECT_FALSE(p.isKept(model::NodeName{"a"}, high));
   EXPECT_TRUE(admits());
-  EXPECT_TRUE(p.keptFrom(high, request).empty());
+  EXPECT_TRUE(p.keptFrom(high, request, model::NodeName{"a"}).empty());
 }
 
 TEST_F(PreemptorTest, WhoAsksForTheSameHasTheSameAnswerUntilSomethingChanges) {
@@ -354,6 +513,13 @@ TEST_F(PreemptorTest, WhoAsksForTheSameHasTheSameAnswerUntilSomethingChanges) {
   }
   EXPECT_EQ(searches, 1);
   EXPECT_FALSE(p.hasMore());
+  for (const char* name : {"large-1", "large-2"}) {
+    EXPECT_EQ(p.saidOf(TestParts::uid(name)).find("preemption: 0/1 nodes are available: 1 "), 0U)
+        << p.saidOf(TestParts::uid(name));
+  }
+  EXPECT_EQ(p.takeSaid().size(), 2U);
+  p.podEnded(TestParts::uid("large-1"));
+  EXPECT_EQ(p.saidOf(TestParts::uid("large-1")), "");
 }
 
 }  // namespace
