@@ -104,11 +104,14 @@ class Engine {
   [[nodiscard]] const NodeDevices& nodeDevices() const { return state_.node_devices; }
   /// What pods with spec.resourceClaims ask for.
   [[nodiscard]] DeviceClaims& deviceClaims() { return state_.device_claims; }
-  /// What deciding took so far, and reading and giving what ResourceClaims ask for, in looks
-  /// (Decider::looks).
+  /// What deciding took so far, reading and giving what ResourceClaims ask for, and following what pods say
+  /// of each other, in looks (Decider::looks).
   [[nodiscard]] std::uint64_t looks() const {
-    return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook;
+    return decider_.looks() + state_.device_claims.steps() / sched::kStepsPerLook +
+           state_.near.looks() / sched::Near::kPerLook;
   }
+  /// Classes that nobody waits with are to be retired: they keep rules of other pods (Near::isCrowded).
+  [[nodiscard]] bool hasManyRules() const { return state_.near.isCrowded(); }
   /// A live read, or the watch, said that this one is not there; `uid` empty: whatever was.
   void resourceClaimGone(const model::ObjectKey& key, const model::Uid& uid, Mono now) {
     resource_claims_.gone(key, uid, now);
@@ -174,8 +177,8 @@ class Engine {
   /// went and that only the extender's callers knew.
   void noteShares() { state_.touched.noteShares(); }
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return state_.touched.takeShares(); }
-  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting
-  /// pods were compared with.
+  /// What all of this has cost so far: pods whose holdings were derived, and waiting pods that were passed,
+  /// with anti-affinity terms that they were compared with.
   struct Work {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;

@@ -81,10 +81,12 @@ void NearPods::podChanged(const model::Pod* before, const model::Pod* after) {
   if (!was_bound && !reserved.empty()) { was = reserved.mapped(); }
   const There is = thereNow(after);
   const bool waits = after != nullptr && !after->finished() && !after->bound();
+  const std::string& ns = (after != nullptr ? after : before)->key.ns;
   if (waits) {
-    unbound_.insert(uid);
-  } else {
-    unbound_.erase(uid);
+    unbound_[ns].insert(uid);
+  } else if (const auto there = unbound_.find(ns); there != unbound_.end()) {
+    there->second.erase(uid);
+    if (there->second.empty()) { unbound_.erase(there); }
   }
   if (waits && is) { by_reservation_.emplace(uid, *is); }
   move(uid, was, is);
@@ -120,17 +122,21 @@ void NearPods::namespaceChanged(const controller::Change& change) {
   } else {
     namespaces_.insert(ns);
   }
-  const bool is_first = was_none && !namespaces_.empty();
-  if (!is_first && before == labelsOf(ns)) { return; }
-  for (const auto& uid : unbound_) {
-    if (is_first || cache_.pod(uid)->key.ns == ns) { touched_.pod(uid); }
+  if (was_none && !namespaces_.empty()) {  // of each that selects some it can be said now whom it means
+    for (const auto& [name, uids] : unbound_) { touchIn(uids); }
+  } else if (before != labelsOf(ns)) {
+    touchWaitingIn(ns);
   }
 }
 
 void NearPods::touchWaitingIn(const std::string& ns) {
-  for (const auto& uid : unbound_) {
-    if (cache_.pod(uid)->key.ns == ns) { touched_.pod(uid); }
-  }
+  const auto there = unbound_.find(ns);
+  if (there != unbound_.end()) { touchIn(there->second); }
+}
+
+void NearPods::touchIn(const std::set<model::Uid>& uids) {
+  compared_ += uids.size();
+  for (const auto& uid : uids) { touched_.pod(uid); }
 }
 
 const model::Labels& NearPods::labelsOf(const std::string& ns) const {
@@ -168,9 +174,12 @@ std::optional<sched::Blocked> NearPods::ask(const model::Pod& pod, sched::PodReq
   if (near_.bind(request.near)) { return std::nullopt; }
   return sched::Blocked{
       "TooManyRules",
-      fmt::format("pods that wait in namespace {} say very many different rules of affinity and spread "
-                  "(limit {}): give pods of one kind the same rules, or wait until some of them have run",
-                  pod.key.ns, sched::Near::kMostOfOneNamespace)};
+      fmt::format(
+          "pods that wait in namespace {} say very many different rules of affinity and spread "
+          "(limit {}, of {} terms together): give pods of one kind the same rules, or wait until some "
+          "of them have run",
+          pod.key.ns, sched::Near::kMostOfOneNamespace,
+          sched::Near::kMatchers * sched::Near::kMostOfOneNamespace)};
 }
 
 /// Touches the waiting pods that its terms mean. Where finding them would take too long all are touched: a
@@ -180,12 +189,13 @@ void NearPods::touchMeantBy(const model::Pod& pod, const std::vector<model::Anti
   sched::TermIndex said;
   model::TermId next = 0;  // it is not asked which they are
   for (const auto& term : terms) { said.add(pod.key.ns, ++next, term); }
-  for (const auto& uid : unbound_) {
-    const model::Pod& waiting = *cache_.pod(uid);
-    const bool is_meant =
-        said.looks() > kMostLooks ||
-        !said.meaning(waiting.key.ns, waiting.labels.all(), labelsOf(waiting.key.ns)).empty();
-    if (is_meant) { touched_.pod(uid); }
+  for (const auto& [ns, uids] : unbound_) {
+    const model::Labels& ns_labels = labelsOf(ns);
+    for (const auto& uid : uids) {
+      const bool is_meant =
+          said.looks() > kMostLooks || !said.meaning(ns, cache_.pod(uid)->labels.all(), ns_labels).empty();
+      if (is_meant) { touched_.pod(uid); }
+    }
   }
   compared_ += said.looks();
 }

@@ -5,11 +5,13 @@
 // sched::AntiAffinity closes nodes to those whom it means. When it is the first with such a term, the pods
 // that wait and are meant are touched: they ask for something else from now on. So it is with what pods that
 // are there would only like of those that come.
-// Namespaces count by their labels; where these change, the pods that wait in them are touched.
+// Namespaces count by their labels; where these change, the pods that wait in them are touched: what a
+// Namespace costs is these.
 // One thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -44,7 +46,7 @@ class NearPods {
 
   /// What the request has to know of other pods. Why it cannot be said yet, if so.
   [[nodiscard]] std::optional<sched::Blocked> ask(const model::Pod& pod, sched::PodRequest& request);
-  /// Anti-affinity terms that waiting pods were compared with so far.
+  /// Waiting pods that were passed, and anti-affinity terms that they were compared with, so far.
   [[nodiscard]] std::uint64_t compared() const { return compared_; }
 
  private:
@@ -53,6 +55,7 @@ class NearPods {
   void move(const model::Uid& uid, const There& was, const There& is);
   void close(const model::Pod& pod, const model::NodeName& node);
   void askLikings(const model::Pod& pod, const model::Labels& labels, sched::PodRequest& request) const;
+  void touchIn(const std::set<model::Uid>& uids);
   void touchMeantBy(const model::Pod& pod, const std::vector<model::AntiAffinityTerm>& terms);
   [[nodiscard]] const model::Labels& labelsOf(const std::string& ns) const;
 
@@ -62,7 +65,7 @@ class NearPods {
   Touched& touched_;
   std::unordered_map<model::Uid, model::NodeName> reserved_;
   std::unordered_map<model::Uid, sched::NearPod> by_reservation_;  // that count for it, not bound
-  std::set<model::Uid> unbound_;                                   // pods that wait for a node, anybody's
+  std::map<std::string, std::set<model::Uid>> unbound_;            // by namespace, pods that wait, anybody's
   std::set<std::string> namespaces_;                               // that are known
   std::uint64_t compared_ = 0;
 };

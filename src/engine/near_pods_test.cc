@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "base/random.h"
 #include "engine/engine.h"
@@ -169,6 +173,64 @@ TEST_F(NearPodsTest, NamespacesAreSelectedByTheirLabels) {
   EXPECT_FALSE(decide(p));
   ns("default", {});
   EXPECT_TRUE(decide(p));
+}
+
+/// Whoever reconciles many pods in one turn goes by that.
+TEST_F(NearPodsTest, ARuleThatIsNewCountsAsLooksAtTheNodes) {
+  constexpr int kNodes = 80;
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    node(name, {{"host", name}});
+  }
+  model::Pod p = waiting("spread");
+  p.spread.emplace_back().topology_key = "host";
+  p.spread.front().pods = kApp;
+  const std::uint64_t before = engine.looks();
+  const auto request = requestOf(p);
+  EXPECT_GE(engine.looks() - before, kNodes / sched::Near::kPerLook);
+}
+
+TEST_F(NearPodsTest, ANamespaceThatSaysVeryManyRulesIsToldSo) {
+  std::vector<sched::PodRequest> held;
+  const auto pod_of = [](std::size_t i) {
+    model::Pod p = apartByHost("p-" + std::to_string(i));
+    p.affinity.apart.front().pods = model::LabelSelector{{{"job", Op::In, {std::to_string(i)}}}};
+    return p;
+  };
+  for (std::size_t i = 0; i < sched::Near::kMostOfOneNamespace; ++i) { held.push_back(requestOf(pod_of(i))); }
+  const model::Pod more = pod_of(sched::Near::kMostOfOneNamespace);
+  auto request = std::get<sched::PodRequest>(sched::readPod(more, {}, engine.doors()));
+  const auto blocked = engine.askNear(more, request);
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->kind, "TooManyRules");
+  EXPECT_NE(blocked->text.find("namespace default say very many different rules"), std::string::npos);
+  held.pop_back();
+  EXPECT_FALSE(engine.askNear(more, request)) << "one of them is not asked for any more";
+}
+
+/// Very many Namespaces come one by one, and very many pods wait.
+TEST_F(NearPodsTest, ANamespaceCostsThePodsThatWaitInIt) {
+  constexpr int kNamespaces = 50;
+  ns("first", {});
+  for (int i = 0; i < kNamespaces; ++i) {
+    for (const char* name : {"a", "b"}) {
+      model::Pod p = waiting("w-" + std::to_string(i) + name);
+      p.key.ns = "team-" + std::to_string(i);
+      pod(p);
+    }
+  }
+  (void)engine.takeTouched();
+  const std::uint64_t before = engine.work().compared;
+  for (int i = 0; i < kNamespaces; ++i) { ns("team-" + std::to_string(i), {{"team", "t"}}); }
+  EXPECT_EQ(engine.work().compared - before, 2U * kNamespaces) << "each of the pods once";
+  EXPECT_EQ(engine.takeTouched().size(), 2U * kNamespaces);
+  model::Pod gone = waiting("w-7a");
+  gone.key.ns = "team-7";
+  gone.node = model::NodeName{"n1"};
+  pod(gone);
+  (void)engine.takeTouched();
+  ns("team-7", {});
+  EXPECT_EQ(engine.takeTouched(), std::set{model::Uid{"uid-w-7b"}}) << "who is bound waits no more";
 }
 
 /// A cluster in which anything happens, and classes that wait or are placed.

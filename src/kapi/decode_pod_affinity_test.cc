@@ -99,5 +99,82 @@ TEST(DecodePodAffinity, MoreThanAPodCanNeedIsRefusedByName) {
       std::vector<std::string>{"spec.topologySpreadConstraints with more than 16 constraints or 4096 names"});
 }
 
+TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAndEachItsLabels) {
+  const std::string spec =
+      R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+    {"topologyKey":"zone","namespaces":["b","a","b"],"labelSelector":{"matchLabels":{"app":"web"},
+    "matchExpressions":[
+      {"key":"old","operator":"DoesNotExist"},{"key":"tier","operator":"NotIn","values":["y","x"]},
+      {"key":"z","operator":"Like"}]}},
+    {"topologyKey":"host","labelSelector":{}},
+    {"topologyKey":"rack","namespaceSelector":{"matchLabels":{"team":"t"}},"namespaces":["a"],
+    "labelSelector":{}},
+    {"topologyKey":"nobody"},{"topologyKey":"host","labelSelector":{}}]}})";
+  const std::string meta = R"("metadata":{"namespace":"team","labels":{"app":"db"}})";
+  const model::Pod bound = decodePod(parsed("{" + meta + R"(,"spec":{"nodeName":"n",)" + spec + "}}"));
+  std::vector<std::string> terms;
+  for (const auto& term : bound.keeps_away) { terms.push_back(model::print(term)); }
+  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in a + (team in (t)): ",
+                                             "zone in a,b: app in (web), !old, tier notin (x,y)"}));
+  EXPECT_EQ(bound.labels, (model::Labels{{"app", "db"}}));
+  const model::Pod unbound = decodePod(parsed("{" + meta + R"(,"spec":{)" + spec + "}}"));
+  EXPECT_TRUE(unbound.keeps_away.empty());
+  EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
+}
+
+TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyOfTheirNamespacesAwayFromWhatTheyName) {
+  const auto saying = [](const std::string& host_means) {
+    std::string terms;
+    for (int i = 0; i < 66; ++i) {
+      const std::string key = i % 3 == 0 ? R"("zone")" : R"("host")" + (i % 3 == 2 ? host_means : "");
+      terms += fmt::format(R"({}{{"topologyKey":{},"labelSelector":{{"matchLabels":{{"n":"{}"}}}}}})",
+                           i == 0 ? "" : ",", key, i);
+    }
+    return decodePod(parsed(fmt::format(
+        R"({{"metadata":{{"name":"p","namespace":"own"}},"spec":{{"nodeName":"n",)"
+        R"("affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}}}}}}})",
+        terms)));
+  };
+  using Terms = std::vector<model::AntiAffinityTerm>;
+  const model::AntiAffinityTerm zone{"zone", {"own"}, {}};
+  EXPECT_EQ(saying("").keeps_away, (Terms{{"host", {"own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaces":["b","a"])").keeps_away, (Terms{{"host", {"a", "b", "own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaceSelector":{})").keeps_away, (Terms{{"host", {}, {}}, zone}));
+}
+
+TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
+  const auto decoded = [](const std::string& field, int names) {
+    std::string list;
+    for (int i = 0; i < names; ++i) { list += (i == 0 ? "\"n" : ",\"n") + std::to_string(i) + "\""; }
+    const std::string selector =
+        field == "values" ? R"({"matchExpressions":[{"key":"k","operator":"In","values":[)" + list + "]}]}"
+                          : "{}";
+    return decodePod(parsed(
+        R"({"spec":{"nodeName":"n",
+         "affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+        {"topologyKey":"zone","namespaces":[)" +
+        (field == "values" ? R"("ns")" : list) + R"(],"labelSelector":)" + selector + "}]}}}}"));
+  };
+  for (const char* field : {"namespaces", "values"}) {
+    const model::Pod many = decoded(field, 5'000);
+    const bool few_namespaces = std::string{field} == "values";
+    const std::vector<std::string> kept =
+        few_namespaces ? std::vector<std::string>{"ns"} : std::vector<std::string>{};
+    EXPECT_EQ(many.keeps_away, (std::vector<model::AntiAffinityTerm>{{"zone", kept, {}}})) << field;
+    const model::Pod few = decoded(field, 4'000);
+    ASSERT_EQ(few.keeps_away.size(), 1U);
+    EXPECT_FALSE(few.keeps_away[0].namespaces.empty()) << field;
+  }
+}
+
+TEST(DecodePod, OneThatRunsKeepsOthersAwayByNoMoreLabelsThanANodeCanHave) {
+  const std::string terms = repeated(R"({"topologyKey":"a.b/k@","labelSelector":{}})", 300);
+  const model::Pod pod = decodePod(
+      parsed(R"({"spec":{"nodeName":"n",)"
+             R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+             terms + "]}}}}"));
+  EXPECT_EQ(pod.keeps_away.size(), 256U);
+}
+
 }  // namespace
 }  // namespace gs::kapi

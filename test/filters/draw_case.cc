@@ -42,7 +42,7 @@ json::Object nodeLabels(Rng& rng, const std::string& name, std::uint64_t nodes) 
   if (rng.chance(95)) {  // what the kubelet writes, and now and then somebody else
     out.set(kHostname, rng.chance(95) ? name : fmt::format("node-{}", rng.below(nodes)));
   }
-  if (rng.chance(88)) { out.set(kZone, oneOf(rng, kZones)); }
+  if (rng.chance(88)) { out.set(kZone, zoneValue(rng)); }
   if (rng.chance(88)) { out.set("rack", oneOf(rng, kRacks)); }
   if (rng.chance(65)) { out.set("disk", oneOf(rng, kDisks)); }
   if (rng.chance(65)) { out.set("size", oneOf(rng, kSizes)); }

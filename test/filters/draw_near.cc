@@ -25,7 +25,8 @@ json::Object podRequirement(Rng& rng, const json::Object& own) {
   const std::string op = oneOf(rng, kOps);
   json::Object out{{"key", key}, {"operator", op}};
   if (op == "Exists" || op == "DoesNotExist") { return out; }
-  json::Array values = someOf(rng, kPodValues);
+  json::Array values{podValue(rng)};
+  if (rng.chance(30)) { values.emplace_back(podValue(rng)); }
   const json::Value* has = own.find(key);
   if (has != nullptr && rng.chance(50)) { values.push_back(*has); }
   out.set("values", std::move(values));
@@ -69,9 +70,11 @@ json::Array textsOf(const std::vector<std::string>& texts) { return {texts.begin
 json::Value namespaceSelector(Rng& rng) {
   if (rng.chance(35)) { return json::Object{}; }
   if (rng.chance(50)) { return json::Object{{"matchLabels", json::Object{{"team", oneOf(rng, kTeams)}}}}; }
-  constexpr std::array kOps{"Exists", "DoesNotExist"};
-  return json::Object{
-      {"matchExpressions", json::Array{json::Object{{"key", "team"}, {"operator", oneOf(rng, kOps)}}}}};
+  constexpr std::array kOps{"In", "NotIn", "Exists", "DoesNotExist"};
+  const std::string op = oneOf(rng, kOps);
+  json::Object one{{"key", "team"}, {"operator", op}};
+  if (op == "In" || op == "NotIn") { one.set("values", json::Array{oneOf(rng, kTeams)}); }
+  return json::Object{{"matchExpressions", json::Array{std::move(one)}}};
 }
 
 json::Object podTerm(Rng& rng, const json::Object& own) {
@@ -119,16 +122,17 @@ json::Object nodeRequirement(Rng& rng) {
                         {"operator", op},
                         {"values", json::Array{oneOf(rng, kNumbers)}}};
   }
-  constexpr std::array kKeys{"rack", "disk", "size", "none"};
+  constexpr std::array kKeys{"rack", "disk", "size", "none", kHostname};
   const std::string key = rng.chance(25) ? kZone : oneOf(rng, kKeys);
   json::Object out{{"key", key}, {"operator", op}};
   if (op == "Exists" || op == "DoesNotExist") { return out; }
   json::Array values;
   for (std::uint64_t n = 1 + rng.below(2); n > 0; --n) {
-    values.emplace_back(key == kZone    ? oneOf(rng, kZones)
-                        : key == "rack" ? oneOf(rng, kRacks)
-                        : key == "disk" ? oneOf(rng, kDisks)
-                                        : oneOf(rng, kSizes));
+    values.emplace_back(key == kZone       ? zoneValue(rng)
+                        : key == "rack"    ? oneOf(rng, kRacks)
+                        : key == "disk"    ? oneOf(rng, kDisks)
+                        : key == kHostname ? fmt::format("node-{}", rng.below(4))
+                                           : oneOf(rng, kSizes));
   }
   out.set("values", std::move(values));
   return out;
@@ -166,9 +170,8 @@ json::Value drawSelector(Rng& rng, const json::Object& own) {
   if (rng.chance(50)) {
     const std::string key = oneOf(rng, kPodKeys);
     const json::Value* has = own.find(key);
-    out.set(
-        "matchLabels",
-        json::Object{{key, has != nullptr && rng.chance(50) ? *has : json::Value{oneOf(rng, kPodValues)}}});
+    out.set("matchLabels",
+            json::Object{{key, has != nullptr && rng.chance(50) ? *has : json::Value{podValue(rng)}}});
     if (rng.chance(70)) { return out; }
   }
   json::Array all;

@@ -14,8 +14,8 @@
 namespace gs::filters {
 namespace {
 
-constexpr std::array kCpu{"100m", "500m", "0.5", "1", "1000m", "1500m", "2"};
-constexpr std::array kMemory{"64Mi", "256Mi", "1Gi", "1024Mi", "500M", "128974848", "2Gi"};
+constexpr std::array kCpu{"0", "100m", "500m", "0.5", "1", "1000m", "1500m", "2"};
+constexpr std::array kMemory{"0", "64Mi", "256Mi", "1Gi", "1024Mi", "500M", "128974848", "2Gi"};
 
 /// One way of many to ask for amounts; what may not be more than its limit has the limit.
 json::Object drawResources(Rng& rng, bool bound) {
@@ -29,7 +29,7 @@ json::Object drawResources(Rng& rng, bool bound) {
   if (rng.chance(55)) { requests.set("memory", oneOf(rng, kMemory)); }
   if (rng.chance(12)) { both("cpu", oneOf(rng, kCpu)); }
   if (rng.chance(15)) { requests.set("ephemeral-storage", rng.chance(50) ? "512Mi" : "1Gi"); }
-  if (rng.chance(15)) { both("example.com/fpga", rng.chance(60) ? "1" : "2"); }
+  if (rng.chance(15)) { both("example.com/fpga", std::to_string(rng.below(3))); }
   if (!bound && rng.chance(6)) { both("nvidia.com/gpu", rng.chance(70) ? "1" : "2"); }
   const bool has_one = requests.find("cpu") != nullptr || requests.find("memory") != nullptr;
   if (has_one && rng.chance(8)) { both("hugepages-2Mi", rng.chance(50) ? "4Mi" : "6Mi"); }
@@ -134,7 +134,7 @@ class PodDrawing {
   json::Object drawLabels() {
     json::Object out;
     for (const char* key : kPodKeys) {
-      if (rng_.chance(65)) { out.set(key, oneOf(rng_, kPodValues)); }
+      if (rng_.chance(65)) { out.set(key, podValue(rng_)); }
     }
     return out;
   }
@@ -223,7 +223,7 @@ class PodDrawing {
   json::Object drawNodeSelector() {
     json::Object out;
     if (rng_.chance(50)) { out.set("disk", oneOf(rng_, kDisks)); }
-    if (rng_.chance(30)) { out.set(kZone, oneOf(rng_, kZones)); }
+    if (rng_.chance(30)) { out.set(kZone, zoneValue(rng_)); }
     if (out.empty() || rng_.chance(20)) { out.set("rack", oneOf(rng_, kRacks)); }
     return out;
   }

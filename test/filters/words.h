@@ -38,6 +38,12 @@ template <class T, std::size_t N>
   return words[rng.below(N)];
 }
 
+/// Of a pod's label, and what is asked for of one. A label may be there without a value.
+[[nodiscard]] inline std::string podValue(Rng& rng) { return rng.chance(4) ? "" : oneOf(rng, kPodValues); }
+
+/// Likewise of a node's.
+[[nodiscard]] inline std::string zoneValue(Rng& rng) { return rng.chance(4) ? "" : oneOf(rng, kZones); }
+
 /// As the API server gives it; `ns`: "" of an object of the cluster.
 [[nodiscard]] inline json::Object metaOf(const std::string& ns, const std::string& name) {
   json::Object out{{"name", name}};

@@ -189,7 +189,11 @@ std::vector<model::TermId> AntiAffinity::saidBy(const model::Uid& uid) const {
   std::vector<model::TermId> out;
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) { return out; }
+  const auto node = nodes_.find(pod->second.node);
+  if (node == nodes_.end()) { return out; }
   for (const auto& said : pod->second.terms) {
+    const Key& key = keys_.at(said->first.second.topology_key);
+    if (key.at(node->second.index) == 0) { continue; }  // it closes nothing
     out.insert(out.end(), said->second.ids.begin(), said->second.ids.end());
   }
   return out;

@@ -45,8 +45,8 @@ class AntiAffinity {
                                                    const model::Labels& ns_labels = {}) const {
     return index_.meaning(ns, labels, ns_labels);
   }
-  /// The terms that this pod says, by their ids: it counts once for each in the domain of its node that has
-  /// the term's key.
+  /// The terms by which this pod closes nodes, under all of their ids: it counts once for each in the domain
+  /// of its node that has the term's key. None of those whose key its node lacks.
   [[nodiscard]] std::vector<model::TermId> saidBy(const model::Uid& uid) const;
   /// What all of this has cost so far, in terms compared, and in labels and values of nodes looked at.
   [[nodiscard]] std::uint64_t looks() const { return looks_ + index_.looks(); }

@@ -128,6 +128,23 @@ TEST_F(AntiAffinityTest, ATermOfVeryManyNamespacesMeansNoOthers) {
   EXPECT_EQ(rules.meaning("default", {}), ids(Terms{}));
 }
 
+/// One id stands for all that an owner says: who goes takes off it no more than it counted.
+TEST_F(AntiAffinityTest, APodSaysOnlyWhatItCountsFor) {
+  node("a", {{"host", "a"}});
+  put("p", "a", {kByHost, kByZone});
+  const auto said = rules.saidBy(model::Uid{"p"});
+  std::map<model::TermId, int> counted;
+  for (const auto id : said) { ++counted[id]; }
+  std::map<model::TermId, int> closed;
+  for (const auto& terms : ledger.find(model::NodeName{"a"})->closed_to) {
+    for (const auto& [id, pods] : *terms) { closed[id] += pods; }
+  }
+  EXPECT_EQ(counted, closed);
+  EXPECT_TRUE(rules.saidBy(model::Uid{"nobody"}).empty());
+  dropNode("a");
+  EXPECT_TRUE(rules.saidBy(model::Uid{"p"}).empty());
+}
+
 TEST_F(AntiAffinityTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
   node("a", {{"zone", "1"}});
   put("p", "a", {kByZone});

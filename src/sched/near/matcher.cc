@@ -9,6 +9,7 @@ namespace {
 using Op = model::LabelRequirement::Op;
 
 constexpr std::size_t kFewOfOneLabel = 8;
+constexpr std::size_t kFewNamespaces = 64;
 
 }  // namespace
 
@@ -65,29 +66,37 @@ const model::LabelRequirement* Matcher::narrowest() const {
 
 /// Each list that it stands in. Values with one hash share a list, in which it stands once.
 template <class Change>
-void MatcherIndex::change(const Matcher& matcher, const Change& change) {
-  if (matcher.meansNobody()) { return; }
+void MatcherIndex::changeIn(Lists& lists, const Matcher& matcher, const Change& change) {
   const model::LabelRequirement* by = matcher.narrowest();
-  if (by == nullptr) { return change(others_); }
+  if (by == nullptr) { return change(lists.others); }
   std::set<std::size_t> hashes;
   for (const auto& value : by->values) { hashes.insert(labelHash(by->key, value)); }
   for (const std::size_t hash : hashes) {
-    const auto under = by_label_.try_emplace(hash).first;
+    const auto under = lists.by_label.try_emplace(hash).first;
     change(under->second);
-    if (under->second.empty()) { by_label_.erase(under); }
+    if (under->second.empty()) { lists.by_label.erase(under); }
+  }
+}
+
+template <class Change>
+void MatcherIndex::change(const Matcher& matcher, const Change& change) {
+  if (matcher.meansNobody()) { return; }
+  if (matcher.selectsNamespaces() || matcher.named().size() > kFewNamespaces) {
+    return changeIn(anywhere_, matcher, change);
+  }
+  for (const auto& ns : matcher.named()) {
+    const auto there = by_namespace_.try_emplace(ns).first;
+    changeIn(there->second, matcher, change);
+    if (there->second.empty()) { by_namespace_.erase(there); }
   }
 }
 
 void MatcherIndex::add(const Matcher& matcher, MatcherRef ref) {
-  change(matcher, [&](Refs& refs) { refs.push_back(ref); });
+  change(matcher, [&](Refs& refs) { refs.emplace(ref, &matcher); });
 }
 
 void MatcherIndex::remove(const Matcher& matcher, MatcherRef ref) {
-  change(matcher, [&](Refs& refs) {
-    const auto it = std::find(refs.begin(), refs.end(), ref);
-    *it = refs.back();
-    refs.pop_back();
-  });
+  change(matcher, [&](Refs& refs) { refs.erase(ref); });
 }
 
 }  // namespace gs::sched

@@ -4,14 +4,17 @@
 // required affinity terms of a pod are one matcher, since kube-scheduler looks for one pod that all of them
 // mean; each anti-affinity term and each spread rule is one by itself.
 // A namespace of which no Namespace is known is selected by a namespaceSelector without requirements only.
-// MatcherIndex finds the matchers that may mean a pod: each stands under a label that the pods it means must
-// have, one of few values. Those that ask for none stand in a list of their own, and are compared with each
-// new group of pods. Cost: O(labels of the pod + matchers under them + the others). One thread.
+// MatcherIndex finds the matchers that may mean a pod: each stands under the namespaces that it means, and
+// under a label that the pods it means must have, one of few values. Those that ask for none stand in a list
+// of their own, and are compared with each new group of pods of these namespaces; those that select
+// namespaces, with those of any. Cost: O(labels of the pod + matchers under them + the others). One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -69,27 +72,41 @@ class Matcher {
 
 class MatcherIndex {
  public:
+  /// The matcher stays where it is until remove().
   void add(const Matcher& matcher, MatcherRef ref);
   void remove(const Matcher& matcher, MatcherRef ref);
-  /// Calls visit(ref) for those that may mean such a pod, each once.
+  /// Calls visit(ref, matcher) for those that may mean such a pod, each once.
   template <class Visit>
-  void each(const model::PodLabels& labels, const Visit& visit) const {
-    for (const MatcherRef& ref : others_) { visit(ref); }
-    if (by_label_.empty()) { return; }
-    labels.each([&](std::string_view key, std::string_view value) {
-      const auto under = by_label_.find(labelHash(key, value));
-      if (under == by_label_.end()) { return; }
-      for (const MatcherRef& ref : under->second) { visit(ref); }
-    });
+  void each(const std::string& ns, const model::PodLabels& labels, const Visit& visit) const {
+    eachIn(anywhere_, labels, visit);
+    const auto there = by_namespace_.find(ns);
+    if (there != by_namespace_.end()) { eachIn(there->second, labels, visit); }
   }
 
  private:
-  using Refs = std::vector<MatcherRef>;
+  using Refs = std::map<MatcherRef, const Matcher*>;  // one that goes is found among very many
+  struct Lists {
+    std::unordered_map<std::size_t, Refs> by_label;  // by labelHash
+    Refs others;
+    [[nodiscard]] bool empty() const { return by_label.empty() && others.empty(); }
+  };
+  template <class Visit>
+  static void eachIn(const Lists& lists, const model::PodLabels& labels, const Visit& visit) {
+    for (const auto& [ref, matcher] : lists.others) { visit(ref, *matcher); }
+    if (lists.by_label.empty()) { return; }
+    labels.each([&](std::string_view key, std::string_view value) {
+      const auto under = lists.by_label.find(labelHash(key, value));
+      if (under == lists.by_label.end()) { return; }
+      for (const auto& [ref, matcher] : under->second) { visit(ref, *matcher); }
+    });
+  }
   template <class Change>
   void change(const Matcher& matcher, const Change& change);
+  template <class Change>
+  static void changeIn(Lists& lists, const Matcher& matcher, const Change& change);
 
-  std::unordered_map<std::size_t, Refs> by_label_;  // by labelHash
-  Refs others_;
+  std::unordered_map<std::string, Lists> by_namespace_;
+  Lists anywhere_;  // of those that select namespaces, or name many
 };
 
 }  // namespace gs::sched

@@ -18,6 +18,30 @@ std::size_t factsOf(const model::Node& node) {
   return h;
 }
 
+std::size_t namesOf(const std::optional<model::LabelSelector>& selector) {
+  std::size_t names = 0;
+  if (!selector) { return names; }
+  for (const auto& r : selector->requirements) { names += 1 + r.values.size(); }
+  return names;
+}
+
+std::size_t namesOf(const model::PodTerm& term) {
+  return 1 + term.namespaces.size() + namesOf(term.namespace_selector) + namesOf(term.pods);
+}
+
+/// All that is read of rules to know whether they are known.
+std::size_t namesOf(const NearRules& rules) {
+  std::size_t names = rules.liked_by.size() + rules.node_selector.size() + rules.tolerations.size();
+  for (const auto* terms : {&rules.near, &rules.apart}) {
+    for (const auto& term : *terms) { names += namesOf(term); }
+  }
+  for (const auto& preferred : rules.preferred) { names += namesOf(preferred.term); }
+  for (const auto* spread : {&rules.spread, &rules.spread_anyway}) {
+    for (const auto& rule : *spread) { names += 1 + namesOf(rule.pods); }
+  }
+  return names;
+}
+
 }  // namespace
 
 // ---- Pods
@@ -62,9 +86,8 @@ void Near::tidy(PodGroup& group) const {
 /// A new one finds who means it.
 void Near::match(PodGroup& group) {
   const model::Labels* ns_labels = labelsOf(*group.ns);
-  index_.each(group.labels, [&](const MatcherRef& ref) {
+  index_.each(*group.ns, group.labels, [&](const MatcherRef& ref, const Matcher& matcher) {
     ++looks_;
-    const Matcher& matcher = find(ref.standing)->matchers()[ref.matcher];
     if (matcher.means(*group.ns, ns_labels) && matcher.means(group)) { group.matched.push_back(ref); }
   });
 }
@@ -233,7 +256,8 @@ std::shared_ptr<Standing> Near::make(const std::shared_ptr<const NearRules>& rul
       new Standing{number, rules, ledger_, nodes_, namespaces_, keys_, likings_}, end};
   standings_.emplace(number, standing.get());
   by_hash_.emplace(hash, standing.get());
-  ++of_namespace_[rules->ns];
+  of_namespace_[rules->ns].add(standing->matchers().size());
+  all_.add(standing->matchers().size());
   standing->settle();
   meet(*standing);
   for (std::uint32_t i = 0; i < standing->matchers().size(); ++i) {
@@ -248,7 +272,9 @@ void Near::drop(const Standing& standing) {
   const auto [begin, end] = by_hash_.equal_range(hashOf(standing.rules()));
   by_hash_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == &standing; }));
   const auto of = of_namespace_.find(standing.rules().ns);
-  if (--of->second == 0) { of_namespace_.erase(of); }
+  of->second.remove(standing.matchers().size());
+  if (of->second.rules == 0) { of_namespace_.erase(of); }
+  all_.remove(standing.matchers().size());
   for (std::uint32_t i = 0; i < standing.matchers().size(); ++i) {
     index_.remove(standing.matchers()[i], {standing.number(), i});
   }
@@ -256,13 +282,22 @@ void Near::drop(const Standing& standing) {
 }
 
 std::shared_ptr<const NearStanding> Near::standingOf(const std::shared_ptr<const NearRules>& rules) {
+  looks_ += namesOf(*rules);
   const std::size_t hash = hashOf(*rules);
   if (Standing* standing = known(*rules, hash)) { return standing->shared_from_this(); }
   const auto of = of_namespace_.find(rules->ns);
   const std::size_t room = rules->requiresSome() ? 1 : 2;
-  const bool too_many = standings_.size() >= kMost / room ||
-                        (of != of_namespace_.end() && of->second >= kMostOfOneNamespace / room);
-  return too_many ? nullptr : make(rules, hash);
+  const std::size_t more = Standing::countMatchers(*rules);
+  const bool fits = all_.hasRoom(more, kMost / room) &&
+                    (of == of_namespace_.end() || of->second.hasRoom(more, kMostOfOneNamespace / room));
+  return fits ? make(rules, hash) : nullptr;
+}
+
+bool Near::isCrowded() const {
+  constexpr std::size_t kPart = 4;
+  return !all_.hasRoom(0, kMost / kPart) ||
+         std::any_of(of_namespace_.begin(), of_namespace_.end(),
+                     [](const auto& of) { return !of.second.hasRoom(0, kMostOfOneNamespace / kPart); });
 }
 
 bool Near::bind(NearAsked& asked) {

@@ -9,9 +9,10 @@
 // two decisions, one right after the other, know of each other.
 // A standing is made when a class first says such rules, with a look at the groups of the namespaces that
 // they mean (a few ns each) and at the nodes; it goes with its last holder. One namespace may say
-// kMostOfOneNamespace different rules at once, all of them kMost: each is memory, and perhaps a comparison
-// for each new group of pods. Rules that are wishes only get half of that room: who has none of it left goes
-// without them.
+// kMostOfOneNamespace different rules at once, all of them kMost, with kMatchers matchers of each on average:
+// a rule is memory, and a matcher perhaps a comparison for each new group of pods, and a count for each pod.
+// Rules that are wishes only get half of that room: who has none of it left goes without them. When a quarter
+// of it is taken (isCrowded()), whoever keeps rules that nobody waits with any more is to let them go.
 //
 // Cost of a pod: O(its labels + rules that mean it). Of the first pod of a group: a comparison with the rules
 // that its labels lead to, and with those that ask for no label. Of a node whose labels or taints change:
@@ -54,6 +55,9 @@ class Near {
  public:
   static constexpr std::size_t kMost = 16'384;
   static constexpr std::size_t kMostOfOneNamespace = 1'024;
+  static constexpr std::size_t kMatchers = 2;
+  /// So many of looks() take as long as a look of the Decider's, about.
+  static constexpr std::uint64_t kPerLook = 4;
 
   explicit Near(Ledger& ledger, std::size_t nodes_of_wide = TopologyKey::kNodesOfWide)
       : ledger_{ledger}, keys_{ledger, nodes_, nodes_of_wide} {}
@@ -90,13 +94,31 @@ class Near {
   [[nodiscard]] bool bind(NearAsked& asked);
 
   [[nodiscard]] std::size_t standings() const { return standings_.size(); }
-  /// What all of this has cost so far, in groups compared with a rule, nodes looked at for one, and terms
-  /// that a pod was compared with.
+  /// A quarter of the room of a namespace, or of all of it, is taken.
+  [[nodiscard]] bool isCrowded() const;
+  /// What all of this has cost so far, in groups compared with a rule, nodes looked at for one, names in
+  /// rules that were asked for, and terms that a pod was compared with.
   [[nodiscard]] std::uint64_t looks() const { return looks_ + keys_.looks() + likings_.looks(); }
 
  private:
   using Number = Standing::Number;
   using Tallies = std::unordered_map<Number, Standing::Tally>;
+  struct Used {
+    std::size_t rules = 0;
+    std::size_t matchers = 0;  // of these
+    void add(std::size_t its) {
+      ++rules;
+      matchers += its;
+    }
+    void remove(std::size_t its) {
+      --rules;
+      matchers -= its;
+    }
+    /// For one rule more with so many, where `most` rules may be.
+    [[nodiscard]] bool hasRoom(std::size_t more, std::size_t most) const {
+      return rules < most && matchers + more <= kMatchers * most;
+    }
+  };
 
   [[nodiscard]] Standing* find(Number number) const {
     const auto it = standings_.find(number);
@@ -123,7 +145,8 @@ class Near {
   Standing::Namespaces namespaces_;
   std::map<Number, Standing*> standings_;
   std::unordered_multimap<std::size_t, Standing*> by_hash_;  // of their rules
-  std::unordered_map<std::string, std::size_t> of_namespace_;
+  std::unordered_map<std::string, Used> of_namespace_;
+  Used all_;
   Number next_ = 1;
   std::uint64_t looks_ = 0;
   /// So that a standing that outlives this knows it.

@@ -6,6 +6,7 @@
 // it. One thread.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,7 +39,7 @@ struct NearPods {
 struct MatcherRef {
   std::uint64_t standing = 0;
   std::uint32_t matcher = 0;
-  friend bool operator==(const MatcherRef&, const MatcherRef&) = default;
+  friend auto operator<=>(const MatcherRef&, const MatcherRef&) = default;
 };
 
 struct PodGroup {

@@ -40,8 +40,8 @@ void SpreadCounts::change(DomainId domain, std::int64_t nodes, std::int64_t pods
   const std::int64_t before = most();
   const bool was_closed = of.pods > before;
   if (of.nodes > 0) { strike(domain); }
-  of.nodes += nodes;
-  of.pods += pods;
+  of.nodes += static_cast<std::int32_t>(nodes);
+  of.pods += static_cast<std::int32_t>(pods);
   if (of.nodes > 0) { enlist(domain); }
   const std::int64_t now = most();
   if (was_closed != (of.pods > now)) { turned.push_back(domain); }

@@ -35,9 +35,9 @@ class SpreadCounts {
   void change(DomainId domain, std::int64_t nodes, std::int64_t pods, Domains& turned);
 
  private:
-  struct Domain {
-    std::int64_t pods = 0;
-    std::int64_t nodes = 0;
+  struct Domain {  // there may be one for each node, for each rule
+    std::int32_t pods = 0;
+    std::int32_t nodes = 0;
     std::uint32_t place = 0;  // in by_pods_
   };
   /// Domains with more pods are closed.

@@ -48,6 +48,11 @@ Standing::Standing(Number number, std::shared_ptr<const NearRules> rules, Ledger
   if (rules_->wishesSome()) { wishes_.emplace(*rules_, own_namespace_, keys, nodes, likings, matchers_); }
 }
 
+std::size_t Standing::countMatchers(const NearRules& rules) {
+  return (rules.near.empty() ? 0 : 1) + rules.apart.size() + rules.spread.size() + rules.preferred.size() +
+         rules.spread_anyway.size();
+}
+
 std::size_t Standing::useOf(const std::string& key, TopologyKeys& keys) {
   TopologyKey* wanted = &keys.at(key);
   const auto it =

@@ -45,6 +45,8 @@ class Standing final : public NearStanding, public std::enable_shared_from_this<
   [[nodiscard]] bool spreads() const { return !rules_->spread.empty() || !rules_->spread_anyway.empty(); }
   /// Affinity, if there is some, then each anti-affinity term, then each spread rule, then those of wishes.
   [[nodiscard]] const std::vector<Matcher>& matchers() const { return matchers_; }
+  /// How many these rules have.
+  [[nodiscard]] static std::size_t countMatchers(const NearRules& rules);
 
   /// So many pods more (or fewer, below 0) that the matcher means are on that existing node.
   void count(std::size_t matcher, NearNode node, std::int64_t all, std::int64_t staying);

@@ -40,7 +40,7 @@ bool StandingIf::isFirst() const {
 
 std::optional<Reason> StandingIf::spreadAt(Node node, NearPart part) const {
   if (node != node_) { return s_->spreadAt(node, part); }
-  const std::size_t first = more_.size() - s_->spread_.size();
+  const std::size_t first = s_->firstSpread();
   for (std::size_t i = 0; i < s_->spread_.size(); ++i) {
     const Standing::Spread& spread = s_->spread_[i];
     const DomainId domain = s_->domainOf(spread.key, at_);

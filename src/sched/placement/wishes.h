@@ -9,8 +9,9 @@
 //                         there, and 1 for each that has to be near it
 //
 // Its scores of resources are none of ours: the fuller node is better (sched/placement/decider.h). Nor is
-// ImageLocality: every pod names an image, so pods that differ in nothing else would share no work, and its
-// weight is 1. Pure.
+// ImageLocality, of weight 1: every pod names an image, so pods that differ in nothing else would share no
+// work, and each decision would be a pass over all nodes, as it is for pods with wishes; of each node up to
+// 50 images would be kept, and counted anew when one is pulled. Pure.
 #pragma once
 
 #include <cstdint>

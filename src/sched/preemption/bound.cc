@@ -103,9 +103,9 @@ NodeProfile profileOf(const Ledger& ledger, Ledger::NodeIndex node, const Reside
   };
   for (const auto& uid : leftovers) { out.leaving[kDevices] += devices_of(uid); }
   out.any_leaves = !leftovers.empty();
-  for (const auto& [uid, pod] : residents) {
+  for (const auto& pod : residents) {
     Amounts gives = amountsGiven(*pod);
-    gives[kDevices] = devices_of(uid);
+    gives[kDevices] = devices_of(pod->uid);
     if (pod->deleting) {
       out.any_leaves = true;
       addAmounts(out.leaving, gives);

@@ -98,7 +98,7 @@ class PreemptionPlay {
 
   [[nodiscard]] bool anyLeaves(const model::NodeName& node) const {
     const auto& there = residents_.on(node);
-    return std::any_of(there.begin(), there.end(), [](const auto& one) { return one.second->deleting; });
+    return std::any_of(there.begin(), there.end(), [](const auto& one) { return one->deleting; });
   }
 
   void bind(const Asks& asks, Ledger::NodeIndex node, const std::vector<int>& ids) {
@@ -145,7 +145,7 @@ class PreemptionPlay {
       const auto& there = residents_.on(l_.at(i).node.name);
       const auto one = there.find(uid);
       if (one == there.end()) { continue; }
-      const model::Pod pod = *one->second;
+      const model::Pod pod = **one;
       for (const int id : ids) { l_.release(pod.node, id, uid, Source::Lease); }
       l_.unusePod(pod.node, uid, Source::BoundPod);
       residents_.remove(uid);

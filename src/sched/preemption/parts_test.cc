@@ -175,7 +175,8 @@ TEST(Residents, AreBoundAndNotFinished) {
   residents.put(podThatIsOn(somePod("p"), "a"));
   EXPECT_EQ(residents.on(a).size(), 1U);
   residents.put(podThatIsOn(somePod("p", 7), "a"));
-  EXPECT_EQ(residents.on(a).at(model::Uid{"p"})->priority, 7);
+  ASSERT_TRUE(residents.on(a).contains(model::Uid{"p"}));
+  EXPECT_EQ((*residents.on(a).begin())->priority, 7) << "the version that came last";
   model::Pod finished = somePod("p");
   finished.phase = model::PodPhase::Succeeded;
   residents.put(podThatIsOn(finished, "a"));

@@ -133,6 +133,25 @@ TEST_F(RequestIfTest, TheFullestDomainGivesWay) {
   EXPECT_EQ(goesOn("b", pod), "b:");
 }
 
+/// Its wishes are counted beside its rules, and are not taken for them.
+TEST_F(RequestIfTest, WhatItOnlyWishesForMovesNobody) {
+  runs(podOf("w1", "web", 1), "a");
+  runs(podOf("w2", "web", 2), "a");
+  runs(podOf("w3", "web", 1), "b");
+  runs(podOf("db", "db", 0), "a");
+  model::Pod pod = podOf("self", "web", 5);
+  model::SpreadConstraint spread;
+  spread.topology_key = kHost;
+  spread.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {"web"}}}};
+  model::SpreadConstraint wish = spread;
+  wish.is_required = false;
+  wish.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {"db"}}}};
+  pod.spread = {spread, wish};
+  pod.affinity.preferred = {{10, appTerm("db", kHost)}};
+  EXPECT_EQ(goesOn("a", pod), "a: w2 w1");
+  EXPECT_EQ(goesOn("b", pod), "b: w3");
+}
+
 TEST_F(RequestIfTest, APortThatIsTakenIsFreeAfterwards) {
   model::Pod takes = podOf("takes", "db", 1);
   takes.host_ports = {{80, "TCP", model::kEveryIp}};

@@ -6,8 +6,8 @@ void Residents::put(const model::PodPtr& pod) {
   const bool is_there = pod->bound() && !pod->finished();
   remove(pod->uid, is_there ? pod->node : model::NodeName{});
   if (!is_there) { return; }
-  node_of_[pod->uid] = pod->node;
-  on_[pod->node][pod->uid] = pod;
+  all_.insert(pod);
+  on_[pod->node].insert(pod);
   ++priorities_[pod->priority];
   changes_.append(pod->node, kMostChanges);
 }
@@ -16,14 +16,16 @@ void Residents::remove(const model::Uid& uid) { remove(uid, {}); }
 
 /// `next`: where it is put then. That node is noted once.
 void Residents::remove(const model::Uid& uid, const model::NodeName& next) {
-  const auto node = node_of_.extract(uid);
-  if (node.empty()) { return; }
-  const auto pods = on_.find(node.mapped());
-  const auto pod = pods->second.extract(uid);
-  const auto same = priorities_.find(pod.mapped()->priority);
+  const auto known = all_.find(uid);
+  if (known == all_.end()) { return; }
+  const model::PodPtr pod = *known;
+  all_.erase(known);
+  const auto pods = on_.find(pod->node);
+  pods->second.erase(pods->second.find(uid));
+  const auto same = priorities_.find(pod->priority);
   if (--same->second == 0) { priorities_.erase(same); }
   if (pods->second.empty()) { on_.erase(pods); }
-  if (node.mapped() != next) { changes_.append(node.mapped(), kMostChanges); }
+  if (pod->node != next) { changes_.append(pod->node, kMostChanges); }
 }
 
 const Residents::Pods& Residents::on(const model::NodeName& node) const {

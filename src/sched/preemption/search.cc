@@ -200,8 +200,8 @@ std::optional<PreemptionSearch::Look> PreemptionSearch::lookFor(const Question& 
   std::vector<model::PodPtr> leaving;
   std::vector<model::PodPtr> lower;
   const auto stays = [&](const model::Uid& uid) { return w_.stays && w_.stays(uid); };
-  for (const auto& [uid, pod] : residents) {
-    if (uid == q.pod->uid || (pod->deleting && stays(uid))) { continue; }
+  for (const auto& pod : residents) {
+    if (pod->uid == q.pod->uid || (pod->deleting && stays(pod->uid))) { continue; }
     if (pod->deleting && q.awaits) {
       leaving.push_back(pod);
       of.given.push_back(pod.get());

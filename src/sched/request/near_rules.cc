@@ -5,6 +5,7 @@
 
 #include "base/mix.h"
 #include "base/mutant.h"
+#include "sched/request/mix_nodes.h"
 
 namespace gs::sched {
 namespace {
@@ -78,6 +79,7 @@ std::size_t hashWith(std::size_t h, const std::vector<SpreadRule>& spread) {
   for (const auto& r : spread) {
     h = mix(mix(h, r.topology_key), static_cast<std::size_t>(r.max_skew));
     h = mix(mix(h, static_cast<std::size_t>(r.min_domains)), r.counts_itself ? 1 : 0);
+    h = mix(h, (r.honors_affinity ? 2U : 0U) + (r.honors_taints ? 1U : 0U));
     if (r.pods) { h = hashWith(h, *r.pods); }
   }
   return h;
@@ -115,10 +117,9 @@ std::size_t hashOf(const NearRules& rules) {
   }
   for (const auto id : rules.liked_by) { h = mix(h, static_cast<std::size_t>(id)); }
   for (const auto& [key, value] : rules.node_selector) { h = mix(mix(h, key), value); }
-  for (const auto& term : rules.node_terms) {
-    for (const auto& r : term.labels) { h = mix(h, r.key); }
-  }
-  return h;
+  h = mix(h, rules.has_node_terms ? 1 : 0);
+  for (const auto& term : rules.node_terms) { h = mixTerm(h, term); }
+  return mixTolerations(h, rules.tolerations);
 }
 
 }  // namespace gs::sched

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/mix.h"
+#include "sched/request/mix_nodes.h"
 
 namespace gs::sched {
 namespace {
@@ -18,23 +19,11 @@ std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
   return mix(h, std::hash<std::shared_ptr<const DeviceSelection>>{}(r.selection));
 }
 
-std::size_t hashWith(std::size_t h, const std::vector<model::NodeRequirement>& requirements) {
-  for (const auto& r : requirements) {
-    h = mix(mix(h, r.key), static_cast<std::size_t>(r.op));
-    for (const auto& value : r.values) { h = mix(h, value); }
-  }
-  return mix(h, requirements.size());
-}
-
-std::size_t hashWith(std::size_t h, const model::NodeTerm& term) {
-  return hashWith(hashWith(h, term.labels), term.fields);
-}
-
 std::size_t hashWith(std::size_t h, const model::NodeAffinity& affinity) {
   if (affinity == model::NodeAffinity{}) { return h; }
-  for (const auto& term : affinity.required) { h = hashWith(h, term); }
+  for (const auto& term : affinity.required) { h = mixTerm(h, term); }
   for (const auto& [weight, term] : affinity.preferred) {
-    h = hashWith(mix(h, static_cast<std::size_t>(weight)), term);
+    h = mixTerm(mix(h, static_cast<std::size_t>(weight)), term);
   }
   return mix(h, affinity.is_required ? 1 : 0);
 }
@@ -61,10 +50,7 @@ std::size_t hashOf(const PodRequest& r) {
   }
   for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
   for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
-  for (const auto& t : r.tolerations) {
-    h = mix(mix(mix(mix(h, t.key), t.value), t.effect), t.exists ? 1 : 0);
-    h = mix(h, static_cast<std::size_t>(t.than));
-  }
+  h = mixTolerations(h, r.tolerations);
   h = hashWith(h, r.node_affinity);
   for (const auto& p : r.host_ports) {
     h = mix(mix(mix(h, static_cast<std::size_t>(p.port)), p.protocol), p.ip);

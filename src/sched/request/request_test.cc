@@ -137,6 +137,31 @@ TEST(RequestHashOf, WhatIsWishedOfOtherPodsMakesAnotherRequest) {
   differs([](NearRules& r) { r.liked_by = {8}; });
 }
 
+/// One namespace may say very many rules that are alike: those with one hash are compared one by one.
+TEST(RequestHashOf, WhichNodesCountForSpreadMakesOtherRules) {
+  NearRules rules;
+  rules.ns = "ml";
+  rules.spread.emplace_back().topology_key = "zone";
+  rules.node_selector = {{"disk", "ssd"}};
+  rules.has_node_terms = true;
+  rules.node_terms = {{{{"rack", NodeOp::In, {"r1"}}}, {}}};
+  rules.tolerations = {{"team", "a", "NoSchedule", false}};
+  const auto differs = [&](const auto& change) {
+    NearRules other = rules;
+    change(other);
+    EXPECT_NE(other, rules);
+    EXPECT_NE(hashOf(other), hashOf(rules));
+  };
+  differs([](NearRules& r) { r.spread.front().honors_affinity = false; });
+  differs([](NearRules& r) { r.spread.front().honors_taints = true; });
+  differs([](NearRules& r) { r.node_selector["disk"] = "hdd"; });
+  differs([](NearRules& r) { r.has_node_terms = false; });
+  differs([](NearRules& r) { r.node_terms.front().labels.front().values = {"r2"}; });
+  differs([](NearRules& r) { r.node_terms.front().labels.front().op = NodeOp::NotIn; });
+  differs([](NearRules& r) { std::swap(r.node_terms.front().labels, r.node_terms.front().fields); });
+  differs([](NearRules& r) { r.tolerations.front().value = "b"; });
+}
+
 TEST(RequestHashOf, EqualRequestsHaveOne) {
   PodRequest used = full();
   used.quota->terms.models = {"V100"};

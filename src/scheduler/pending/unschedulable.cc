@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kRefreshGap = std::chrono::seconds{1};  // between two rounds through what pods are told
 constexpr Duration kRefreshTurn = std::chrono::milliseconds{50};  // between two parts of a round
-constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
+constexpr std::size_t kMaxClasses = 4096;   // over it, or with many rules, those without a pod are forgotten
 constexpr std::size_t kMostRetired = 8192;  // at once
 constexpr std::size_t kFewNodes = 512;      // looking at all of them is cheap
 constexpr std::size_t kClassesPerTurn = 4'096;
@@ -305,7 +305,7 @@ void Unschedulable::tellSome() {
 }
 
 void Unschedulable::retireClasses() {
-  if (c_.engine.decider().classes() <= kMaxClasses) { return; }
+  if (c_.engine.decider().classes() <= kMaxClasses && !c_.engine.hasManyRules()) { return; }
   const std::unordered_set<sched::EquivalenceClass> used = pending_.classes();
   const auto is_used = [&](sched::EquivalenceClass id) { return used.contains(id); };
   c_.engine.decider().retireAllBut(is_used, kMostRetired);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "scheduler/parts_test.h"
 
@@ -87,6 +88,29 @@ TEST_F(UnschedulableTest, EveryClassIsLookedAtAgainInTheEndThoughNothingIsKnownT
   EXPECT_EQ(queue.sizes().ready, kClasses);
   unschedulable.lookAgainAtSome();
   EXPECT_FALSE(unschedulable.mayFit()) << "nobody waits";
+}
+
+/// Jobs that each say a rule of their own come one after the other: there is room for the next.
+TEST_F(UnschedulableTest, ClassesWithRulesThatNobodyWaitsWithAreRetired) {
+  sched::Decider& decider = t.c.engine.decider();
+  const auto ask = [&](int i) {
+    model::Pod pod = testing::PodBuilder{"job-" + std::to_string(i)}.value();
+    const model::LabelSelector its_own{{{"job", model::LabelRequirement::Op::In, {std::to_string(i)}}}};
+    pod.affinity.apart = {{"host", {"default"}, std::nullopt, its_own}};
+    auto request = std::get<sched::PodRequest>(sched::readPod(pod, {}, t.c.engine.doors()));
+    EXPECT_FALSE(t.c.engine.askNear(pod, request));
+    (void)decider.classOf(request);
+  };
+  int asked = 0;
+  while (!t.c.engine.hasManyRules() && asked < 5'000) { ask(asked++); }
+  EXPECT_LT(asked, 5'000);
+  EXPECT_EQ(decider.classes(), static_cast<std::size_t>(asked));
+  unschedulable.retireClasses();
+  EXPECT_EQ(decider.classes(), 0U);
+  EXPECT_FALSE(t.c.engine.hasManyRules());
+  ask(0);
+  unschedulable.retireClasses();
+  EXPECT_EQ(decider.classes(), 1U) << "few are kept: they may come again";
 }
 
 }  // namespace

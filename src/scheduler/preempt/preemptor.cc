@@ -290,7 +290,7 @@ bool Preemptor::awaits(Cycle& cycle, const model::Pod& pod) {
   if (now >= cycle.told_at + kMostAwaited) { noteStuck(cycle, pod, true); }
   const auto& there = residents_.on(cycle.node);
   const bool are_told = std::any_of(there.begin(), there.end(), [&](const auto& one) {
-    const model::Pod& other = *one.second;
+    const model::Pod& other = *one;
     return other.priority < pod.priority && other.deleting && other.preempted && !isStuck(other.uid);
   });
   if (std::exchange(cycle.are_told, are_told) || are_told) { cycle.since = now; }
@@ -310,8 +310,8 @@ void Preemptor::noteStuck(const Cycle& cycle, const model::Pod& pod, bool lower_
     if (stuck_.due(uid, now)) { stuck_.tried(uid, now); }
   };
   const auto& there = residents_.on(cycle.node);
-  for (const auto& [uid, other] : there) {
-    if (other->deleting && (lower_too || other->priority >= pod.priority)) { note(uid); }
+  for (const auto& other : there) {
+    if (other->deleting && (lower_too || other->priority >= pod.priority)) { note(other->uid); }
   }
   const auto& ledger = c_.engine.ledger();
   const auto* node = ledger.find(cycle.node);
@@ -480,7 +480,7 @@ void Preemptor::say(const model::Uid& uid, Cycle& cycle, const std::vector<model
   std::vector<std::string> names;
   names.reserve(victims.size());
   for (const auto& victim : victims) { names.push_back(victim->key.text()); }
-  for (const auto& [other, pod] : residents_.on(cycle.node)) {
+  for (const auto& pod : residents_.on(cycle.node)) {
     const bool is_named = std::find(names.begin(), names.end(), pod->key.text()) != names.end();
     if (pod->deleting && !is_named) { names.push_back(pod->key.text()); }
   }
