@@ -265,12 +265,12 @@ TEST(RequestIfProperty, WhoWentIsAsOneThatNeverWas) {
     RequestIf asked{request, node, {&all.anti_affinity, &all.near}};
     NodeWithout without{node};
     const auto& residents = all.residents.on(node.node.name);
-    for (const auto& [uid, pod] : residents) {  // all of them, and some come back
+    for (const auto& pod : residents) {  // all of them, and some come back
       asked.go(*pod);
       without.take(*pod);
     }
-    for (const auto& [uid, pod] : residents) {
-      if (drawn.isGone(uid)) { continue; }
+    for (const auto& pod : residents) {
+      if (drawn.isGone(pod->uid)) { continue; }
       asked.comeBack(*pod);
       without.giveBack(*pod);
     }
