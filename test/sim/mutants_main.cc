@@ -135,7 +135,7 @@ const std::vector<Case>& cases() {
       {"EvictsUnnominated", {Bug::EvictsUnnominated}, false, 1, {}, Plays::Pods},
       {"EvictsUnmarked", {Bug::EvictsUnmarked}, false, 1, {}, Plays::Pods},
       {"BindsUnbound", {Bug::BindsUnbound}, false, 1, {}, Plays::Pods},
-      {"KeepsInVain", {Bug::KeepsInVain}, false, 1, {}, Plays::Pods},
+      {"KeepsInVain", {Bug::KeepsInVain}, true, 1, {}, Plays::Pods},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},

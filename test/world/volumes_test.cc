@@ -192,6 +192,7 @@ TEST_F(VolumeWorld, AClaimThatIsDeletedMeanwhileIsWaitedForAnew) {
   ASSERT_TRUE(eventually([&] { return whyWaiting("p").find("not found") != std::string::npos; }))
       << whyWaiting("p");
   EXPECT_FALSE(runs("p"));
+  ASSERT_TRUE(eventually([&] { return world.request("GET", kVolumeClaims + "data").code == 404; }));
   world.create(volumeClaim("data", "made"));
   ASSERT_TRUE(eventually([&] { return runs("p"); })) << whyWaiting("p");
   EXPECT_TRUE(isBoundClaim(dataClaim()));
