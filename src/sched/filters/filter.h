@@ -37,9 +37,28 @@ using Cures = std::uint16_t;
 
 struct Filter {
   enum class Kept : std::uint8_t { Facts, Use };
+  /// The part of a request without which no node refuses it by this filter, which is not asked then (as
+  /// kube-scheduler's plugins say Skip in PreFilter): most pods have few of these parts. Always: none such.
+  enum class Needs : std::uint16_t {
+    Always = 0,
+    OnNode = 1,
+    NodeAffinity = 2,
+    NodeSelector = 4,
+    MatchLabels = 8,
+    Door = 16,
+    NotOn = 32,
+    KeptOff = 64,
+    Quota = 128,
+    HostPorts = 256,
+    Volumes = 512,
+    Near = 1024,
+    KeptAway = 2048,
+    Features = 4096,
+  };
   const char* name = nullptr;  // as kube-scheduler calls the plugin; of ours a name of the same form
   Kept kept{};
   std::optional<Misfit> (*check)(const NodeState&, const PodRequest&) = nullptr;
+  Needs needs = Needs::Always;  // or of several one
 };
 
 /// All that is said of a reason, in one place.
@@ -52,13 +71,19 @@ struct ReasonRow {
   bool is_held = false;  // by pods that have the GPUs in question: who they are is worth telling
 };
 
+[[nodiscard]] constexpr Filter::Needs operator|(Filter::Needs a, Filter::Needs b) {
+  return static_cast<Filter::Needs>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+/// The parts that this request has.
+[[nodiscard]] Filter::Needs partsOf(const PodRequest& request);
+
 [[nodiscard]] std::span<const Filter> filters();
 /// What the first row of the table says that refuses; nullopt: none does. A node that does not exist refuses
 /// as not ready.
 [[nodiscard]] std::optional<Misfit> refusalOf(const NodeState& node, const PodRequest& request);
-/// The same of the rows that are kept so.
+/// The same of the rows that are kept so. `parts`: the request's, from whoever asks about many nodes.
 [[nodiscard]] std::optional<Misfit> refusalOf(const NodeState& node, const PodRequest& request,
-                                              Filter::Kept kept);
+                                              Filter::Kept kept, Filter::Needs parts);
 
 [[nodiscard]] const ReasonRow& rowOf(Reason reason);
 [[nodiscard]] constexpr Cures operator|(Cure a, Cure b) {

@@ -51,6 +51,36 @@ TEST(Filters, AreKubeSchedulersInItsOrder) {
   EXPECT_EQ(plugins, theirs);
 }
 
+/// Each of these has one part of a request, which the node lacks.
+std::vector<PodRequest> requestsOfOnePart() {
+  std::vector<PodRequest> out(9);
+  out[1].on_node = "b";
+  out[2] = wanting({});
+  out[3] = wanting({onNode("b")});
+  out[4].node_selector = {{"zone", "east"}};
+  out[5].match_labels = {{"zone", "east"}};
+  out[6].not_on = {model::NodeName{"a"}};
+  out[7].kept_off = {model::NodeName{"a"}};
+  out[8].node_features = {"Feature"};
+  return out;
+}
+
+TEST(Filters, WhoeverIsNotAskedWouldHaveRefusedNobody) {
+  Ledger l;
+  testNode("a").addTo(l);
+  const NodeState& n = stateOf(l, "a");
+  const auto requests = requestsOfOnePart();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::optional<Misfit> first;
+    for (const Filter& filter : filters()) {
+      first = filter.check(n, requests[i]);
+      if (first) { break; }
+    }
+    EXPECT_EQ(first.has_value(), i > 0) << i;
+    EXPECT_EQ(refusalOf(n, requests[i]), first) << i;
+  }
+}
+
 TEST(Filters, ThoseOfFactsAndThoseOfUseAreAllOfThem) {
   const auto full = testNode("a").cpu(1).unschedulable();
   PodRequest hungry;
@@ -59,9 +89,10 @@ TEST(Filters, ThoseOfFactsAndThoseOfUseAreAllOfThem) {
   full.addTo(l);
   const NodeState& n = stateOf(l, "a");
   EXPECT_EQ(refusalOf(n, hungry), saidOnly(Reason::Unschedulable));
-  EXPECT_EQ(refusalOf(n, hungry, Filter::Kept::Facts), saidOnly(Reason::Unschedulable));
-  EXPECT_EQ(refusalOf(n, hungry, Filter::Kept::Use), saidOnly(Reason::InsufficientResource, "cpu"));
-  EXPECT_EQ(refusalOf(n, PodRequest{}, Filter::Kept::Use), std::nullopt);
+  EXPECT_EQ(refusalOf(n, hungry, Filter::Kept::Facts, partsOf(hungry)), saidOnly(Reason::Unschedulable));
+  EXPECT_EQ(refusalOf(n, hungry, Filter::Kept::Use, partsOf(hungry)),
+            saidOnly(Reason::InsufficientResource, "cpu"));
+  EXPECT_EQ(refusalOf(n, PodRequest{}, Filter::Kept::Use, Filter::Needs::Always), std::nullopt);
 }
 
 TEST(Filters, ANodeThatDoesNotExistIsNotReady) {
@@ -70,7 +101,7 @@ TEST(Filters, ANodeThatDoesNotExistIsNotReady) {
   NodeState none;
   none.node.name = model::NodeName{"a"};
   EXPECT_EQ(refusalOf(none, r), saidOnly(Reason::NotReady));
-  EXPECT_EQ(refusalOf(none, r, Filter::Kept::Facts), saidOnly(Reason::NotReady));
+  EXPECT_EQ(refusalOf(none, r, Filter::Kept::Facts, partsOf(r)), saidOnly(Reason::NotReady));
 }
 
 struct AffinityCase {

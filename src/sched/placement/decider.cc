@@ -53,7 +53,7 @@ struct Decider::Impl {
   /// The choice on that node, by the rules of fitOn().
   std::optional<Choice> offer(const Class& c, const NodeState& n) {
     const PodRequest& r = c.request;
-    if (refuseUse(n, r) || refuseCounted(n, r) || awaitsLook(n, r)) { return std::nullopt; }
+    if (refuseUse(n, r, c.parts) || refuseCounted(n, r) || awaitsLook(n, r)) { return std::nullopt; }
     if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
     if (isPlacedWhole(n, *r.devices)) {
       const auto placed = tryPlace(n, *r.devices, {}, &meter);
@@ -77,7 +77,7 @@ struct Decider::Impl {
   /// What only the node's facts decide.
   void readFacts(Class& c, NodeIndex i) {
     const model::Node& node = ledger.at(i).node;
-    c.order->facts_ok[i] = refuseFacts(ledger.at(i), c.request) ? 0 : 1;
+    c.order->facts_ok[i] = refuseFacts(ledger.at(i), c.request, c.parts) ? 0 : 1;
     const model::NodeAffinity& affinity = c.request.node_affinity;
     if (affinity.preferred.empty()) { return; }
     const std::int64_t liked = model::preferredWeight(affinity, node.labels, node.name.text);
@@ -97,7 +97,7 @@ struct Decider::Impl {
   NodeRanking::Key singleKeyOf(const Class& c, NodeIndex i) {
     ++looks;
     const NodeRanking::Key key = keyOf(c, ledger.at(i));
-    return key.fits && refuseFacts(ledger.at(i), c.request) ? NodeRanking::Key{} : key;
+    return key.fits && refuseFacts(ledger.at(i), c.request, c.parts) ? NodeRanking::Key{} : key;
   }
 
   // ---- Classes with NearRules
@@ -519,6 +519,7 @@ EquivalenceClass Decider::classOf(const PodRequest& request) {
   const EquivalenceClass id = impl_->next++;
   Impl::Class c;
   c.request = request;
+  c.parts = partsOf(request);
   if (NodeChanges::readsClosings(request)) { impl_->changes.watchClosings(); }
   if (request.volumes != nullptr) { c.volumes_moment = request.volumes->moment(); }
   if (request.quota) {

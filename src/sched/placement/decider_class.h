@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/filters/filter.h"
 #include "sched/ledger/recent_changes.h"
 #include "sched/placement/choice_memo.h"
 #include "sched/placement/decider.h"
@@ -74,6 +75,7 @@ struct Found {
 
 struct Class {
   PodRequest request;
+  Filter::Needs parts{};  // of the request
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
   std::unique_ptr<Few> few;

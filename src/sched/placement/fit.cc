@@ -22,12 +22,12 @@ bool isOfResources(Reason reason) {
 
 }  // namespace
 
-std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
-  return refusalOf(n, r, Filter::Kept::Facts);
+std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r, Filter::Needs parts) {
+  return refusalOf(n, r, Filter::Kept::Facts, parts);
 }
 
-std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
-  return refusalOf(n, r, Filter::Kept::Use);
+std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r, Filter::Needs parts) {
+  return refusalOf(n, r, Filter::Kept::Use, parts);
 }
 
 std::vector<Misfit> alsoShort(const NodeState& n, const PodRequest& r, const Misfit& first,

@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "sched/filters/filter.h"
 #include "sched/ledger/ledger.h"
 #include "sched/placement/placement.h"
 
@@ -28,9 +29,17 @@ namespace gs::sched {
 // nullopt: not refused.
 
 /// The rows of which only the node's facts change the answer (Filter::Kept).
-[[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request,
+                                                Filter::Needs parts);
+[[nodiscard]] inline std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request) {
+  return refuseFacts(node, request, partsOf(request));
+}
 /// And those that pods change which come and go.
-[[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
+[[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request,
+                                              Filter::Needs parts);
+[[nodiscard]] inline std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request) {
+  return refuseUse(node, request, partsOf(request));
+}
 /// Of a node that refused for `first`, an amount of which it has too little: all others of which it has too
 /// little as well, nvidia.com/gpu among them, as kube-scheduler's filter of resources names them all. Else
 /// none. To explain, not to decide.
