@@ -182,8 +182,8 @@ TEST(Turns, AMapThatWaitsIsLookedAtWhenItsNodeChangesAndAtNoOtherTime) {
   EXPECT_EQ(decider.looks() - at_all, std::uint64_t{2 * kPods / kNodes}) << "it has that name, too";
 }
 
-/// What pods are told is read anew where something changed that it says. Where nothing did, it is read for the
-/// part that each sweep has looked at again, and no more.
+/// What pods are told is read anew where something changed that it says. Where nothing did, it is read for
+/// the part that each sweep has looked at again, and no more.
 TEST(Turns, WhatMapsAreToldCostsAsMuchAsChanges) {
   constexpr int kNodes = 40;
   constexpr int kPods = 2'000;
