@@ -133,7 +133,7 @@ json::Value asJson(const Answer& answer) {
 }
 
 Difference differenceOf(const Answer& ours, const Answer& theirs) {
-  if (!theirs.error.empty()) { return {"kube-scheduler's error", theirs.error}; }
+  if (!theirs.error.empty()) { return {"kube-scheduler's error: " + theirs.error, theirs.error}; }
   if (!ours.pod.empty()) {
     return agree(ours.pod, theirs.pod) ? Difference{} : differ("the pod", ours.pod, theirs.pod);
   }

@@ -319,7 +319,10 @@ class VolumeDrawing {
                                      rng_.chance(95) ? oneOf(rng_, kWaiting) : "", size());
     if (rng_.chance(15) && !claims_.empty()) {
       const json::Value& claim = claims_[rng_.below(claims_.size())];
-      volume["spec"].set("claimRef", refTo(claim, rng_.chance(30)));
+      json::Object ref = refTo(claim, rng_.chance(30));
+      // Of two volumes that are kept for one claim kube-scheduler takes either, by the order of a Go map.
+      const bool is_first = kept_for_.emplace(claim["metadata"]["uid"].str()).second;
+      if (is_first) { volume["spec"].set("claimRef", std::move(ref)); }
     }
     volume.set("status", json::Object{{"phase", "Available"}});
     if (rng_.chance(4)) {
@@ -353,6 +356,7 @@ class VolumeDrawing {
   json::Array volumes_;
   json::Array claims_;
   std::size_t gone_ = 0;
+  std::set<std::string> kept_for_;  // uids of claims that have a free volume kept for them
   std::size_t sizes_ = 0;
   std::map<std::string, std::vector<std::string>> bound_claims_;  // by namespace
 };

@@ -18,14 +18,14 @@ void Residents::remove(const model::Uid& uid) { remove(uid, {}); }
 void Residents::remove(const model::Uid& uid, const model::NodeName& next) {
   const auto known = all_.find(uid);
   if (known == all_.end()) { return; }
-  const model::PodPtr pod = *known;
-  all_.erase(known);
+  const model::PodPtr& pod = *known;
   const auto pods = on_.find(pod->node);
   pods->second.erase(pods->second.find(uid));
   const auto same = priorities_.find(pod->priority);
   if (--same->second == 0) { priorities_.erase(same); }
   if (pods->second.empty()) { on_.erase(pods); }
   if (pod->node != next) { changes_.append(pod->node, kMostChanges); }
+  all_.erase(known);  // last: `pod` is its element
 }
 
 const Residents::Pods& Residents::on(const model::NodeName& node) const {
