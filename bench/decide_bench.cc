@@ -114,12 +114,12 @@ App benchApp(int i) {
   app.pod.labels = {{"app", name}};
   app.pod.tolerations = {{"team", "research", "NoSchedule", false}};
   if (i % 4 < 2) {
-    app.pod.affinity.apart = {{"kubernetes.io/hostname", {kAppNamespace}, std::nullopt, its_own}};
-    app.keeps_away = {*model::keptAwayBy(app.pod.affinity.apart.front())};
+    app.pod.affinity.change().apart = {{"kubernetes.io/hostname", {kAppNamespace}, std::nullopt, its_own}};
+    app.keeps_away = {*model::keptAwayBy(app.pod.affinity->apart.front())};
   } else if (i % 4 == 2) {
-    app.pod.spread.emplace_back();
-    app.pod.spread.back().topology_key = "zone";
-    app.pod.spread.back().pods = its_own;
+    app.pod.spread.change().emplace_back();
+    app.pod.spread.change().back().topology_key = "zone";
+    app.pod.spread.change().back().pods = its_own;
   }
   return app;
 }

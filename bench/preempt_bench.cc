@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "bench/figures.h"
 #include "bench/requests.h"
+#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/search.h"
 
 namespace gs::sched {
@@ -116,7 +117,7 @@ class FullCluster {
 
   Rng rng_{7};
   Ledger ledger_;
-  Residents residents_;
+  KeptResidents residents_;
   Budgets budgets_;
   Nominations nominations_;
   PreemptionSearch search_{{ledger_, residents_, budgets_, nominations_}};

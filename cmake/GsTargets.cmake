@@ -65,19 +65,30 @@ function(gs_unity_by_room folder)
   set_target_properties(${folder} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# src/<folder>/*.proto: messages and services of gRPC, generated into a library of their own, <folder>_protos. Only unix
-# sockets are spoken, so the gRPC without TLS is enough.
+# src/<folder>/**/*.proto: messages and services, generated into a library of their own, <folder>_protos. Only unix
+# sockets are spoken, so the gRPC without TLS is enough; where a file has no service, none is made for gRPC.
 function(gs_protos folder)
-  file(GLOB protos CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.proto")
+  set(from "${CMAKE_SOURCE_DIR}/src/${folder}")
+  file(GLOB_RECURSE protos CONFIGURE_DEPENDS "${from}/*.proto")
   set(to "${CMAKE_BINARY_DIR}/generated/${folder}")
-  file(MAKE_DIRECTORY "${to}")
   set(sources "")
   foreach(proto IN LISTS protos)
-    get_filename_component(name "${proto}" NAME_WE)
-    set(made "${to}/${name}.pb.cc" "${to}/${name}.grpc.pb.cc")
-    add_custom_command(OUTPUT ${made} "${to}/${name}.pb.h" "${to}/${name}.grpc.pb.h"
-                       COMMAND protobuf::protoc --cpp_out=${to} --grpc_out=${to} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>
-                               -I "${CMAKE_SOURCE_DIR}/src/${folder}" "${proto}"
+    cmake_path(RELATIVE_PATH proto BASE_DIRECTORY "${from}" OUTPUT_VARIABLE name)
+    cmake_path(REMOVE_EXTENSION name)
+    cmake_path(GET name PARENT_PATH room)
+    file(MAKE_DIRECTORY "${to}/${room}")
+    set(made "${to}/${name}.pb.cc")
+    set(headers "${to}/${name}.pb.h")
+    set(services "")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${proto}")
+    file(STRINGS "${proto}" has_services REGEX "^service ")
+    if(has_services)
+      list(APPEND made "${to}/${name}.grpc.pb.cc")
+      list(APPEND headers "${to}/${name}.grpc.pb.h")
+      set(services --grpc_out=${to} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
+    endif()
+    add_custom_command(OUTPUT ${made} ${headers}
+                       COMMAND protobuf::protoc --cpp_out=${to} ${services} -I "${from}" "${proto}"
                        DEPENDS "${proto}" VERBATIM)
     list(APPEND sources ${made})
   endforeach()

@@ -108,6 +108,9 @@ enum class Bug {
   EvictsUnmarked,     // a victim is deleted without a word
   BindsUnbound,       // a Binding is sent before the pod's claims of volumes are bound
   KeepsInVain,        // a pod whose volumes come to nothing keeps its GPUs
+  // Of what containers are given (enforce/plan.h).
+  TrustsAnnotation,      // what a pod's annotation says is its own, whatever leases say
+  ForgetsPluginDevices,  // what the kubelet's device plugin put into a container stays
 };
 
 /// Defined by the program that plants.

@@ -148,7 +148,11 @@ void Reflector::listComplete(Now now, Output& out) {
   advance(list_revision_, out);
   stream_opened_ = now.mono;
   watch(out);
-  if (target_) { probe(now, out); }
+  if (!target_) { return; }
+  // Who called us may have much to do first with what was listed; the watch is asked for after that only.
+  openProbe(now, out);
+  probe_begins_ = true;
+  out.effects.emplace_back(kapi::Wake{now.mono});
 }
 
 void Reflector::watch(Output& out) {
@@ -194,6 +198,7 @@ void Reflector::advance(model::Revision revision, Output& out) {
 void Reflector::closeProbe(Output& out) {
   if (probe_ != 0) { out.effects.emplace_back(kapi::CloseWatch{probe_}); }
   probe_ = 0;
+  probe_begins_ = false;
   probe_deadline_.reset();
 }
 
@@ -223,8 +228,7 @@ Reflector::Output Reflector::handle(const kapi::WatchEnded& ended, Now now) {
     probe_ = 0;
     if (ended.http == 410) {
       list(out);
-    } else if (ended.http == 200 && probe_deadline_ && now.mono < *probe_deadline_ &&
-               now.mono - probe_opened_ >= kShortProbe) {
+    } else if (ended.http == 200 && mayProbe(now.mono) && now.mono - probe_opened_ >= kShortProbe) {
       openProbe(now, out);  // its bookmark came before the target was written
     }
   } else if (ended.stream != 0 && ended.stream == stream_) {
@@ -296,7 +300,11 @@ void Reflector::wait(Duration at_least, Now now, Output& out) {
 
 Reflector::Output Reflector::tick(Now now) {
   Output out;
-  if (probe_deadline_ && *probe_deadline_ <= now.mono) { list(out); }
+  if (probe_begins_) {
+    awaitProbe(now, out);
+  } else if (probe_deadline_ && *probe_deadline_ <= now.mono) {
+    list(out);
+  }
   if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
     due_.reset();
     if (!synced_ || relist_) {
@@ -319,7 +327,7 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
   if (state_ == State::Listing) { return out; }  // listComplete() goes on
   if (!synced_ || catchesUpByList()) {
     list(out);
-  } else if (probe_ == 0 || probe_deadline_ || now.mono - probe_opened_ >= kFirstBookmark) {
+  } else if (probe_ == 0 || probe_begins_ || probe_deadline_ || now.mono - probe_opened_ >= kFirstBookmark) {
     closeProbe(out);
     probe(now, out);
   } else {
@@ -350,8 +358,14 @@ void Reflector::openProbe(Now now, Output& out) {
 }
 
 void Reflector::awaitProbe(Now now, Output& out) {
+  probe_begins_ = false;
   probe_deadline_ = now.mono + kProbeTime;
   out.effects.emplace_back(kapi::Wake{*probe_deadline_});
+}
+
+/// Somebody waits for its bookmark, and the time for that is not over.
+bool Reflector::mayProbe(Mono now) const {
+  return probe_begins_ || (probe_deadline_ && now < *probe_deadline_);
 }
 
 }  // namespace gs::controller

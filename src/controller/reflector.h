@@ -77,7 +77,7 @@ class Reflector {
   /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Few
   /// objects (listed_to_catch_up) are listed again. Else a second watch from progress() with
   /// allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends; 3 s without a bookmark at or past
-  /// it: list again.
+  /// it: list again. (After a list those begin with the next tick.)
   /// A second call replaces the first.
   /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by
   /// expectCatchUp() saves time; it serves while it is younger than that, else another one is opened.
@@ -127,6 +127,7 @@ class Reflector {
   void probe(Now now, Output& out);
   void openProbe(Now now, Output& out);
   void awaitProbe(Now now, Output& out);
+  [[nodiscard]] bool mayProbe(Mono now) const;
   /// A stream did what it is for: neither errors nor 410s are in a row any more.
   void worked();
   void wentBack(const kapi::WatchEvent& event, Output& out);
@@ -146,6 +147,7 @@ class Reflector {
   model::Revision probe_from_ = 0;
   Mono probe_opened_{};
   std::optional<model::Revision> target_;  // of the pending catchUp
+  bool probe_begins_ = false;  // with the next tick
   std::optional<Mono> probe_deadline_;
   std::vector<model::Object> listed_;  // pages of the list under way
   std::string page_token_;             // of the page that was asked for

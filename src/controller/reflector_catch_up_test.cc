@@ -125,6 +125,22 @@ TEST(ReflectorCatchUp, DuringAListWaitsForIt) {
   EXPECT_TRUE(h.listed(10, {}).caught_up_now);
 }
 
+/// Whoever listed 140,000 pods is busy with them for seconds, and only then asks for what follows.
+TEST(ReflectorCatchUp, WhatTheListBringsMayTakeItsTime) {
+  Hand h;
+  h.start();
+  h.catchUp(15);
+  h.listed(10, {});
+  EXPECT_EQ(h.untilWake(), seconds{0});
+  h.advance(seconds{20});
+  h.tick();
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
+  EXPECT_EQ(h.untilWake(), seconds{3});
+  h.advance(seconds{3});
+  h.tick();
+  EXPECT_EQ(h.count<kapi::Call>(), 1) << "now it was asked for, and nothing came";
+}
+
 TEST(ReflectorCatchUp, ASecondCallReplacesTheFirst) {
   Hand h;
   h.begin();

@@ -87,8 +87,8 @@ TEST_F(DefaultSpreadsTest, TheControllerSaysWhoseLikeItIs) {
   other.controller = "StatefulSet/web";
   EXPECT_EQ(decide(other), "a");
   model::Pod own = podOf("own");
-  own.spread.emplace_back();
-  own.spread.back().topology_key = "nowhere";
+  own.spread.change().emplace_back();
+  own.spread.change().back().topology_key = "nowhere";
   EXPECT_EQ(engine.defaultSpreads().of(own), nullptr) << "it says its own";
 }
 

@@ -15,7 +15,7 @@ namespace {
 std::vector<model::AntiAffinityTerm> keptAwayBy(const model::Pod& pod) {
   if (pod.bound()) { return pod.keeps_away; }
   std::vector<model::AntiAffinityTerm> out;
-  for (const auto& term : pod.affinity.apart) {
+  for (const auto& term : pod.affinity->apart) {
     if (auto kept = model::keptAwayBy(term)) { out.push_back(*std::move(kept)); }
   }
   std::sort(out.begin(), out.end());
@@ -24,7 +24,7 @@ std::vector<model::AntiAffinityTerm> keptAwayBy(const model::Pod& pod) {
 
 /// Likewise.
 std::vector<model::PreferredPodTerm> likedBy(const model::Pod& pod) {
-  return pod.bound() ? pod.affinity.preferred : model::likedWhenThere(pod.affinity);
+  return pod.bound() ? pod.affinity->preferred : model::likedWhenThere(pod.affinity);
 }
 
 /// Whom these mean, in the form in which pods are compared with terms.

@@ -56,7 +56,7 @@ class NearPodsTest : public ::testing::Test {
   }
   static model::Pod apartByHost(const std::string& name) {
     model::Pod p = waiting(name);
-    p.affinity.apart = {{"host", {"default"}, std::nullopt, kApp}};
+    p.affinity.change().apart = {{"host", {"default"}, std::nullopt, kApp}};
     return p;
   }
   sched::PodRequest requestOf(const model::Pod& p) {
@@ -97,7 +97,7 @@ TEST_F(NearPodsTest, WhoWantsToBeNearPodsThatAreNowhereLacksCompany) {
   node("n1", {{"host", "n1"}, {"zone", "1"}});
   node("without", {{"host", "without"}});
   model::Pod wants = waiting("wants", {{"app", "b"}});
-  wants.affinity.near = {{"zone", {"default"}, std::nullopt, kApp}};
+  wants.affinity.change().near = {{"zone", {"default"}, std::nullopt, kApp}};
   pod(wants);
   const auto lacks = [&] { return requestOf(wants).near.standing->lacksCompany(); };
   EXPECT_TRUE(lacks());
@@ -140,7 +140,7 @@ TEST_F(NearPodsTest, ABoundPodCountsOnceAndStays) {
   pod(a);
   auto held = reserve(a, "n1");
   a.node = model::NodeName{"n1"};
-  a.keeps_away = {*model::keptAwayBy(a.affinity.apart.front())};
+  a.keeps_away = {*model::keptAwayBy(a.affinity.change().apart.front())};
   a.affinity = {};
   pod(a);
   held.release();
@@ -155,8 +155,8 @@ TEST_F(NearPodsTest, ABoundPodCountsOnceAndStays) {
 TEST_F(NearPodsTest, NamespacesAreSelectedByTheirLabels) {
   node("n1", {{"host", "n1"}});
   model::Pod p = apartByHost("a");
-  p.affinity.apart.front().namespaces.clear();
-  p.affinity.apart.front().namespace_selector = model::LabelSelector{{{"team", Op::In, {"t"}}}};
+  p.affinity.change().apart.front().namespaces.clear();
+  p.affinity.change().apart.front().namespace_selector = model::LabelSelector{{{"team", Op::In, {"t"}}}};
   auto request = std::get<sched::PodRequest>(sched::readPod(p, {}, engine.doors()));
   const auto blocked = engine.askNear(p, request);
   ASSERT_TRUE(blocked);
@@ -183,8 +183,8 @@ TEST_F(NearPodsTest, ARuleThatIsNewCountsAsLooksAtTheNodes) {
     node(name, {{"host", name}});
   }
   model::Pod p = waiting("spread");
-  p.spread.emplace_back().topology_key = "host";
-  p.spread.front().pods = kApp;
+  p.spread.change().emplace_back().topology_key = "host";
+  p.spread.change().front().pods = kApp;
   const std::uint64_t before = engine.looks();
   const auto request = requestOf(p);
   EXPECT_GE(engine.looks() - before, kNodes / sched::Near::kPerLook);
@@ -194,7 +194,7 @@ TEST_F(NearPodsTest, ANamespaceThatSaysVeryManyRulesIsToldSo) {
   std::vector<sched::PodRequest> held;
   const auto pod_of = [](std::size_t i) {
     model::Pod p = apartByHost("p-" + std::to_string(i));
-    p.affinity.apart.front().pods = model::LabelSelector{{{"job", Op::In, {std::to_string(i)}}}};
+    p.affinity.change().apart.front().pods = model::LabelSelector{{{"job", Op::In, {std::to_string(i)}}}};
     return p;
   };
   for (std::size_t i = 0; i < sched::Near::kMostOfOneNamespace; ++i) { held.push_back(requestOf(pod_of(i))); }
@@ -269,8 +269,8 @@ class NearPlay : public NearPodsTest, public ::testing::WithParamInterface<std::
       return model::LabelSelector{{{"app", Op::In, {rng.chance(50) ? "a" : "b"}}}};
     };
     const auto key = [&] { return rng.chance(50) ? "zone" : "host"; };
-    if (rng.chance(40)) { p.affinity.apart.push_back({key(), {"default"}, std::nullopt, selector()}); }
-    if (rng.chance(30)) { p.affinity.near.push_back({"zone", {"default"}, std::nullopt, selector()}); }
+    if (rng.chance(40)) { p.affinity.change().apart.push_back({key(), {"default"}, std::nullopt, selector()}); }
+    if (rng.chance(30)) { p.affinity.change().near.push_back({"zone", {"default"}, std::nullopt, selector()}); }
     if (rng.chance(60)) {
       model::SpreadConstraint c;
       c.topology_key = key();
@@ -294,7 +294,7 @@ class NearPlay : public NearPodsTest, public ::testing::WithParamInterface<std::
     compare(pod_class);
     p.node = placed->node;
     p.affinity = {};
-    p.spread.clear();
+    p.spread.change().clear();
     pod(p);
     running_.push_back(p);
   }

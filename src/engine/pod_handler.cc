@@ -18,14 +18,14 @@ void PodHandler::apply(const controller::Change& change, Mono now) {
 void PodHandler::put(const model::PodPtr& pod, const sched::Holdings& said, Mono now) {
   const auto [before, is_new] = s_.cache.putPod(pod);
   if (!is_new) { return; }
-  if (s_.keeps_residents) { s_.residents.put(pod); }
+  if (s_.keeps_residents) { s_.residents.changed(before, pod); }
   s_.awaited.stamped(pod->created);
   changed(before, pod.get(), said, now);
 }
 
 void PodHandler::gone(const model::Uid& uid, const sched::Holdings* said, Mono now) {
-  s_.residents.remove(uid);
   const auto before = s_.cache.removePod(uid);
+  if (s_.keeps_residents) { s_.residents.changed(before, nullptr); }
   if (before) {
     changed(before, nullptr, said != nullptr ? *said : s_.devices.read(*before), now);
   } else {  // only the extender's callers knew it, perhaps

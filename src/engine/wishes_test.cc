@@ -34,13 +34,13 @@ model::PodTerm termOf(const std::string& key, const std::string& app) {
 /// As it is told once it is on a node.
 model::Pod boundTo(const std::string& node, model::Pod pod) {
   pod.node = model::NodeName{node};
-  for (const auto& term : pod.affinity.apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
+  for (const auto& term : pod.affinity.change().apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
   model::PodAffinity there;
   there.preferred = model::likedWhenThere(pod.affinity);
   pod.affinity = there;
   pod.node_affinity = {};
-  pod.spread.clear();
-  pod.tolerations.clear();
+  pod.spread.change().clear();
+  pod.tolerations.change().clear();
   return pod;
 }
 
@@ -74,13 +74,13 @@ struct SlowScores {
   [[nodiscard]] std::int64_t nearAt(const model::Pod& pod, const std::string& node) const {
     std::int64_t sum = 0;
     for (const There& other : there) {
-      for (const auto& [weight, term] : pod.affinity.preferred) {
+      for (const auto& [weight, term] : pod.affinity->preferred) {
         if (means(term, other.pod) && shares(node, other.node, term.topology_key)) { sum += weight; }
       }
-      for (const auto& [weight, term] : other.pod.affinity.preferred) {
+      for (const auto& [weight, term] : other.pod.affinity->preferred) {
         if (means(term, pod) && shares(node, other.node, term.topology_key)) { sum += weight; }
       }
-      for (const auto& term : other.pod.affinity.near) {
+      for (const auto& term : other.pod.affinity->near) {
         if (means(term, pod) && shares(node, other.node, term.topology_key)) { sum += 1; }
       }
     }
@@ -178,7 +178,7 @@ struct SlowScores {
   }
   [[nodiscard]] std::int64_t likedAt(const model::Pod& pod, const std::string& node) const {
     std::int64_t sum = 0;
-    for (const auto& [weight, term] : pod.node_affinity.preferred) {
+    for (const auto& [weight, term] : pod.node_affinity->preferred) {
       if (model::matches(term, nodes.at(node).labels, node)) { sum += weight; }
     }
     return sum;
@@ -251,12 +251,12 @@ class WishesTest : public ::testing::Test {
 TEST_F(WishesTest, WhoWouldRatherHaveNoneOfItsKindBesideItSpreads) {
   for (const char* name : {"a", "b", "c"}) { putNode(nodeWith(name, {{kHost, name}})); }
   model::Pod p = podOf("p1", "x");
-  p.affinity.preferred = {{-100, termOf(kHost, "x")}};
+  p.affinity.change().preferred = {{-100, termOf(kHost, "x")}};
   EXPECT_EQ(decide(p), "a");
   bind(p, "a");
   EXPECT_EQ(decide(p), "b");
   p = podOf("p2", "x");
-  p.affinity.preferred = {{-100, termOf(kHost, "x")}};
+  p.affinity.change().preferred = {{-100, termOf(kHost, "x")}};
   bind(p, "b");
   EXPECT_EQ(decide(p), "c");
 }
@@ -269,7 +269,7 @@ TEST_F(WishesTest, WhatIsThereWouldLikeCountsForWhoSaysNothing) {
   putPod(other);
   (void)engine.takeTouched();
   model::Pod p = podOf("there", "z");
-  p.affinity.preferred = {{-1, termOf("zone", "x")}};
+  p.affinity.change().preferred = {{-1, termOf("zone", "x")}};
   bind(p, "a");
   const auto touched = engine.takeTouched();
   EXPECT_TRUE(touched.contains(meant.uid)) << "it asks for something else now";
@@ -285,7 +285,7 @@ TEST_F(WishesTest, WhatIsThereWouldLikeCountsForWhoSaysNothing) {
 TEST_F(WishesTest, ThePodThatHadToBeNearIsLikedALittle) {
   for (const char* name : {"a", "b"}) { putNode(nodeWith(name, {{"zone", name}})); }
   model::Pod p = podOf("there", "z");
-  p.affinity.near = {termOf("zone", "x")};
+  p.affinity.change().near = {termOf("zone", "x")};
   bind(p, "b");
   EXPECT_EQ(decide(podOf("meant", "x")), "b");
 }
@@ -293,10 +293,10 @@ TEST_F(WishesTest, ThePodThatHadToBeNearIsLikedALittle) {
 TEST_F(WishesTest, AReservedPodCounts) {
   for (const char* name : {"a", "b"}) { putNode(nodeWith(name, {{"zone", name}})); }
   model::Pod p = podOf("p", "x");
-  p.spread.emplace_back();
-  p.spread.back().topology_key = "zone";
-  p.spread.back().is_required = false;
-  p.spread.back().pods = appIs("x");
+  p.spread.change().emplace_back();
+  p.spread.change().back().topology_key = "zone";
+  p.spread.change().back().is_required = false;
+  p.spread.change().back().pods = appIs("x");
   putPod(p);
   EXPECT_EQ(decide(p), "a");
   auto held = engine.ledger().reserve(model::NodeName{"a"}, p.uid, requestOf(p), {});
@@ -378,11 +378,11 @@ class WishPlay : public WishesTest, public ::testing::WithParamInterface<std::ui
         testing::PodBuilder{"kind" + std::to_string(i), rng.chance(80) ? "default" : "other"}.value();
     p.labels = {{"app", draw(rng, {"a", "b"})}};
     for (std::uint64_t n = rng.below(3); n > 0; --n) {
-      p.affinity.preferred.push_back({(rng.chance(50) ? -1 : 1) * drawWeight(rng), drawTerm(rng)});
+      p.affinity.change().preferred.push_back({(rng.chance(50) ? -1 : 1) * drawWeight(rng), drawTerm(rng)});
     }
-    std::sort(p.affinity.preferred.begin(), p.affinity.preferred.end());
-    if (rng.chance(10)) { p.affinity.near.push_back(drawTerm(rng)); }
-    if (rng.chance(10)) { p.affinity.apart.push_back(drawTerm(rng)); }
+    std::sort(p.affinity.change().preferred.begin(), p.affinity.change().preferred.end());
+    if (rng.chance(10)) { p.affinity.change().near.push_back(drawTerm(rng)); }
+    if (rng.chance(10)) { p.affinity.change().apart.push_back(drawTerm(rng)); }
     const std::vector<std::string> keys{"zone", "rack", kHost};
     for (const auto& key : keys) {
       if (!rng.chance(30)) { continue; }
@@ -400,7 +400,7 @@ class WishPlay : public WishesTest, public ::testing::WithParamInterface<std::ui
       model::NodeTerm term;
       term.labels = {{"zone", NodeOp::In, {draw(rng, {"1", "2"})}}};
       if (rng.chance(50)) { term.labels = {{"disk", NodeOp::Exists, {}}}; }
-      p.node_affinity.preferred.push_back({drawWeight(rng), std::move(term)});
+      p.node_affinity.change().preferred.push_back({drawWeight(rng), std::move(term)});
     }
     if (rng.chance(20)) { p.node_selector = {{"disk", "ssd"}}; }
     if (rng.chance(40)) {

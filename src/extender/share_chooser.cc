@@ -145,14 +145,14 @@ std::vector<std::size_t> ShareChooser::lackingObjects(const Candidates& c) const
 /// more, which nobody tells us: but then Volcano takes back what a pod was given while others find no place.
 std::string ShareChooser::gangOf(const model::Pod& pod) const {
   if (pod.gang.empty()) { return {}; }
-  const std::string gang = fmt::format("{}/{}", pod.key.ns, pod.gang);
-  return !pod.gang.starts_with(kGroupOfAnOwner) || gangs_.contains(gang) ? gang : std::string{};
+  const std::string gang = fmt::format("{}/{}", pod.key.ns, *pod.gang);
+  return !pod.gang->starts_with(kGroupOfAnOwner) || gangs_.contains(gang) ? gang : std::string{};
 }
 
 void ShareChooser::givenBack(const model::Pod& pod) {
   if (pod.bound() || pod.gang.empty()) { return; }
   if (gangs_.size() >= kMostGangs) { gangs_.clear(); }
-  gangs_.insert(fmt::format("{}/{}", pod.key.ns, pod.gang));
+  gangs_.insert(fmt::format("{}/{}", pod.key.ns, *pod.gang));
 }
 
 void ShareChooser::triedInVain(const model::Uid& uid, const model::NodeName& node, bool refused, Mono now) {

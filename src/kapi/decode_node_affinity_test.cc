@@ -81,15 +81,15 @@ TEST(DecodeNodeAffinity, KeepsRequiredAndPreferredTermsUntilThePodIsBound) {
                        R"(},{"weight":5,"preference":{}},{"weight":101,"preference":)" + kNamed + "}");
   const model::NodeTerm named{{}, {{"metadata.name", NodeOp::In, {"node-a"}}}};
   const model::Pod pod = decodedWith(text);
-  EXPECT_TRUE(pod.node_affinity.is_required);
-  EXPECT_EQ(pod.node_affinity.required, (std::vector<model::NodeTerm>{{}, named}));
-  EXPECT_EQ(pod.node_affinity.preferred, (std::vector<model::PreferredNodeTerm>{{7, named}}));
+  EXPECT_TRUE(pod.node_affinity->is_required);
+  EXPECT_EQ(pod.node_affinity->required, (std::vector<model::NodeTerm>{{}, named}));
+  EXPECT_EQ(pod.node_affinity->preferred, (std::vector<model::PreferredNodeTerm>{{7, named}}));
   EXPECT_TRUE(pod.unsupported.empty());
   EXPECT_EQ(decodedWith(R"("nodeName":"n",)" + text).node_affinity, model::NodeAffinity{});
 }
 
 TEST(DecodeNodeAffinity, RequiredWithoutTermsIsNotTheSameAsNone) {
-  EXPECT_TRUE(decodedWith(affinityText("")).node_affinity.is_required);
+  EXPECT_TRUE(decodedWith(affinityText("")).node_affinity.change().is_required);
   EXPECT_EQ(decodedWith("").node_affinity, model::NodeAffinity{});
 }
 

@@ -391,7 +391,7 @@ model::Pod decodePod(const View& v) {
   pod.claims = podClaims(spec, v["status"]);
   if (pod.bound()) {
     readAffinityOfBound(spec, pod);
-    if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.resize(kMaxPorts); }
+    if (pod.host_ports.size() > kMaxPorts) { pod.host_ports.change().resize(kMaxPorts); }
   } else {
     readPodAffinity(spec, pod, unsupported);
     if (pod.spread.empty()) { pod.controller = controllerOf(meta); }
@@ -407,8 +407,9 @@ model::Pod decodePod(const View& v) {
     }
     addTooMany(pod, unsupported);
     addGroups(spec, unsupported);
-    pod.unsupported.assign(unsupported.begin(), unsupported.end());
-    if (pod.unsupported.size() > kMaxUnsupported) { pod.unsupported.resize(kMaxUnsupported); }
+    std::vector<std::string> some{unsupported.begin(), unsupported.end()};
+    if (some.size() > kMaxUnsupported) { some.resize(kMaxUnsupported); }
+    pod.unsupported = std::move(some);
   }
   boundKinds(pod.requests);
   readStatus(spec, v["status"], pod);

@@ -150,7 +150,8 @@ std::vector<model::PodTerm> requiredTerms(const View& spec, const char* kind, co
 }
 
 /// Only some, and none that cannot be read: a preference keeps nobody away.
-void addPreferred(const View& spec, const char* kind, std::int32_t sign, model::Pod& pod) {
+void addPreferred(const View& spec, const char* kind, std::int32_t sign, const std::string& own_ns,
+                  model::PodAffinity& affinity) {
   std::size_t names = 0;
   std::size_t kept = 0;
   for (const View t : spec["affinity"][kind][kPreferred].items()) {
@@ -160,10 +161,10 @@ void addPreferred(const View& spec, const char* kind, std::int32_t sign, model::
     if (weight == 0 || !isReadable(term["labelSelector"]) || !isReadable(term["namespaceSelector"])) {
       continue;
     }
-    model::PreferredPodTerm preferred{sign * weight, podTerm(term, pod.key.ns)};
+    model::PreferredPodTerm preferred{sign * weight, podTerm(term, own_ns)};
     names += namesIn(preferred.term);
     if (++kept > kMaxWaitingTerms || names > kMaxNames) { return; }
-    pod.affinity.preferred.push_back(std::move(preferred));
+    affinity.preferred.push_back(std::move(preferred));
   }
 }
 
@@ -215,20 +216,23 @@ model::PodLabels podLabels(const View& labels) {
 void readAffinityOfBound(const View& spec, model::Pod& pod) {
   if (!spec["affinity"].isObject()) { return; }
   pod.keeps_away = antiAffinity(spec, pod.key.ns);
-  addPreferred(spec, "podAffinity", 1, pod);
-  addPreferred(spec, "podAntiAffinity", -1, pod);
-  pod.affinity.near = nearOfBound(spec, pod.key.ns);
+  model::PodAffinity asked;
+  addPreferred(spec, "podAffinity", 1, pod.key.ns, asked);
+  addPreferred(spec, "podAntiAffinity", -1, pod.key.ns, asked);
+  asked.near = nearOfBound(spec, pod.key.ns);
   model::PodAffinity there;
-  there.preferred = model::likedWhenThere(pod.affinity);
+  there.preferred = model::likedWhenThere(asked);
   pod.affinity = std::move(there);
 }
 
 void readPodAffinity(const View& spec, model::Pod& pod, std::set<std::string>& unsupported) {
-  pod.affinity.near = requiredTerms(spec, "podAffinity", pod.key.ns, unsupported);
-  pod.affinity.apart = requiredTerms(spec, "podAntiAffinity", pod.key.ns, unsupported);
-  addPreferred(spec, "podAffinity", 1, pod);
-  addPreferred(spec, "podAntiAffinity", -1, pod);
-  std::sort(pod.affinity.preferred.begin(), pod.affinity.preferred.end());
+  model::PodAffinity asked;
+  asked.near = requiredTerms(spec, "podAffinity", pod.key.ns, unsupported);
+  asked.apart = requiredTerms(spec, "podAntiAffinity", pod.key.ns, unsupported);
+  addPreferred(spec, "podAffinity", 1, pod.key.ns, asked);
+  addPreferred(spec, "podAntiAffinity", -1, pod.key.ns, asked);
+  std::sort(asked.preferred.begin(), asked.preferred.end());
+  pod.affinity = std::move(asked);
   readSpread(spec, pod, unsupported);
 }
 

@@ -31,11 +31,11 @@ TEST(DecodePodAffinity, ReadsTermsWithTheirNamespaces) {
   const model::LabelSelector all{};
   const model::LabelSelector team{{{"team", Op::In, {"t"}}}};
   const model::LabelSelector app{{{"app", Op::In, {"a"}}}};
-  EXPECT_EQ(pod.affinity.near, (std::vector<model::PodTerm>{{"host", {}, all, std::nullopt},
+  EXPECT_EQ(pod.affinity->near, (std::vector<model::PodTerm>{{"host", {}, all, std::nullopt},
                                                             {"host", {}, team, all},
                                                             {"zone", {"own"}, std::nullopt, app},
                                                             {"zone", {"x", "y"}, std::nullopt, all}}));
-  EXPECT_TRUE(pod.affinity.apart.empty());
+  EXPECT_TRUE(pod.affinity->apart.empty());
 }
 
 TEST(DecodePodAffinity, PreferencesHaveASign) {
@@ -44,7 +44,7 @@ TEST(DecodePodAffinity, PreferencesHaveASign) {
       {"weight":5,"podAffinityTerm":{"topologyKey":"a"}},{"weight":0,"podAffinityTerm":{"topologyKey":"b"}}]},
     "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
       {"weight":7,"podAffinityTerm":{"topologyKey":"c"}}]}})";
-  const auto preferred = waiting(spec).affinity.preferred;
+  const auto preferred = waiting(spec).affinity.change().preferred;
   ASSERT_EQ(preferred.size(), 2U);
   EXPECT_EQ(preferred[0].weight, -7);
   EXPECT_EQ(preferred[0].term.topology_key, "c");
@@ -66,10 +66,10 @@ TEST(DecodePodAffinity, ABoundPodKeepsWhatItWouldLikeOfOthers) {
   const auto term = [](const char* key) {
     return model::PodTerm{key, {"own"}, std::nullopt, model::LabelSelector{}};
   };
-  EXPECT_EQ(pod.affinity.preferred, (std::vector<model::PreferredPodTerm>{
+  EXPECT_EQ(pod.affinity->preferred, (std::vector<model::PreferredPodTerm>{
                                         {-7, term("d")}, {-7, term("d")}, {1, term("a")}, {5, term("b")}}))
       << "what it says twice counts twice; what it had to be near counts 1";
-  EXPECT_TRUE(pod.affinity.near.empty() && pod.affinity.apart.empty());
+  EXPECT_TRUE(pod.affinity->near.empty() && pod.affinity->apart.empty());
   EXPECT_EQ(pod.keeps_away.size(), 1U);
 }
 

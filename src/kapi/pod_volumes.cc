@@ -109,7 +109,7 @@ void readPodVolumes(const View& spec, model::Pod& pod, std::set<std::string>& un
       if (is_room(disk.monitors.size())) { pod.disks.push_back(std::move(disk)); }
     }
   }
-  unite(pod.disks);
+  if (!pod.disks.empty()) { unite(pod.disks.change()); }
   if (volumes > kMostVolumes || monitors > kMostMonitors) {
     unsupported.insert(fmt::format("spec.volumes with more than {} entries", kMostVolumes));
   }

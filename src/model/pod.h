@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/rare.h"
 #include "model/ids.h"
 #include "model/label_selector.h"
 #include "model/node_affinity.h"
@@ -108,7 +109,7 @@ struct Pod {
   Wall bound_at{};         // PodScheduled=True lastTransitionTime, else zero
   Wall started{};          // status.startTime: its kubelet took it; zero: not yet
   bool preempted = false;  // it has to go for a pod of higher priority, says a scheduler (DisruptionTarget)
-  NodeName nominated;      // of an unbound pod: where others went for it (status.nominatedNodeName)
+  Rare<NodeName> nominated;      // of an unbound pod: where others went for it (status.nominatedNodeName)
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
@@ -117,54 +118,54 @@ struct Pod {
   /// Of a pod with such keys: its containers that are not told their GPUs (model::kToldVariable is no
   /// reference to what a Binding writes; with a map it may be a value): the first one's name, and how many
   /// more there are. "": all are.
-  std::string untold;
+  Rare<std::string> untold;
   /// Of an unbound pod with a map: the first container that is told something else than its map says now, and
   /// what: "container a was told CUDA_VISIBLE_DEVICES="0"". "": none is.
-  std::string told_otherwise;
+  Rare<std::string> told_otherwise;
   /// The first container that is told its GPUs, and by its own words counts them otherwise than ids do, and
   /// what it says: "container a sets CUDA_DEVICE_ORDER="FASTEST_FIRST"". "": none does.
-  std::string counts_otherwise;
+  Rare<std::string> counts_otherwise;
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.
   Resources requests;
-  std::vector<Resources> requests_until_36;  // the kube-scheduler of Kubernetes 1.36: one where it is another
+  Rare<std::vector<Resources>> requests_until_36;  // the kube-scheduler of Kubernetes 1.36: one where it is another
   /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
   /// for none of them.
-  std::vector<ShareAmounts> share_limits;
+  Rare<std::vector<ShareAmounts>> share_limits;
   /// The same of its init containers, by index in spec.initContainers; empty: none of them has such a limit.
-  std::vector<InitShares> init_share_limits;
+  Rare<std::vector<InitShares>> init_share_limits;
   /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's),
   /// "" for none.
-  std::string gang;
+  Rare<std::string> gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
   PodLabels labels;                          // what others say of pods near them goes by these
-  std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
-  std::vector<HostPort> host_ports;          // of its node, that it takes; sorted, unique
-  std::vector<VolumeClaim> volume_claims;    // in its order; one that it mounts twice is there twice
-  std::vector<InlineDisk> disks;             // in its order
+  Rare<std::vector<AntiAffinityTerm>> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
+  Rare<std::vector<HostPort>> host_ports;          // of its node, that it takes; sorted, unique
+  Rare<std::vector<VolumeClaim>> volume_claims;    // in its order; one that it mounts twice is there twice
+  Rare<std::vector<InlineDisk>> disks;             // in its order
 
   // What only a placement asks; empty once the pod is bound, but for one: what a bound pod would like of
   // those that come is in affinity.preferred (likedWhenThere()).
-  std::vector<GpuLimit> gpu_limits;  // init containers in their order, then containers; those above 0
-  MappedLimits mapped;
+  Rare<std::vector<GpuLimit>> gpu_limits;  // init containers in their order, then containers; those above 0
+  Rare<MappedLimits> mapped;
   std::vector<PodClaim> claims;  // those that it needs, of a bound pod too
-  std::map<std::string, std::string> node_selector;
-  NodeAffinity node_affinity;
-  std::vector<std::string> node_features;  // that its node must declare (KEP-5328); sorted, unique
-  PodAffinity affinity;
-  std::vector<SpreadConstraint> spread;
-  std::string controller{};  // of one without spread: "ReplicaSet/name" (kapi::controllerOf()); "": none
-  std::vector<Toleration> tolerations;
-  std::vector<std::string> scheduling_gates;
+  Rare<std::map<std::string, std::string>> node_selector;
+  Rare<NodeAffinity> node_affinity;
+  Rare<std::vector<std::string>> node_features;  // that its node must declare (KEP-5328); sorted, unique
+  Rare<PodAffinity> affinity;
+  Rare<std::vector<SpreadConstraint>> spread;
+  Rare<std::string> controller;  // of one without spread: "ReplicaSet/name" (kapi::controllerOf()); "": none
+  Rare<std::vector<Toleration>> tolerations;
+  Rare<std::vector<std::string>> scheduling_gates;
   /// Kernel caches that it mounts, of its own namespace and of the cluster (""), which are those that it may
   /// (model/cache_volume.h); sorted, unique, at most kMostKernelCaches.
-  std::vector<ObjectKey> kernel_caches;
+  Rare<std::vector<ObjectKey>> kernel_caches;
   /// Fields used that we do not count yet, as their paths ("spec.affinity",
   /// "spec.containers[].ports[].hostPort" ...), sorted, unique.
   /// Such a pod is Unschedulable with that reason (R31).
-  std::vector<std::string> unsupported;
+  Rare<std::vector<std::string>> unsupported;
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }
   [[nodiscard]] bool bound() const { return !node.empty(); }

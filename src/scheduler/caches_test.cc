@@ -114,7 +114,7 @@ class CachesTest : public ::testing::Test {
       model::Pod bound = *object.as<model::Pod>();
       bound.node = model::NodeName{call.body["target"]["name"].str()};
       bound.revision = 11;
-      bound.kernel_caches.clear();
+      bound.kernel_caches.change().clear();
       object = model::Object{std::make_shared<const model::Pod>(std::move(bound))};
     }
   }

@@ -74,11 +74,11 @@ class PodBuilder {
     return *this;
   }
   PodBuilder& gate(const char* name) {
-    pod_.scheduling_gates.emplace_back(name);
+    pod_.scheduling_gates.change().emplace_back(name);
     return *this;
   }
   PodBuilder& unsupported(const char* path) {
-    pod_.unsupported.emplace_back(path);
+    pod_.unsupported.change().emplace_back(path);
     return *this;
   }
   PodBuilder& agent(bool ready) {

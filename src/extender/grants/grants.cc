@@ -64,7 +64,7 @@ void Grants::moves(Grant& g) {
 void Grants::reserve(Grant& g, const model::Pod& pod) {
   g.holds.clear();
   if (g.note.node.empty()) { return; }
-  const std::string gang = pod.gang.empty() ? "" : fmt::format("{}/{}", pod.key.ns, pod.gang);
+  const std::string gang = pod.gang.empty() ? "" : fmt::format("{}/{}", pod.key.ns, *pod.gang);
   sched::SharePicks here = g.picks;
   for (const auto& [node, picks] : g.before) {
     if (node == g.note.node) {

@@ -13,7 +13,7 @@ PodRequest baseRequest(const model::Pod& pod, const Objects& named, Filters filt
   PodRequest r;
   r.resources = pod.requests;
   r.theirs = filters == Filters::Theirs;
-  r.mapped = !pod.mapped.claim.empty();
+  r.mapped = !pod.mapped->claim.empty();
   const std::size_t results = model::resultsFor(pod.gpu_limits);
   if (results > model::kMaxResults) { r.too_many_results = static_cast<std::int64_t>(results); }
   if (filters == Filters::Theirs) {

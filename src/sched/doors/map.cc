@@ -80,7 +80,7 @@ DoorResult mapRequest(const model::Pod& pod, const Objects& /*named*/, PodReques
   if (!pod.told_otherwise.empty()) {
     return wrong("MapToldOther",
                  fmt::format("{}: when the pod was created {}; delete the pod and create it again", line,
-                             pod.told_otherwise));
+                             *pod.told_otherwise));
   }
   base.on_node = node;
   if (ids->empty()) { return base; }

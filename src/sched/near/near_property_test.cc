@@ -50,7 +50,7 @@ struct SlowCluster {
   }
   [[nodiscard]] bool meansAll(const model::Pod& pod, const std::string& ns,
                               const model::Labels& labels) const {
-    return std::all_of(pod.affinity.near.begin(), pod.affinity.near.end(),
+    return std::all_of(pod.affinity->near.begin(), pod.affinity->near.end(),
                        [&](const auto& term) { return means(term, ns, labels); });
   }
   [[nodiscard]] bool shares(const std::string& a, const std::string& b, const std::string& key) const {
@@ -63,13 +63,13 @@ struct SlowCluster {
   [[nodiscard]] bool anyNear(const model::Pod& pod) const {
     return std::any_of(pods.begin(), pods.end(), [&](const SlowPod& other) {
       return meansAll(pod, other.ns, other.labels) &&
-             std::any_of(pod.affinity.near.begin(), pod.affinity.near.end(),
+             std::any_of(pod.affinity->near.begin(), pod.affinity->near.end(),
                          [&](const auto& term) { return label(other.node, term.topology_key) != nullptr; });
     });
   }
   [[nodiscard]] std::optional<Reason> near(const model::Pod& pod, const std::string& node) const {
     bool all = true;
-    for (const auto& term : pod.affinity.near) {
+    for (const auto& term : pod.affinity->near) {
       if (label(node, term.topology_key) == nullptr) { return Reason::PodAffinity; }
       all = all && std::any_of(pods.begin(), pods.end(), [&](const SlowPod& other) {
               return meansAll(pod, other.ns, other.labels) && shares(node, other.node, term.topology_key);
@@ -77,7 +77,7 @@ struct SlowCluster {
     }
     const bool is_first = !anyNear(pod) && meansAll(pod, pod.key.ns, pod.labels.all());
     if (!all && !is_first) { return Reason::PodAffinity; }
-    for (const auto& term : pod.affinity.apart) {
+    for (const auto& term : pod.affinity->apart) {
       for (const SlowPod& other : pods) {
         if (means(term, other.ns, other.labels) && shares(node, other.node, term.topology_key)) {
           return Reason::PodAntiAffinity;
@@ -97,8 +97,8 @@ struct SlowCluster {
       const std::string* have = label(node.name.text, key);
       selected = selected && have != nullptr && *have == value;
     }
-    if (pod.node_affinity.is_required) {
-      selected = selected && model::matchesAny(pod.node_affinity.required, node.labels, node.name.text);
+    if (pod.node_affinity->is_required) {
+      selected = selected && model::matchesAny(pod.node_affinity->required, node.labels, node.name.text);
     }
     const bool tolerated = model::untoleratedOf(node.taints, pod.tolerations) == nullptr;
     return (selected || !constraint.honors_affinity) && (tolerated || !constraint.honors_taints);
@@ -225,16 +225,16 @@ class Play {
     w.pod.key = {drawNamespace(), "waits"};
     w.pod.labels = drawLabels();
     for (std::uint64_t i = rng_.below(3); i > 0; --i) {
-      w.pod.affinity.near.push_back(drawTerm(w.pod.key.ns));
+      w.pod.affinity.change().near.push_back(drawTerm(w.pod.key.ns));
     }
     for (std::uint64_t i = rng_.below(3); i > 0; --i) {
-      w.pod.affinity.apart.push_back(drawTerm(w.pod.key.ns));
+      w.pod.affinity.change().apart.push_back(drawTerm(w.pod.key.ns));
     }
     for (std::uint64_t i = rng_.below(3); i > 0; --i) { w.pod.spread.push_back(drawSpread()); }
     if (rng_.chance(30)) { w.pod.node_selector = {{"disk", "ssd"}}; }
     if (rng_.chance(20)) {
-      w.pod.node_affinity.is_required = true;
-      w.pod.node_affinity.required = {{{{"zone", model::NodeRequirement::Op::In, {"1", "2"}}}, {}}};
+      w.pod.node_affinity.change().is_required = true;
+      w.pod.node_affinity.change().required = {{{{"zone", model::NodeRequirement::Op::In, {"1", "2"}}}, {}}};
     }
     if (rng_.chance(30)) { w.pod.tolerations = {{.key = "t", .value = "", .effect = "", .exists = true}}; }
     w.asked.rules = nearRulesOf(w.pod);

@@ -151,7 +151,7 @@ TEST_F(OffersTest, TheRestOfThePodIsTheOtherSchedulers) {
   model::Pod pod;
   pod.unsupported = {"spec.affinity.podAffinity"};
   pod.node_selector = {{"zone", "east"}};
-  pod.node_affinity.is_required = true;
+  pod.node_affinity.change().is_required = true;
   pod.host_ports = {{80, "TCP", "0.0.0.0"}};
   l.usePod(model::NodeName{"a"}, model::Uid{"web"}, Source::BoundPod, {}, 0, {}, pod.host_ports);
   pod.requests.extended[model::kNvidiaGpu] = 1;

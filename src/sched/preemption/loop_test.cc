@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "sched/ledger/test_nodes.h"
+#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/search.h"
 
 namespace gs::sched {
@@ -156,7 +157,7 @@ class PreemptionPlay {
   Rng rng_;
   bool keeps_room_;
   Ledger l_;
-  Residents residents_;
+  KeptResidents residents_;
   Budgets budgets_;
   Nominations nominations_;
   PreemptionSearch search_{{l_, residents_, budgets_, nominations_}};

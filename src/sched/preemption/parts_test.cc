@@ -13,7 +13,7 @@
 #include "sched/preemption/budgets.h"
 #include "sched/preemption/candidate.h"
 #include "sched/preemption/nominations.h"
-#include "sched/preemption/residents.h"
+#include "sched/preemption/kept_residents_test.h"
 
 namespace gs::sched {
 namespace {
@@ -154,7 +154,7 @@ model::PodPtr podThatIsOn(model::Pod pod, const std::string& node) {
 }
 
 TEST(Residents, KnowWhetherAnybodyIsLessImportant) {
-  Residents residents;
+  KeptResidents residents;
   EXPECT_FALSE(residents.anyBelow(100));
   residents.put(podThatIsOn(somePod("p", 7), "a"));
   residents.put(podThatIsOn(somePod("q", 9), "a"));
@@ -168,7 +168,7 @@ TEST(Residents, KnowWhetherAnybodyIsLessImportant) {
 }
 
 TEST(Residents, AreBoundAndNotFinished) {
-  Residents residents;
+  KeptResidents residents;
   const model::NodeName a{"a"};
   residents.put(podThatIsOn(somePod("p"), ""));
   EXPECT_EQ(residents.size(), 0U);
@@ -277,7 +277,7 @@ class BoundTest : public ::testing::Test {
     return leastCost(profile, needsOf(testClaim(gpus)), priority);
   }
   Ledger l;
-  Residents residents;
+  KeptResidents residents;
 };
 
 TEST_F(BoundTest, IsExactWherePodsAreAlike) {

@@ -76,7 +76,7 @@ void RequestIf::come(const model::Pod& nominated, const model::Pod& asks) {
   ++cost_;
   if (near_ != nullptr) { near_->count(nominated, 1); }
   const model::Labels* ns_labels = others_.near == nullptr ? nullptr : others_.near->labelsOf(asks.key.ns);
-  const auto& apart = nominated.affinity.apart;
+  const auto& apart = nominated.affinity->apart;
   is_kept_away_ = is_kept_away_ || std::any_of(apart.begin(), apart.end(), [&](const model::PodTerm& term) {
                     ++cost_;
                     if (!node_.node.labels.contains(term.topology_key)) { return false; }

@@ -1,4 +1,5 @@
 // Who has to go so that what pods say of each other, and what they mount or take of their node, lets one in.
+#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/request_if.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ struct ThreeNodes {
   }
   void runs(model::Pod pod, const std::string& node) {
     pod.node = model::NodeName{node};
-    for (const auto& term : pod.affinity.apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
+    for (const auto& term : pod.affinity.change().apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
     const auto made = std::make_shared<const model::Pod>(std::move(pod));
     residents.put(made);
     l.usePod(made->node, made->uid, Source::BoundPod, made->requests, 0, {}, made->host_ports);
@@ -60,7 +61,7 @@ struct ThreeNodes {
   Ledger l;
   AntiAffinity anti_affinity{l};
   Near near{l};
-  Residents residents;
+  KeptResidents residents;
 };
 
 class RequestIfTest : public ::testing::Test, protected ThreeNodes {
@@ -92,10 +93,10 @@ TEST_F(RequestIfTest, WhomItWantsNotNearItGoes) {
   runs(podOf("web", "web", 1), "a");
   runs(podOf("db", "db", 0), "a");
   model::Pod pod = podOf("self", "x", 5);
-  pod.affinity.apart = {appTerm("web", kHost)};
+  pod.affinity.change().apart = {appTerm("web", kHost)};
   EXPECT_EQ(goesOn("a", pod), "a: web");
   EXPECT_EQ(goesOn("b", pod), "b:") << "nobody has to";
-  pod.affinity.apart = {appTerm("web", kRack)};
+  pod.affinity.change().apart = {appTerm("web", kRack)};
   EXPECT_EQ(goesOn("a", pod), "a: web");
   EXPECT_EQ(goesOn("b", pod), "-") << "none of its own pods is in the way";
   runs(podOf("web-2", "web", 1), "b");
@@ -104,7 +105,7 @@ TEST_F(RequestIfTest, WhomItWantsNotNearItGoes) {
 
 TEST_F(RequestIfTest, WhoWantsItNotNearGoes) {
   model::Pod shy = podOf("shy", "db", 1);
-  shy.affinity.apart = {appTerm("x", kRack)};
+  shy.affinity.change().apart = {appTerm("x", kRack)};
   runs(shy, "a");
   runs(podOf("other", "db", 0), "a");
   const model::Pod pod = podOf("self", "x", 5);
@@ -128,7 +129,7 @@ TEST_F(RequestIfTest, TheFullestDomainGivesWay) {
   pod.spread = {spread};
   EXPECT_EQ(goesOn("a", pod), "a: w2 w1") << "c has none, so that one here is too much";
   EXPECT_EQ(goesOn("b", pod), "b: w3");
-  pod.spread[0].max_skew = 2;
+  pod.spread.change()[0].max_skew = 2;
   EXPECT_EQ(goesOn("a", pod), "a: w1");
   EXPECT_EQ(goesOn("b", pod), "b:");
 }
@@ -147,7 +148,7 @@ TEST_F(RequestIfTest, WhatItOnlyWishesForMovesNobody) {
   wish.is_required = false;
   wish.pods = model::LabelSelector{{{"app", model::LabelRequirement::Op::In, {"db"}}}};
   pod.spread = {spread, wish};
-  pod.affinity.preferred = {{10, appTerm("db", kHost)}};
+  pod.affinity.change().preferred = {{10, appTerm("db", kHost)}};
   EXPECT_EQ(goesOn("a", pod), "a: w2 w1");
   EXPECT_EQ(goesOn("b", pod), "b: w3");
 }
@@ -170,9 +171,9 @@ TEST_F(RequestIfTest, WhomItMustBeNearIsThoughtAwayToo) {
   runs(big, "a");
   model::Pod pod = podOf("self", "x", 5);
   pod.requests.cpu_milli = 4'000;
-  pod.affinity.near = {appTerm("cache", kHost)};
+  pod.affinity.change().near = {appTerm("cache", kHost)};
   EXPECT_EQ(goesOn("a", pod), "-");
-  pod.affinity.near = {appTerm("cache", kRack)};
+  pod.affinity.change().near = {appTerm("cache", kRack)};
   runs(podOf("cache-2", "cache", 1), "b");
   EXPECT_EQ(goesOn("a", pod), "a: big") << "another one is in the rack";
 }
@@ -186,17 +187,17 @@ TEST_F(RequestIfTest, NominatedPodsCountAsBeingThere) {
   runs(low, "a");
   EXPECT_EQ(goesOn("a", pod), "a: low-2");
   model::Pod shy = podOf("shy", "db", 5);
-  shy.affinity.apart = {appTerm("x", kHost)};
+  shy.affinity.change().apart = {appTerm("x", kHost)};
   const auto nominate = [&](const model::Pod& one) {
     nominations.put(
         {one.uid, model::NodeName{"a"}, one.priority, {}, 0, std::make_shared<const model::Pod>(one)});
   };
   nominate(shy);
   EXPECT_EQ(goesOn("a", pod), "-") << "it wants no such pod beside it";
-  shy.affinity.apart.clear();
+  shy.affinity.change().apart.clear();
   nominate(shy);
   EXPECT_EQ(goesOn("a", pod), "a: low-2");
-  pod.affinity.apart = {appTerm("db", kHost)};
+  pod.affinity.change().apart = {appTerm("db", kHost)};
   EXPECT_EQ(goesOn("a", pod), "-") << "nor does this one";
 }
 
@@ -233,8 +234,8 @@ class DrawnPods {
     pod.uid = model::Uid{name};
     pod.key = {"default", name};
     pod.labels = {{"app", anyOf({"web", "db", "x"})}};
-    if (rng_.chance(30)) { pod.affinity.apart = {term()}; }
-    if (rng_.chance(30)) { pod.affinity.near = {term()}; }
+    if (rng_.chance(30)) { pod.affinity.change().apart = {term()}; }
+    if (rng_.chance(30)) { pod.affinity.change().near = {term()}; }
     if (rng_.chance(30)) {
       model::SpreadConstraint spread;
       spread.topology_key = rng_.chance(50) ? kHost : kRack;

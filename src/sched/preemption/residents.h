@@ -1,13 +1,13 @@
 // The pods of each node that use something there: bound, and not finished. For whoever looks for room, who
-// asks about all pods of a node at once. Level-triggered: put() says how a pod is now. Which nodes' pods
-// changed is noted. Memory: two references of some 50 bytes each for a pod, no copies. One thread.
+// asks about all pods of a node at once. Its owner keeps the pods, and says of each what it was and what it
+// is. Which nodes' pods changed is noted. Memory: a reference for a pod, no copies. One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 #include "model/pod.h"
 #include "sched/ledger/change_log.h"
@@ -16,25 +16,29 @@ namespace gs::sched {
 
 class Residents {
  public:
-  /// By uid, of which a pod is found too.
-  struct ByUid {
-    using is_transparent = void;
-    static const model::Uid& uidOf(const model::PodPtr& pod) { return pod->uid; }
-    static const model::Uid& uidOf(const model::Uid& uid) { return uid; }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return uidOf(a) < uidOf(b);
-    }
-  };
-  using Pods = std::set<model::PodPtr, ByUid>;
+  /// Of one node, by uid.
+  class Pods {
+   public:
+    [[nodiscard]] auto begin() const { return pods_.begin(); }
+    [[nodiscard]] auto end() const { return pods_.end(); }
+    [[nodiscard]] bool empty() const { return pods_.empty(); }
+    [[nodiscard]] std::size_t size() const { return pods_.size(); }
+    /// end(): it is not there.
+    [[nodiscard]] std::vector<model::PodPtr>::const_iterator find(const model::Uid& uid) const;
+    [[nodiscard]] bool contains(const model::Uid& uid) const { return find(uid) != end(); }
 
-  /// How that pod is now; one that is unbound or finished is nowhere.
-  void put(const model::PodPtr& pod);
-  /// It is gone.
-  void remove(const model::Uid& uid);
+   private:
+    friend class Residents;
+    [[nodiscard]] std::size_t placeOf(const model::Uid& uid) const;
+    std::vector<model::PodPtr> pods_;
+  };
+
+  /// A pod was `before` and is `after`; nullptr: it was not known, or is gone. One that is unbound or finished
+  /// is nowhere.
+  void changed(const model::PodPtr& before, const model::PodPtr& after);
 
   [[nodiscard]] const Pods& on(const model::NodeName& node) const;
-  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
   /// Some pod has a lower priority.
   [[nodiscard]] bool anyBelow(std::int32_t priority) const {
     return !priorities_.empty() && priorities_.begin()->first < priority;
@@ -43,26 +47,13 @@ class Residents {
   [[nodiscard]] const ChangeLog<model::NodeName>& changes() const { return changes_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    template <class T>
-    std::size_t operator()(const T& one) const {
-      return std::hash<model::Uid>{}(ByUid::uidOf(one));
-    }
-  };
-  struct Same {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return ByUid::uidOf(a) == ByUid::uidOf(b);
-    }
-  };
-  void remove(const model::Uid& uid, const model::NodeName& next);
+  void put(const model::PodPtr& pod);
+  void remove(const model::Pod& pod);
 
   static constexpr std::size_t kMostChanges = 1U << 15;
 
   std::unordered_map<model::NodeName, Pods> on_;  // none is empty
-  std::unordered_set<model::PodPtr, Hash, Same> all_;
+  std::size_t size_ = 0;
   std::map<std::int32_t, std::size_t> priorities_;  // of how many pods; none is of nobody
   ChangeLog<model::NodeName> changes_;
 };

@@ -1,3 +1,4 @@
+#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/search.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ class PreemptionSearchTest : public ::testing::Test {
   }
 
   Ledger l;
-  Residents residents;
+  KeptResidents residents;
   Budgets budgets;
   Nominations nominations;
   PreemptionSearch search{{l, residents, budgets, nominations}};
@@ -405,7 +406,7 @@ class Reference {
   }
   [[nodiscard]] std::optional<Expected> first(const std::vector<Expected>& left) const {
     std::optional<Expected> out;
-    const std::string& before = c_.question.pod->nominated.text;
+    const std::string& before = c_.question.pod->nominated->text;
     for (const auto& e : left) {
       const bool better = !out || e.node == before || (out->node != before && e.node < out->node);
       if (better) { out = e; }
@@ -436,7 +437,7 @@ struct Played {
     for (const auto& one : cluster.nominated) { nominations.put(one); }
   }
   Ledger ledger;
-  Residents residents;
+  KeptResidents residents;
   Budgets budgets;
   Nominations nominations;
   std::set<model::Uid> staying;

@@ -46,8 +46,8 @@ void addNodesAsked(const model::Pod& pod, NearRules& rules) {
   };
   if (any(&SpreadRule::honors_affinity)) {
     rules.node_selector = pod.node_selector;
-    rules.has_node_terms = pod.node_affinity.is_required;
-    rules.node_terms = pod.node_affinity.required;
+    rules.has_node_terms = pod.node_affinity->is_required;
+    rules.node_terms = pod.node_affinity->required;
   }
   if (any(&SpreadRule::honors_taints)) {
     rules.tolerations = pod.tolerations;
@@ -89,15 +89,15 @@ std::size_t hashWith(std::size_t h, const std::vector<SpreadRule>& spread) {
 
 std::shared_ptr<const NearRules> nearRulesOf(const model::Pod& pod, const model::DefaultSpread* spread) {
   NearRules rules;
-  rules.near = pod.affinity.near;
-  rules.apart = pod.affinity.apart;
+  rules.near = pod.affinity->near;
+  rules.apart = pod.affinity->apart;
   const bool defaults = pod.spread.empty() && spread != nullptr;
   rules.needs_all_labels = !defaults || !spread->is_system;
-  for (const auto& constraint : defaults ? spread->constraints : pod.spread) {
+  for (const auto& constraint : defaults ? spread->constraints : *pod.spread) {
     auto& of_its_kind = constraint.is_required ? rules.spread : rules.spread_anyway;
     of_its_kind.push_back(spreadRule(constraint, pod.labels));
   }
-  rules.preferred = pod.affinity.preferred;
+  rules.preferred = pod.affinity->preferred;
   if (!rules.requiresSome() && !rules.wishesSome()) { return nullptr; }
   rules.ns = pod.key.ns;
   rules.means_itself = std::all_of(rules.near.begin(), rules.near.end(), [&](const model::PodTerm& term) {

@@ -50,12 +50,12 @@ void Context::warnOnce(const model::Pod& pod, const std::string& reason, const s
 }
 
 std::string untoldText(const model::Pod& pod) {
-  const bool several = pod.untold.find(" and ") != std::string::npos;
+  const bool several = pod.untold->find(" and ") != std::string::npos;
   const char* has = several ? "have" : "has";
   if (model::isToldByValue(pod)) {
-    return fmt::format("container {} {} no {}", pod.untold, has, model::kToldVariable);
+    return fmt::format("container {} {} no {}", *pod.untold, has, model::kToldVariable);
   }
-  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold, has,
+  return fmt::format("container {} {} no {} that refers to annotation {}", *pod.untold, has,
                      model::kToldVariable, model::kVisibleDevicesKey);
 }
 

@@ -96,7 +96,7 @@ TEST_F(UnschedulableTest, ClassesWithRulesThatNobodyWaitsWithAreRetired) {
   const auto ask = [&](int i) {
     model::Pod pod = testing::PodBuilder{"job-" + std::to_string(i)}.value();
     const model::LabelSelector its_own{{{"job", model::LabelRequirement::Op::In, {std::to_string(i)}}}};
-    pod.affinity.apart = {{"host", {"default"}, std::nullopt, its_own}};
+    pod.affinity.change().apart = {{"host", {"default"}, std::nullopt, its_own}};
     auto request = std::get<sched::PodRequest>(sched::readPod(pod, {}, t.c.engine.doors()));
     EXPECT_FALSE(t.c.engine.askNear(pod, request));
     (void)decider.classOf(request);

@@ -127,8 +127,8 @@ class WakingPlay {
     if (rng_.chance(60)) { builder.cpu(static_cast<std::int64_t>(1'000 * (1 + rng_.below(3)))); }
     model::Pod pod = builder.value();
     pod.labels = model::Labels{{"app", draw({"x", "y"})}};
-    if (rng_.chance(25)) { pod.affinity.apart.push_back(drawTerm()); }
-    if (rng_.chance(15)) { pod.affinity.near.push_back(drawTerm()); }
+    if (rng_.chance(25)) { pod.affinity.change().apart.push_back(drawTerm()); }
+    if (rng_.chance(15)) { pod.affinity.change().near.push_back(drawTerm()); }
     if (rng_.chance(25)) {
       model::SpreadConstraint c;
       c.topology_key = draw({"host", "zone"});
@@ -180,7 +180,7 @@ class WakingPlay {
     model::Pod pod = drawPod();
     pod.scheduler_name = "default-scheduler";
     pod.annotations.clear();
-    pod.volume_claims.clear();
+    pod.volume_claims.change().clear();
     bound(std::move(pod), drawNode());
   }
   void podEnds() {
@@ -243,14 +243,15 @@ class WakingPlay {
   }
   void bound(model::Pod pod, const std::string& node) {
     pod.node = model::NodeName{node};
-    for (const auto& term : pod.affinity.apart) {
+    for (const auto& term : pod.affinity.change().apart) {
       if (auto kept = model::keptAwayBy(term)) { pod.keeps_away.push_back(*std::move(kept)); }
     }
-    std::sort(pod.keeps_away.begin(), pod.keeps_away.end());
+    auto& kept = pod.keeps_away.change();
+    std::sort(kept.begin(), kept.end());
     pod.affinity = {};
-    pod.spread.clear();
-    pod.node_selector.clear();
-    pod.tolerations.clear();
+    pod.spread.change().clear();
+    pod.node_selector.change().clear();
+    pod.tolerations.change().clear();
     running_.push_back(pod);
     apply(kapi::kPod, pod.key, pod);
   }

@@ -252,7 +252,7 @@ void Binder::warnOfOrder(const BindingCycle& cycle) {
       {kapi::kPod, cycle.pod, cycle.uid, pod->revision, true, "GpuOrderDiffers", "Binding",
        fmt::format("{}, and ids are in the order {}: on node {} its ids {} may mean GPUs of other pods; run "
                    "gpu-scheduler-webhook, or take that entry out of the pod",
-                   pod->counts_otherwise, model::kOrderOfIds, cycle.node.text, model::printIds(cycle.ids))},
+                   *pod->counts_otherwise, model::kOrderOfIds, cycle.node.text, model::printIds(cycle.ids))},
       c_.now, c_.out);
 }
 

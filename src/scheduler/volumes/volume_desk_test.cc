@@ -132,7 +132,7 @@ class VolumeDeskTest : public ::testing::Test {
 };
 
 TEST_F(VolumeDeskTest, APodWithoutVolumesNeedsNothing) {
-  pod.volume_claims.clear();
+  pod.volume_claims.change().clear();
   begin();
   EXPECT_TRUE(desk.areBound(pod.uid));
   EXPECT_EQ(tells(), "");

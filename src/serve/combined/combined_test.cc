@@ -324,7 +324,7 @@ TEST_F(CombinedTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
   add(kapi::kPod, pod);
   start();
   lead();
-  pod.scheduling_gates.clear();
+  pod.scheduling_gates = {};
   pod.revision = 11;
   watchBrings(kapi::WatchType::Modified, pod);
   const auto binds = [](const kapi::Call& c) { return c.subresource == "binding"; };
