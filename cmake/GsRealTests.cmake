@@ -7,7 +7,7 @@
 set(GS_CASES_ON_SANDBOX churn claims contention devices guide leases names outage)
 
 # Seconds of those that take longest, on a quiet machine of two cores: they are begun first. The others count as 30.
-set(GS_CASE_SECONDS everything=400 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 conformance-newest=45 extender-protocol=50
+set(GS_CASE_SECONDS everything=400 enforcement=180 upgrade=150 faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 conformance-newest=45 extender-protocol=50
                     kube-scheduler-churn=90 kubelets=70 kube-scheduler=40 webhook=50 argocd=60 autoscaler=40 chart-map=190 gkm-chart=110 kube-scheduler-newest=40
                     lease-namespace=50 outage=50 gkm-csi=35 pending-texts=45 any-pod=60 gkm-nodes=290 gkm-faults=105 gkm-operator=150 dra=85)
 
@@ -60,8 +60,9 @@ function(gs_real_tests)
   endif()
   add_test(NAME contract_docs COMMAND "${testbed}/check-docs")
   add_test(NAME contract_watcher COMMAND "${testbed}/contract/extender/watcher_test.py")
+  add_test(NAME contract_judge COMMAND "${testbed}/contract/enforcement/judge_test.py")
   add_test(NAME contract_harness COMMAND "${testbed}/contract/run-case" harness)
-  set_tests_properties(contract_docs contract_watcher contract_harness PROPERTIES LABELS unit
+  set_tests_properties(contract_docs contract_watcher contract_judge contract_harness PROPERTIES LABELS unit
                        ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};CONTRACT_CASES=${testbed}/contract/self-test")
 
   # The programs as somebody sees them who types, and the page that shows what they say.

@@ -196,7 +196,7 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part agent_side cache_arrivals cache_damage cache_machine cache_places cache_registry cache_side cache_side_arrivals call_rates cluster dra_play extras features gang_side judge judge_grant judge_leases judge_quota judge_settled judge_waiting kube_side ledger_check mutators
+  foreach(part agent_side cache_arrivals cache_damage cache_machine cache_places cache_registry cache_side cache_side_arrivals call_rates cluster dra_play enforce_play enforced_node extras features gang_side judge judge_grant judge_leases judge_quota judge_settled judge_waiting kube_side ledger_check mutators
                plan plan_caches plan_features plan_text play pods_judge pods_judge_binding pods_judge_evictions
                pods_objects pods_play pods_volumes share_calls share_judge share_side shorten slow_filters transcript)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
@@ -212,19 +212,20 @@ function(gs_sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   add_test(NAME sim_dra COMMAND sim_main --dra 200 1)
   add_test(NAME sim_pods COMMAND sim_main --pods 200 1)
+  add_test(NAME sim_enforce COMMAND sim_main --enforce 200 1)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
-  set_tests_properties(sim_seeds sim_dra sim_pods sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
+  set_tests_properties(sim_seeds sim_dra sim_pods sim_enforce sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its agent, controller,
-  # engine, extender, scheduler, webhook, kapi, operator, cacherim and csi come first as objects, so that nothing is taken from the
-  # libraries.
-  foreach(folder agent controller engine extender scheduler serve webhook kapi operator cacherim csi)
+  # enforce, engine, extender, scheduler, webhook, kapi, operator, cacherim and csi come first as objects, so that nothing is
+  # taken from the libraries.
+  foreach(folder agent controller enforce engine extender scheduler serve webhook kapi operator cacherim csi)
     gs_mutant(${folder})
   endforeach()
   add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:controller_mutant>
                               $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:extender_mutant>
                               $<TARGET_OBJECTS:scheduler_mutant> $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>
                               $<TARGET_OBJECTS:operator_mutant> $<TARGET_OBJECTS:cacherim_mutant> $<TARGET_OBJECTS:csi_mutant>
-                              $<TARGET_OBJECTS:agent_mutant> $<TARGET_OBJECTS:webhook_mutant>)
+                              $<TARGET_OBJECTS:agent_mutant> $<TARGET_OBJECTS:webhook_mutant> $<TARGET_OBJECTS:enforce_mutant>)
   set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)
   target_link_libraries(mutants_main PRIVATE sim)
   set(quick "")

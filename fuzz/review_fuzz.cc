@@ -1,5 +1,5 @@
 // Any bytes as an admission review and as a map: the webhook answers with a review or a refusal, its patch
-// can be applied, and a second pass over what comes of it changes nothing.
+// can be applied, and a second pass over what comes of it changes nothing; with and without gates.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,15 +29,7 @@ bool changed(const gs::webhook::Handler& handler, Value& review) {
   return true;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view in{reinterpret_cast<const char*>(data), size};
-  const auto ordinal = gs::model::ordinalOf(in.substr(0, size / 2), in.substr(size / 2));
-  const auto entry = gs::model::readMap(in, ordinal.value_or(0)).entry;
-  const auto gpus = gs::model::parseMapGpus(entry ? entry->gpus : in);
-  if (gpus && gpus->size() > gs::model::kMostMapGpus) { __builtin_trap(); }
-  const gs::webhook::Handler handler{{}};
+void lookAt(const gs::webhook::Handler& handler, std::string_view in) {
   for (const char* target : {"/validate", "/mutate"}) {
     const auto served =
         handler.answer({.method = "POST", .target = target, .headers = {}, .body = std::string{in}});
@@ -47,5 +39,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto review = gs::json::parse(in);
     if (!review || !changed(handler, *review) || changed(handler, *review)) { __builtin_trap(); }
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view in{reinterpret_cast<const char*>(data), size};
+  const auto ordinal = gs::model::ordinalOf(in.substr(0, size / 2), in.substr(size / 2));
+  const auto entry = gs::model::readMap(in, ordinal.value_or(0)).entry;
+  const auto gpus = gs::model::parseMapGpus(entry ? entry->gpus : in);
+  if (gpus && gpus->size() > gs::model::kMostMapGpus) { __builtin_trap(); }
+  lookAt(gs::webhook::Handler{{}}, in);
+  lookAt(gs::webhook::Handler{gs::webhook::PodRules{.gate = true}}, in);
   return 0;
 }

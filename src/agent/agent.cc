@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "agent/metrics.h"
+#include "agent/node_devices.h"
 #include "base/due.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"
@@ -39,6 +42,16 @@ const char* nameOf(Fault::Kind kind) {
   return "DriverFails";
 }
 
+/// As /readyz calls it.
+const char* checkOf(const Condition& condition) {
+  static const std::map<std::string_view, const char*> kChecks{{kDriverCondition, "driver"},
+                                                               {kContainersCondition, "containers"},
+                                                               {kWriterCondition, "writers"},
+                                                               {kEnforcedCondition, "enforcement"},
+                                                               {kUnknownSetCondition, "limits"}};
+  return kChecks.at(condition.type);
+}
+
 /// For the condition: without what changes from one failure to the next, which only the log has.
 const char* silenceOf(Code code) {
   switch (code) {
@@ -59,7 +72,10 @@ Agent::Agent(Config config, Rng rng)
       rng_{rng.split()},
       calls_{owners_.take(), config_.node, rng_},
       gpus_{config_.told_uuids},
-      own_{config_.node, config_.boot_id, Pace{{config_.calm, config_.draining}, users_, rng_}, calls_} {}
+      own_{config_.node, config_.boot_id, Pace{{config_.calm, config_.draining}, users_, rng_}, calls_},
+      enforced_{{config_.node, config_.lease_namespace, config_.enforces_devices, config_.on_mismatch},
+                parts_,
+                rng_} {}
 
 // ---- what happens
 
@@ -76,8 +92,10 @@ void Agent::take(const controller::Reflector::Output& output) {
   for (const auto& change : output.changes) {
     if (const auto pod = change.object.as<model::Pod>()) {
       users_.changed(*pod);
+      enforced_.changed(*pod);
     } else {
       users_.gone(change.last_uid);
+      enforced_.gone(change.last_uid);
     }
   }
 }
@@ -131,13 +149,20 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   return out;
 }
 
+kapi::Effects Agent::enforced(const enforce::Report& report, Now now) {
+  kapi::Effects out;
+  enforced_.report(report, now, out);
+  go(now, out);
+  return out;
+}
+
 // ---- what is written
 
 NodeView Agent::wanted() const {
   NodeView out;
   out.devices = gpus_.shown();
   out.driver_version = gpus_.driverVersion();
-  out.enforcement = config_.enforcement;
+  out.enforcement = enforcement();
   out.conditions = conditions_.all();
   for (Device& device : out.devices) { device.in_use_by = users_.of(device); }
   return out;
@@ -146,6 +171,7 @@ NodeView Agent::wanted() const {
 void Agent::go(Now now, kapi::Effects& out) {
   calls_.tick(now.mono);
   forgetVanished(now, out);
+  seeToContainers(now, out);
   advance(now, out);
   const auto* written = own_.written();
   out_of_date_ = written != nullptr && now.mono - written->at > kMostMissed * config_.calm;
@@ -190,6 +216,18 @@ void Agent::advance(Now now, kapi::Effects& out) {
   if (gpus_.lastLook() != nullptr && own_.mayWrite(now.mono)) { own_.write(wanted(), now, out); }
 }
 
+void Agent::seeToContainers(Now now, kapi::Effects& out) {
+  if (std::exchange(gpus_told_, gpus_.changes()) != gpus_.changes()) {
+    enforced_.setDevices(nodeDevicesOf(gpus_.devices()));
+  }
+  const bool knows_own = own_.phase() != OwnObject::Phase::Unread;
+  enforced_.advance({.knows_pods = knows_own && watches_.all().front().synced(),
+                     .by_driver = own_.saysDra(),
+                     .has_containers = [this](const model::Uid& uid) { return users_.hasContainers(uid); }},
+                    now, out);
+  sayWhetherEnforced(now);
+}
+
 void Agent::readNode(Now now, kapi::Effects& out) {
   const bool is_old = read_node_at_ && *read_node_at_ <= now.mono;
   if ((own_.needsOwner() || is_old) && calls_.due(What::Node, now.mono)) {
@@ -206,6 +244,7 @@ void Agent::wake(Now now, kapi::Effects& out) const {
     at = sooner(at, next);
   }
   if (quiet_since_) { at = sooner(at, *quiet_since_ + kQuiet); }
+  at = sooner(at, enforced_.nextDue());
   if (at) { out.emplace_back(kapi::Wake{std::max(*at, now.mono)}); }
 }
 
@@ -227,24 +266,46 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   }
   calls_.worked(What::Node);
   own_.ownedBy(node->uid);
+  enforced_.setNode(node->uid);
   read_node_at_ = now.mono + kNodeReads * own_.calm();
   sayWhoPicks(*node, now);
+}
+
+/// While nobody answers the container runtime, containers are told their GPUs, and that is all.
+model::Enforcement Agent::enforcement() const {
+  if (!config_.enforces_devices || enforced_.isConnected()) { return config_.enforcement; }
+  return model::Enforcement::Env;
+}
+
+void Agent::sayWhetherEnforced(Now now) {
+  if (!config_.enforces_devices) { return; }
+  if (own_.saysDra()) {
+    conditions_.set(kEnforcedCondition, false, "DriverPrepares",
+                    "a DRA driver prepares the GPUs of this node: the agent changes no container here", now);
+  } else if (enforced_.isConnected()) {
+    conditions_.set(kEnforcedCondition, true, "Connected",
+                    "the container runtime asks the agent about every container that it makes", now);
+  } else {
+    conditions_.set(kEnforcedCondition, false, "NotConnected", enforced_.whyNot(), now);
+  }
 }
 
 /// A node that offers nvidia.com/gpu has a device plugin, and that picks for who asks by this limit. Nobody
 /// makes these the GPUs that the scheduler chose, unless this agent does.
 void Agent::sayWhoPicks(const model::Node& node, Now now) {
   const std::int64_t offered = node.allocatable.get(model::kNvidiaGpu);
-  if (offered > 0 && config_.enforcement != model::Enforcement::Devices) {
+  const bool is_unknown = offered > 0 && config_.enforcement != model::Enforcement::Devices;
+  enforced_.setUnknown(is_unknown);
+  if (is_unknown) {
     conditions_.set(
-        kLimitsCondition, false, "DevicePluginPicks",
+        kUnknownSetCondition, true, "DevicePluginPicks",
         fmt::format("a device plugin of this node offers {} and picks the GPUs of containers with that "
-                    "limit, which may be others than those that the pod was given: pods with a claim "
-                    "are not to have it",
+                    "limit, which may be others than those that the pod was given: run the agent with "
+                    "--enforce=devices, or give pods with a claim no such limit",
                     model::kNvidiaGpu),
         now);
-  } else if (conditions_.find(kLimitsCondition) != nullptr) {
-    conditions_.set(kLimitsCondition, true, "NobodyElsePicks",
+  } else if (conditions_.find(kUnknownSetCondition) != nullptr) {
+    conditions_.set(kUnknownSetCondition, false, "NobodyElsePicks",
                     "no device plugin picks other GPUs than the scheduler chose", now);
   }
 }
@@ -288,12 +349,9 @@ Readiness Agent::readiness() const {
            is_written ? "nothing was written lately" : "not written yet");
   out.note("pods", watches_.all().front().trouble());
   for (const Condition& condition : conditions_.all()) {
-    const char* what = condition.type == kDriverCondition       ? "driver"
-                       : condition.type == kContainersCondition ? "containers"
-                       : condition.type == kWriterCondition     ? "writers"
-                                                                : "limits";
-    out.note(what, condition.holds ? "" : condition.message);
+    out.note(checkOf(condition), isWell(condition) ? "" : condition.message);
   }
+  if (config_.enforces_devices) { out.note("leases", enforced_.held().trouble()); }
   return out;
 }
 

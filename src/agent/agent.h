@@ -22,15 +22,19 @@
 //     end when two new looks do not show it (own_object.h says which looks count). Without a runtime it stays
 //     as it was (or the time of the first write): such GPUs then stay Draining.
 //   - The list holds this agent's GPUs only: what others wrote into it is taken out when an answer shows it.
+// With enforces_devices it also reads the leases of the pods of its node, makes the record from which the
+// container runtime is answered, and says what comes of that (enforced/enforced.h).
 // One thread; time is an argument.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/calls.h"
 #include "agent/conditions.h"
+#include "agent/enforced/enforced.h"
 #include "agent/hardware.h"
 #include "agent/known_gpus.h"
 #include "agent/own_object.h"
@@ -56,6 +60,11 @@ class Agent {
     /// Of the machine; "" not known: XIDs, and GPUs that are not listed, of before a restart are forgotten.
     std::string boot_id{};
     bool told_uuids = false;  // containers are told GPUs by UUID
+    /// Containers are given the GPUs of their pods by who answers the container runtime (enforce/), from
+    /// record(), while that is connected. `enforcement` is what is so then: Devices.
+    bool enforces_devices = false;
+    OnMismatch on_mismatch = OnMismatch::Warn;
+    std::string lease_namespace = "default";  // of all GPU leases of the cluster
   };
   Agent(Config config, Rng rng);
 
@@ -64,6 +73,12 @@ class Agent {
   /// A look at the GPUs came to its end, or is overdue.
   [[nodiscard]] kapi::Effects looked(const LookPtr& look, Now now);
   [[nodiscard]] kapi::Effects containersSeen(const ContainersLook& look, Now now);
+  /// Who answers the container runtime says what came of it.
+  [[nodiscard]] kapi::Effects enforced(const enforce::Report& report, Now now);
+
+  /// What containers are to have, for who answers the container runtime and the kubelet. Never null; another
+  /// one, of a higher version, when something in it changed.
+  [[nodiscard]] enforce::NodeRecordPtr record() const { return enforced_.record(); }
 
   void stopTaking() {}
   [[nodiscard]] bool underWay() const { return false; }
@@ -78,6 +93,9 @@ class Agent {
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void sayWhoPicks(const model::Node& node, Now now);
+  void sayWhetherEnforced(Now now);
+  /// What is true now of what was asked for.
+  [[nodiscard]] model::Enforcement enforcement() const;
   void sayWhoWrites(const std::vector<int>& of_others, Now now, kapi::Effects& out);
   /// Until this process has written anything, what was published before goes on: those GPUs stay until a
   /// driver answers, and so do their users.
@@ -86,6 +104,7 @@ class Agent {
   void go(Now now, kapi::Effects& out);
   void advance(Now now, kapi::Effects& out);
   void readNode(Now now, kapi::Effects& out);
+  void seeToContainers(Now now, kapi::Effects& out);
   /// Those that went are forgotten once no number means them, or one above them, any more.
   void forgetVanished(Now now, kapi::Effects& out);
   [[nodiscard]] bool isQuietAbove(const Device* vanished) const;
@@ -103,6 +122,8 @@ class Agent {
   KnownGpus gpus_;
   Conditions conditions_;
   OwnObject own_;
+  Enforced enforced_;
+  std::uint64_t gpus_told_ = 0;       // KnownGpus::changes() that enforced_ knows
   std::optional<Mono> read_node_at_;  // again; nullopt: not read yet
   std::optional<Mono> quiet_since_;   // nobody has a number of one that vanished, or above
   bool out_of_date_ = false;          // the last write is too old

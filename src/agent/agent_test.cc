@@ -548,24 +548,24 @@ TEST_F(AgentTest, ThatADevicePluginPicksIsSaidWhileItDoes) {
     node->set("status", Object{{"allocatable", Object{{"nvidia.com/gpu", gpus}}}});
   };
   published();
-  EXPECT_TRUE(condition(kLimitsCondition).isNull()) << "this node has none";
+  EXPECT_TRUE(condition(kUnknownSetCondition).isNull()) << "this node has none";
   offers("2");
   wait(6min);
-  EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "False");
-  EXPECT_EQ(condition(kLimitsCondition)["reason"].str(), "DevicePluginPicks");
+  EXPECT_EQ(condition(kUnknownSetCondition)["status"].str(), "True");
+  EXPECT_EQ(condition(kUnknownSetCondition)["reason"].str(), "DevicePluginPicks");
   EXPECT_NE(agent->readiness().text().find("limits: a device plugin of this node offers nvidia.com/gpu"),
             std::string::npos);
   EXPECT_TRUE(agent->readiness().ready);
   offers("0");
   wait(6min);
-  EXPECT_EQ(condition(kLimitsCondition)["status"].str(), "True");
+  EXPECT_EQ(condition(kUnknownSetCondition)["status"].str(), "False");
   offers("2");
   agent.emplace(Agent::Config{.node = model::NodeName{kNode}, .enforcement = model::Enforcement::Devices},
                 Rng{1});
   wakes.clear();
   take(agent->start(clock.now()));
   look(seeing(hardware({"GPU-1A", "GPU-2B"})));
-  EXPECT_TRUE(condition(kLimitsCondition).isNull()) << "containers get what was chosen";
+  EXPECT_TRUE(condition(kUnknownSetCondition).isNull()) << "containers get what was chosen";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/enforced/leases_test.h"
 #include "kapi/decode.h"
 #include "kapi/kinds.h"
 #include "kapi/time.h"
@@ -49,7 +50,8 @@ class AgentTest : public ::testing::Test {
     agent.emplace(Agent::Config{.node = model::NodeName{kNode},
                                 .enforcement = model::Enforcement::Env,
                                 .boot_id = boot_id,
-                                .told_uuids = told_uuids},
+                                .told_uuids = told_uuids,
+                                .lease_namespace = FakeLeases::kNamespace},
                   Rng{1});
     take(agent->start(clock.now()));
   }
@@ -94,6 +96,17 @@ class AgentTest : public ::testing::Test {
       return kapi::decodeAnswerValue(
           call, code, Value{Object{{"kind", "Status"}, {"reason", reason}, {"message", reason}}});
     };
+    if (call.kind == kapi::kLease) { return leases.answer(call); }
+    if (call.kind == kapi::kEvent) {
+      events.push_back(std::string{call.body["reason"].str()} + " on " +
+                       std::string{call.body["regarding"]["name"].str()} + ": " +
+                       std::string{call.body["note"].str()});
+      return kapi::decodeAnswerValue(call, 201, call.body);
+    }
+    if (call.subresource == "eviction") {
+      evicted.push_back(call.key.name);
+      return kapi::decodeAnswerValue(call, 201, Value{Object{{"kind", "Status"}}});
+    }
     if (call.kind == kapi::kPod) {
       Value list = Object{{"metadata", Object{{"resourceVersion", "1"}}}};
       list.set("items", json::Array{});
@@ -225,6 +238,9 @@ class AgentTest : public ::testing::Test {
   model::Revision object_revision = 0;
   std::map<std::string, Wall> created;  // containers, by the uid of their pod
   kapi::Token stream = 0;               // of the pods
+  FakeLeases leases;
+  std::vector<std::string> events;   // "GpuRefused on p: why"
+  std::vector<std::string> evicted;  // pods by name
   std::vector<kapi::Call> calls;
   std::set<Mono> wakes;
   std::vector<std::string> logs;

@@ -21,6 +21,10 @@ void Conditions::stoodThere(const std::vector<Condition>& before) {
   }
 }
 
+bool isWell(const Condition& condition) {
+  return condition.holds != (condition.type == kUnknownSetCondition);
+}
+
 const Condition* Conditions::find(const char* type) const {
   const auto it = known_.find(type);
   return it == known_.end() ? nullptr : &it->second;

@@ -18,9 +18,13 @@ inline constexpr const char* kDriverCondition = "DriverAnswers";
 inline constexpr const char* kContainersCondition = "ContainersSeen";
 /// Whether the list holds this agent's GPUs only. There since somebody else wrote some into it.
 inline constexpr const char* kWriterCondition = "OnlyWriter";
-/// Whether containers with a limit of GPUs get those that the scheduler chose. There since a device plugin
-/// picked some, whatever was chosen.
-inline constexpr const char* kLimitsCondition = "LimitsFollowChoice";
+/// Whether a device plugin picks the GPUs of containers with a limit of them, whatever the scheduler chose,
+/// and nobody sets that right. There since one did.
+inline constexpr const char* kUnknownSetCondition = "DeviceSetUnknown";
+/// Whether containers have exactly the GPUs that their pods were given. With --enforce=devices only.
+inline constexpr const char* kEnforcedCondition = "DevicesEnforced";
+/// What all is well with when it holds; of others, when it does not.
+[[nodiscard]] bool isWell(const Condition& condition);
 
 class Conditions {
  public:

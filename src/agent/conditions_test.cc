@@ -26,7 +26,7 @@ TEST(Conditions, WhatStoodThereGoesOnHoldingWhetherItIsReadBeforeOrAfter) {
     SCOPED_TRACE(is_read_late);
     const std::vector<Condition> before{{kDriverCondition, true, "Answers", "it answers", Wall{1s}},
                                         {kContainersCondition, true, "Seen", "they are", Wall{2s}},
-                                        {kLimitsCondition, false, "Picks", "a plugin picks", Wall{3s}}};
+                                        {kUnknownSetCondition, true, "Picks", "a plugin picks", Wall{3s}}};
     Conditions all;
     if (!is_read_late) { all.stoodThere(before); }
     all.set(kDriverCondition, true, "Answers", "it answers", sinceStart(9s));
@@ -34,7 +34,7 @@ TEST(Conditions, WhatStoodThereGoesOnHoldingWhetherItIsReadBeforeOrAfter) {
     if (is_read_late) { all.stoodThere(before); }
     EXPECT_EQ(all.find(kDriverCondition)->since, Wall{1s});
     EXPECT_EQ(all.find(kContainersCondition)->since, Wall{9s}) << "it turned";
-    EXPECT_EQ(all.find(kLimitsCondition), nullptr) << "this process has not said it";
+    EXPECT_EQ(all.find(kUnknownSetCondition), nullptr) << "this process has not said it";
     EXPECT_EQ(all.all().size(), 2U);
   }
 }

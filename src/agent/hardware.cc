@@ -17,7 +17,9 @@ void fillInWhatItIs(Gpu& gpu, const Gpu& before) {
   text(gpu.model, before.model);
   text(gpu.pci_bus_id, before.pci_bus_id);
   text(gpu.compute, before.compute);
+  text(gpu.render_node, before.render_node);
   if (gpu.memory_mib == 0) { gpu.memory_mib = before.memory_mib; }
+  if (gpu.minor < 0) { gpu.minor = before.minor; }
 }
 
 }  // namespace gs::agent

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/node.h"
+#include "model/vendor.h"
 
 namespace gs::agent {
 
@@ -28,7 +29,7 @@ struct Partition {
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
-enum class Vendor : std::uint8_t { Nvidia, Amd };
+using model::Vendor;
 
 /// Whether a program that starts now counts it (numbers.h says what follows).
 enum class Counted : std::uint8_t {
@@ -56,6 +57,8 @@ struct Gpu {
   bool id_moved = false;           // whoever is told its id may get another GPU
   Vendor vendor = Vendor::Nvidia;
   std::string driver_version{};  // "": that of the Hardware
+  int minor = -1;                // of /dev/nvidia<minor>; -1: none, or not known
+  std::string render_node{};     // "/dev/dri/renderD128"; "" none, or not known
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

@@ -179,6 +179,7 @@ void KnownGpus::keep() {
 }
 
 void KnownGpus::arrange() {
+  ++changes_;
   Hardware all = **last_seen_;  // for its links: the first places are those that it lists
   all.gpus = known_;
   devices_ = devicesOf(all);
@@ -230,6 +231,7 @@ void KnownGpus::recall(Gpu& gpu) {
 void KnownGpus::published(const NodeView& view, bool is_this_boot) {
   if (last_seen_ == nullptr) {
     devices_ = view.devices;
+    ++changes_;
     for (Device& device : devices_) { device.in_use_by.clear(); }
     driver_version_ = view.driver_version;
   }

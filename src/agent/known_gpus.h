@@ -39,6 +39,8 @@ class KnownGpus {
   [[nodiscard]] std::vector<Device> shown() const;
   /// All that are known, in the order of their ids.
   [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  /// Counts what devices() may say otherwise.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// The lowest of those that the driver lists no more; nullptr: there are none.
   [[nodiscard]] const Device* vanished() const;
   /// Those are forgotten, and the others numbered without them.
@@ -69,6 +71,7 @@ class KnownGpus {
   std::vector<Gpu> remembered_;  // what was published before a restart, within this boot
   std::map<std::string, std::set<std::uint64_t>> xids_;  // of before the restart, by UUID
   std::vector<Device> devices_;
+  std::uint64_t changes_ = 0;
   std::string driver_version_;
   std::map<std::string, std::pair<model::Health, std::string>> said_;  // by name, as it was logged
 };

@@ -76,6 +76,8 @@ class OwnObject {
 
   [[nodiscard]] Phase phase() const { return phase_; }
   [[nodiscard]] Boot boot() const;
+  /// The scheduler wrote there that a DRA driver prepares the node's GPUs, as far as that was read.
+  [[nodiscard]] bool saysDra() const { return says_dra_; }
   /// The last status that was written; nullptr: none by this process.
   [[nodiscard]] const Written* written() const { return written_ ? &*written_ : nullptr; }
   [[nodiscard]] Duration calm() const { return pace_.calm(); }

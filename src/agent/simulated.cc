@@ -27,6 +27,7 @@ Hardware hardwareOf(const kapi::SimNode& node) {
     gpu.pci_bus_id = fmt::format("{:08X}:{:02X}:00.0", d.id / 256, d.id % 256);
     gpu.health = d.health;
     gpu.reason = d.health_reason;
+    gpu.minor = d.id;
     out.gpus.push_back(std::move(gpu));
   }
   for (std::size_t a = 0; a < node.devices.size(); ++a) {

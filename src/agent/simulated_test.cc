@@ -60,6 +60,7 @@ TEST(SimulatedHardware, AnIdIsAPlaceOnTheBus) {
   const auto devices = devicesOf(hardwareOf(sim));
   EXPECT_EQ(devices[0].gpu.uuid, kapi::defaultNodes()[0].devices[0].uuid);
   EXPECT_EQ(devices[3].gpu.pci_bus_id, "00000000:03:00.0");
+  EXPECT_EQ(devices[3].gpu.minor, 3);
   sim.devices[0].id = 300;
   EXPECT_EQ(devicesOf(hardwareOf(sim)).back().gpu.pci_bus_id, "00000001:2C:00.0");
 }

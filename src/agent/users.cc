@@ -224,6 +224,11 @@ bool Users::draining() const {
   });
 }
 
+bool Users::hasContainers(const model::Uid& uid) const {
+  const auto it = pods_.find(uid);
+  return it != pods_.end() && it->second.has_containers;
+}
+
 bool Users::isTold(const Device& device) const {
   const auto means = [&, gpu = nameOf(device)](const std::string& name) {
     return isGpuId(name) ? std::stoi(name) >= device.id : name == gpu;

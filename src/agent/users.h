@@ -89,6 +89,8 @@ class Users {
   /// Somebody uses it, or a pod that has not ended was told it, or a number that is not below its own: its
   /// containers may start with that yet.
   [[nodiscard]] bool isTold(const Device& device) const;
+  /// The runtime shows containers of it, or has not been asked since a status of before a restart named it.
+  [[nodiscard]] bool hasContainers(const model::Uid& uid) const;
   /// How many pods with GPUs have ended, or went, since the runtime answered first.
   [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.

@@ -67,6 +67,21 @@ TEST_F(UsersTest, AreThoseWhoseContainersAreThereByWhatTheObjectAllocates) {
   EXPECT_EQ(text(), "-|-|-");
 }
 
+TEST_F(UsersTest, WhoHasContainersIsWhomALookShowsOrTheStatusBeforeIt) {
+  devices[0].in_use_by = {Uid{"old"}};
+  users.seed(devices, Wall{}, true);
+  EXPECT_TRUE(users.hasContainers(Uid{"old"})) << "nobody has looked yet";
+  users.changed(pod("p").allocated("n:1").value());
+  EXPECT_FALSE(users.hasContainers(Uid{"p"}));
+  look({{"p", std::nullopt}});
+  EXPECT_TRUE(users.hasContainers(Uid{"p"}));
+  EXPECT_FALSE(users.hasContainers(Uid{"old"}));
+  users.gone(Uid{"p"});
+  EXPECT_TRUE(users.hasContainers(Uid{"p"}));
+  look({});
+  EXPECT_FALSE(users.hasContainers(Uid{"p"}));
+}
+
 TEST_F(UsersTest, ContainersThatStayAfterTheObjectHoldWhatItSaid) {
   users.changed(pod("p").allocated("n:1").value());
   look({{"p", std::nullopt}});

@@ -1,6 +1,10 @@
 // gpu-scheduler-agent: which flags, which types, and how they are wired. The machine is agent/agent.h, what
-// looks at the GPUs noderim/, what runs both process/service.h.
+// looks at the GPUs noderim/, what is answered on the node serve/agent/node_servers.h, what runs them all
+// process/service.h.
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "process/process.h"
 #include "process/program.h"
@@ -8,6 +12,7 @@
 #include "serve/agent/flags.h"
 #include "serve/agent/looks.h"
 #include "serve/agent/metric_specs.h"
+#include "serve/agent/node_servers.h"
 
 namespace gs {
 namespace {
@@ -22,29 +27,33 @@ struct Flags {
 int run(const process::Program& program, const Flags& f) {
   process::useLog(f.log);
   if (const Status fine = f.agent.check(serve::environment); !fine) { return process::refuse(fine.error()); }
-  const agent::Agent::Config config = f.agent.config(serve::environment);
-  auto made = process::Service::make(program, {.cluster = f.cluster,
-                                               .pages = f.pages,
-                                               .metrics = serve::agentMetrics(),
-                                               .said = {{"node", config.node.text}}});
+  const std::string node = f.agent.node(serve::environment)->text;
+  auto made = process::Service::make(
+      program,
+      {.cluster = f.cluster, .pages = f.pages, .metrics = serve::agentMetrics(), .said = {{"node", node}}});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
-  agent::Agent machine{config, service.rng()};
-  serve::Looks looks{machine,
+  agent::Agent machine{f.agent.config(serve::environment, service.leaseNamespace()), service.rng()};
+  serve::RecordSlot records{node};
+  serve::PublishedAgent published{machine, records};
+  serve::Looks looks{published,
                      service.host(),
                      f.agent.source(serve::environment),
                      {.pace = f.agent.pace(),
                       .is_simulated = !f.agent.simulate.empty(),
                       .container_runtime = f.agent.runtimeSocket()}};
-  process::Machine run = process::machineOf(machine);
+  serve::NodeServers servers{f.agent, published, records, service};
+  std::vector<process::Endpoint> endpoints = servers.endpoints();
+  endpoints.push_back({.serves = "the GPU driver",
+                       .start =
+                           [&looks] {
+                             looks.start();
+                             return Status{};
+                           },
+                       .stop = [&looks] { looks.stop(); }});
+  process::Machine run = process::machineOf(published);
   run.state = [] { return std::string{}; };
-  return service.run(std::move(run), {{.serves = "the GPU driver",
-                                       .start =
-                                           [&looks] {
-                                             looks.start();
-                                             return Status{};
-                                           },
-                                       .stop = [&looks] { looks.stop(); }}});
+  return service.run(std::move(run), endpoints);
 }
 
 int look(const Flags& f) {

@@ -1,6 +1,7 @@
 #include "base/clean_path.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace gs {
 
@@ -13,6 +14,12 @@ bool isCleanPath(std::string_view path) {
     at = end + 1;
   }
   return true;
+}
+
+std::string cleanedPath(std::string_view written) {
+  std::string out = std::filesystem::path{"/" + std::string{written}}.lexically_normal().string();
+  while (out.size() > 1 && out.back() == '/') { out.pop_back(); }
+  return out.starts_with("//") ? out.substr(1) : out;
 }
 
 }  // namespace gs

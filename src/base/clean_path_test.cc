@@ -18,5 +18,12 @@ TEST(CleanPath, IsAbsoluteAndSaysWhatItMeans) {
   EXPECT_FALSE(isCleanPath(std::string{"/a\0b", 4}));
 }
 
+TEST(CleanPath, WhatIsMeantByOneThatIsNotClean) {
+  for (const char* written : {"/a/b", "/a/b/", "/a//b", "//a/b", "a/b", "/a/./b", "/a/c/../b", "/../a/b"}) {
+    EXPECT_EQ(cleanedPath(written), "/a/b") << written;
+  }
+  for (const char* written : {"", "/", "//", ".", "/.."}) { EXPECT_EQ(cleanedPath(written), "/") << written; }
+}
+
 }  // namespace
 }  // namespace gs

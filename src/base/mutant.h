@@ -111,6 +111,7 @@ enum class Bug {
   // Of what containers are given (enforce/plan.h).
   TrustsAnnotation,      // what a pod's annotation says is its own, whatever leases say
   ForgetsPluginDevices,  // what the kubelet's device plugin put into a container stays
+  AnswersBeforeLease,    // a pod whose leases were not read yet has what it says
 };
 
 /// Defined by the program that plants.

@@ -20,9 +20,9 @@ class Rare {
     if (!(value == none())) { held_ = std::make_unique<T>(std::move(value)); }
   }
   template <class U>
-    requires(std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
-             !std::same_as<std::remove_cvref_t<U>, Rare>)
-  Rare(U&& value) : Rare{T(std::forward<U>(value))} {}  // NOLINT(google-explicit-constructor)
+  requires(std::convertible_to<const U&, T> && !std::same_as<U, T> && !std::same_as<U, Rare>)
+      Rare(const U& value)
+      : Rare{T(value)} {}  // NOLINT(google-explicit-constructor)
   template <class Container = T>
   Rare(std::initializer_list<typename Container::value_type> items) : Rare{T(items)} {}
   Rare(const Rare& other) : held_{other.held_ == nullptr ? nullptr : std::make_unique<T>(*other.held_)} {}
@@ -44,37 +44,26 @@ class Rare {
 
   // As containers and strings have it.
   [[nodiscard]] bool empty() const { return held_ == nullptr || held_->empty(); }
-  [[nodiscard]] auto size() const
-    requires(requires(const T& value) { value.size(); })
-  {
+  [[nodiscard]] auto size() const requires(requires(const T& value) { value.size(); }) {
     return (**this).size();
   }
-  [[nodiscard]] auto begin() const
-    requires(requires(const T& value) { value.begin(); })
-  {
+  [[nodiscard]] auto begin() const requires(requires(const T& value) { value.begin(); }) {
     return (**this).begin();
   }
-  [[nodiscard]] auto end() const
-    requires(requires(const T& value) { value.end(); })
-  {
+  [[nodiscard]] auto end() const requires(requires(const T& value) { value.end(); }) {
     return (**this).end();
   }
-  [[nodiscard]] const auto& operator[](std::size_t i) const
-    requires(requires(const T& value) { value[i]; })
-  {
+  [[nodiscard]] const auto& operator[](std::size_t i) const requires(requires(const T& value) { value[i]; }) {
     return (**this)[i];
   }
   template <class Container = T>
-  void push_back(typename Container::value_type item) {
+  void push_back(typename Container::value_type item) {  // NOLINT(readability-identifier-naming)
     change().push_back(std::move(item));
   }
 
   friend bool operator==(const Rare& a, const Rare& b) { return *a == *b; }
   template <class U>
-    requires(!std::same_as<U, Rare>)
-  friend bool operator==(const Rare& a, const U& b) {
-    return *a == b;
-  }
+  requires(!std::same_as<U, Rare>) friend bool operator==(const Rare& a, const U& b) { return *a == b; }
 
  private:
   static const T& none() {

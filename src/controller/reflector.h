@@ -147,7 +147,7 @@ class Reflector {
   model::Revision probe_from_ = 0;
   Mono probe_opened_{};
   std::optional<model::Revision> target_;  // of the pending catchUp
-  bool probe_begins_ = false;  // with the next tick
+  bool probe_begins_ = false;              // with the next tick
   std::optional<Mono> probe_deadline_;
   std::vector<model::Object> listed_;  // pages of the list under way
   std::string page_token_;             // of the page that was asked for

@@ -1,4 +1,4 @@
-#include "csi/counted.h"
+#include "csi/kubelet/counted.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,16 @@
 namespace gs::csi {
 namespace {
 
+constexpr Counted::Names kTestNames{.calls_metric = "test_calls_total",
+                                    .seconds_metric = "test_call_seconds",
+                                    .registered_metric = "test_registered"};
+
 TEST(Counted, CallsAreCountedByWhatCameOfThem) {
   NodeMachine machine;
   Metrics metrics;
   const ManualClock clock;
-  Counted counted{machine.service(), metrics, clock};
+  Counted counted{machine.service(), kTestNames, metrics, clock};
+  EXPECT_NE(metrics.text().find("test_registered 0"), std::string::npos) << "nobody has said so yet";
   const auto request = machine.request("u1", "kernels");
   EXPECT_FALSE(counted.publish(request));
   machine.extract(kVectors, "i1");
@@ -20,17 +25,16 @@ TEST(Counted, CallsAreCountedByWhatCameOfThem) {
   EXPECT_TRUE(counted.stats({.volume_id = request.volume_id, .volume_path = request.target_path}));
   counted.registered(true, "");
   EXPECT_TRUE(counted.isRegistered());
-  const std::string text = counted.metricsText();
-  for (const char* line :
-       {R"(gkm_csi_calls_total{call="publish",result="not_found"} 1)",
-        R"(gkm_csi_calls_total{call="publish",result="ok"} 1)",
-        R"(gkm_csi_call_seconds_count{call="stats"} 1)", "gkm_csi_volumes 1", "gkm_csi_registered 1"}) {
+  const std::string text = metrics.text();
+  for (const char* line : {R"(test_calls_total{call="publish",result="not_found"} 1)",
+                           R"(test_calls_total{call="publish",result="ok"} 1)",
+                           R"(test_call_seconds_count{call="stats"} 1)", "test_registered 1"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << " in\n" << text;
   }
   EXPECT_TRUE(counted.unpublish(NodeMachine::unpublishOf(request)));
   counted.registered(false, "no");
-  EXPECT_NE(counted.metricsText().find("gkm_csi_registered 0"), std::string::npos);
-  EXPECT_NE(counted.metricsText().find("gkm_csi_volumes 0"), std::string::npos);
+  EXPECT_FALSE(counted.isRegistered());
+  EXPECT_NE(metrics.text().find("test_registered 0"), std::string::npos);
 }
 
 TEST(Counted, ADriverThatIsToEndSaysSoToItsService) {
@@ -42,7 +46,7 @@ TEST(Counted, ADriverThatIsToEndSaysSoToItsService) {
                       *cacherim::Usage::open(machine.usage(), cacherim::Disk{{}, false}),
                       machine.mounts,
                       &pause};
-  Counted counted{service, metrics, clock};
+  Counted counted{service, kTestNames, metrics, clock};
   counted.stopping();
   EXPECT_FALSE(pause.wait(Duration::zero()));
 }

@@ -33,11 +33,6 @@ constexpr std::uint64_t kEmptyLimit = 64 << 10;
 constexpr std::uint64_t kLeastInodes = 1024;
 constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV;
 
-tl::unexpected<Error> systemSaid(const char* call, const std::string& path, int error,
-                                 Code code = Code::Unavailable) {
-  return fail(code, fmt::format("{} {}: {}", call, path, std::strerror(error)));
-}
-
 /// Two reads that say the same: mounts come and go while it is read, and one must not be overlooked.
 Result<std::vector<MountLine>> readMountinfo() {
   std::string last;
@@ -54,38 +49,6 @@ std::string realPath(const std::string& path) {
   std::error_code error;
   const auto real = std::filesystem::weakly_canonical(path, error);
   return error ? path : real.string();
-}
-
-std::string byFd(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
-
-Result<Fd> openFolderAt(int at, const std::string& name, const std::string& path) {
-  Fd out{::openat(at, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-  if (out.valid()) { return out; }
-  if (errno == ENOENT) { return systemSaid("open", path, errno, Code::NotFound); }
-  if (errno == ENOTDIR || errno == ELOOP) {
-    return fail(Code::Conflict,
-                fmt::format("{}: on the way is something that is no folder, or a link", path));
-  }
-  return systemSaid("open", path, errno);
-}
-
-/// The folder of a path below the root, and the path's last part.
-struct In {
-  Fd folder;
-  std::string name;
-  [[nodiscard]] std::string path() const { return byFd(folder) + '/' + name; }
-};
-Result<In> inFolder(const std::string& root, const std::string& path) {
-  Fd at{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (!at.valid()) { return systemSaid("open", root, errno); }
-  std::string rest = path.substr(root.size() + 1);
-  for (auto slash = rest.find('/'); slash != std::string::npos; slash = rest.find('/')) {
-    auto next = openFolderAt(at.get(), rest.substr(0, slash), path);
-    if (!next) { return tl::unexpected(next.error()); }
-    at = *std::move(next);
-    rest.erase(0, slash + 1);
-  }
-  return In{std::move(at), std::move(rest)};
 }
 
 /// A folder of our own where something is mounted while this lives. The one around it may have gone with
@@ -113,11 +76,9 @@ class Scratch {
   int error_ = 0;
 };
 
-Status mountAt(const std::string& target_root, const std::string& target, const std::string& source,
+Status mountAt(const TargetFolders& folders, const std::string& target, const std::string& source,
                const char* type, unsigned long flags, const std::string& options) {
-  const auto in = inFolder(target_root, target);
-  if (!in) { return tl::unexpected(in.error()); }
-  const auto folder = openFolderAt(in->folder.get(), in->name, target);
+  const auto folder = folders.open(target);
   if (!folder) { return tl::unexpected(folder.error()); }
   if (::mount(source.c_str(), byFd(*folder).c_str(), type, flags, options.c_str()) != 0) {
     return systemSaid("mount", fmt::format("{} at {}", type == nullptr ? "a bind" : type, target), errno);
@@ -237,30 +198,6 @@ Result<std::vector<TargetMount>> LinuxMounts::list() {
                                .real_store = realPath(options_.store)});
 }
 
-Result<bool> LinuxMounts::isThere(const std::string& path) {
-  const auto in = inFolder(options_.target_root, path);
-  if (!in && in.error().code == Code::NotFound) { return false; }
-  if (!in) { return tl::unexpected(in.error()); }
-  if (::faccessat(in->folder.get(), in->name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) { return true; }
-  if (errno == ENOENT) { return false; }
-  return systemSaid("access", path, errno);
-}
-
-Status LinuxMounts::makeTarget(const std::string& target) {
-  const auto in = inFolder(options_.target_root, target);
-  if (!in && in.error().code == Code::NotFound) {
-    return fail(
-        Code::Conflict,
-        fmt::format("target_path {}: the folder above it, which the kubelet makes, is not there", target));
-  }
-  if (!in) { return tl::unexpected(in.error()); }
-  if (::mkdirat(in->folder.get(), in->name.c_str(), 0750) != 0 && errno != EEXIST) {
-    return systemSaid("mkdir", target, errno);
-  }
-  const auto made = openFolderAt(in->folder.get(), in->name, target);
-  return made ? Status{} : tl::unexpected(made.error());
-}
-
 Status LinuxMounts::mountWritable(const MountedTree& tree, const std::string& target) {
   const Scratch scratch{options_.scratch};
   if (scratch.error() != 0) { return systemSaid("mkdir in", options_.scratch, scratch.error()); }
@@ -269,7 +206,7 @@ Status LinuxMounts::mountWritable(const MountedTree& tree, const std::string& ta
   const auto lower = lowerOf(tree, scratch.path());
   if (!lower) { return tl::unexpected(lower.error()); }
   return mountAt(
-      options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay", kFlags,
+      folders_, target, overlaySource(tree.cache, tree.image), "overlay", kFlags,
       fmt::format("lowerdir={},upperdir={}/upper,workdir={}/work", *lower, scratch.path(), scratch.path()));
 }
 
@@ -280,12 +217,12 @@ Status LinuxMounts::mountReadOnly(const MountedTree& tree, const std::string& ta
   if (Status empty = makeUpper(scratch.path(), limit, filesOf(tree.paths)); !empty) { return empty; }
   const auto lower = lowerOf(tree, scratch.path());
   if (!lower) { return tl::unexpected(lower.error()); }
-  return mountAt(options_.target_root, target, overlaySource(tree.cache, tree.image), "overlay",
-                 kFlags | MS_RDONLY, fmt::format("lowerdir={}:{}/upper", *lower, scratch.path()));
+  return mountAt(folders_, target, overlaySource(tree.cache, tree.image), "overlay", kFlags | MS_RDONLY,
+                 fmt::format("lowerdir={}:{}/upper", *lower, scratch.path()));
 }
 
 Status LinuxMounts::unmount(const std::string& target) {
-  const auto in = inFolder(options_.target_root, target);
+  const auto in = folders_.above(target);
   if (!in) { return in.error().code == Code::NotFound ? Status{} : tl::unexpected(in.error()); }
   if (::umount2(in->path().c_str(), UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) {
     return {};
@@ -294,21 +231,8 @@ Status LinuxMounts::unmount(const std::string& target) {
   return systemSaid("unmount", target, errno);
 }
 
-Status LinuxMounts::removeTarget(const std::string& target) {
-  const auto in = inFolder(options_.target_root, target);
-  if (!in) { return in.error().code == Code::NotFound ? Status{} : tl::unexpected(in.error()); }
-  if (::unlinkat(in->folder.get(), in->name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) { return {}; }
-  if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
-    return fail(Code::Conflict,
-                fmt::format("{} is no empty folder, and so stays; look what is in it", target));
-  }
-  if (errno == EBUSY) { return fail(Code::Unavailable, fmt::format("{} is in use, try again", target)); }
-  return systemSaid("rmdir", target, errno);
-}
-
 Result<rpc::VolumeStats> LinuxMounts::stats(const std::string& target) {
-  const auto in = inFolder(options_.target_root, target);
-  const auto folder = in ? openFolderAt(in->folder.get(), in->name, target) : tl::unexpected(in.error());
+  const auto folder = folders_.open(target);
   if (!folder) { return tl::unexpected(folder.error()); }
   struct statfs is {};
   if (::fstatfs(folder->get(), &is) != 0) { return systemSaid("statfs", target, errno); }

@@ -1,10 +1,7 @@
 // LinuxMounts: mounts by mount(2), as root in the machine's mount namespace (or one that shares the
 // target root with it).
 //
-// Paths: the target root itself may be reached by links, as its owner wants it. Below it no symbolic link
-// is followed: each folder is opened from the one above it. The kubelet owns those folders, and no pod
-// can make a link there; so this guards against mistakes, and against folders that change hands while we
-// work.
+// Below the target root no symbolic link is followed (csi/kubelet/target_folders.h).
 //
 // A tree is mounted by its open folder, so that no link that somebody puts in the store meanwhile is
 // followed. Both kinds are overlays whose source says whose they are (overlaySource()). Writable: its upper
@@ -19,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "csi/kubelet/target_folders.h"
 #include "csi/mounts.h"
 
 namespace gs::csi {
@@ -35,18 +33,19 @@ class LinuxMounts final : public Mounts {
   [[nodiscard]] static Result<std::unique_ptr<LinuxMounts>> open(Options options);
 
   Result<std::vector<TargetMount>> list() override;
-  Result<bool> isThere(const std::string& path) override;
-  Status makeTarget(const std::string& target) override;
+  Result<bool> isThere(const std::string& path) override { return folders_.isThere(path); }
+  Status makeTarget(const std::string& target) override { return folders_.make(target); }
   Status mountWritable(const MountedTree& tree, const std::string& target) override;
   Status mountReadOnly(const MountedTree& tree, const std::string& target) override;
   Status unmount(const std::string& target) override;
-  Status removeTarget(const std::string& target) override;
+  Status removeTarget(const std::string& target) override { return folders_.remove(target); }
   Result<rpc::VolumeStats> stats(const std::string& target) override;
 
  private:
-  explicit LinuxMounts(Options options) : options_{std::move(options)} {}
+  explicit LinuxMounts(Options options) : options_{std::move(options)}, folders_{options_.target_root} {}
   [[nodiscard]] Status clearScratch() const;
   const Options options_;
+  const TargetFolders folders_;
 };
 
 }  // namespace gs::csi

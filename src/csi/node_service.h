@@ -34,7 +34,7 @@ namespace gs::csi {
 /// What becomes of a pod when no GPU of the node can use the cache.
 enum class Incompatible : std::uint8_t { Warn, Refuse };
 
-class NodeService {
+class NodeService final : public rpc::CsiDriver {
  public:
   struct Options {
     std::string store;  // "/var/lib/gkm"
@@ -66,19 +66,20 @@ class NodeService {
 
   /// Errors: Invalid, the request is wrong; NotFound, the cache is not extracted (yet); Conflict, something
   /// is in the way, or no GPU can use the cache; Unavailable and Deadline, later it may go.
-  [[nodiscard]] Status publish(const rpc::PublishRequest& request);
+  Status publish(const rpc::PublishRequest& request) override;
   /// Fine too when there is nothing. Errors as above.
-  [[nodiscard]] Status unpublish(const rpc::UnpublishRequest& asked);
+  Status unpublish(const rpc::UnpublishRequest& asked) override;
   /// Error NotFound: no such volume is mounted there.
-  [[nodiscard]] Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request);
+  Result<rpc::VolumeStats> stats(const rpc::StatsRequest& request) override;
   /// The store, the uses and the mounts can be read, and the uses are complete.
-  [[nodiscard]] Status ready();
+  Status ready() override;
+  void registered(bool /*is_registered*/, const std::string& /*error*/) override {}
   /// Error Unavailable: the folder of uses was taken away as a whole, and under a mount of it nothing can be
   /// made any more. Only a container that is started anew gets the new one.
   [[nodiscard]] Status alive() const;
   [[nodiscard]] Result<std::vector<cacherim::VolumeUse>> uses() const { return usage_.all(); }
   /// This process is to end: calls that wait for the agent are Unavailable, from now on.
-  void stopping();
+  void stopping() override;
 
  private:
   using Use = std::optional<cacherim::VolumeUse>;

@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "base/clean_path.h"
-#include "base/hash.h"
 #include "base/mutant.h"
-#include "base/utf8.h"
 #include "kcache/kinds/claims.h"
 #include "kcache/kinds/names.h"
 #include "kcache/node/mount_paths.h"
@@ -16,68 +12,12 @@
 namespace gs::csi {
 namespace {
 
-constexpr std::size_t kMostOfAnId = 512;  // two names and what is between them
-constexpr std::size_t kMostOfATarget = 1024;
 constexpr std::string_view kOurKeys = "csi.gkm.io/";
 constexpr const char* kCacheKey = kcache::kCacheAttribute;
 constexpr const char* kNamespaceKey = kcache::kNamespaceAttribute;
 constexpr const char* kMountPathKey = kcache::kMountPathAttribute;
-constexpr const char* kEphemeralKey = "csi.storage.k8s.io/ephemeral";
-constexpr const char* kPodNameKey = "csi.storage.k8s.io/pod.name";
-constexpr const char* kPodNamespaceKey = "csi.storage.k8s.io/pod.namespace";
-constexpr const char* kPodUidKey = "csi.storage.k8s.io/pod.uid";
 
 tl::unexpected<Error> wrong(std::string text) { return fail(Code::Invalid, std::move(text)); }
-
-bool isPlainText(std::string_view text) {
-  return isUtf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
-           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-         });
-}
-
-Status checkId(const std::string& id, const char* call) {
-  if (id.empty()) { return wrong(fmt::format("must provide a VolumeId to {}", call)); }
-  if (id.size() > kMostOfAnId || !isPlainText(id)) {
-    return wrong(fmt::format("volume_id is not a text of at most {} bytes", kMostOfAnId));
-  }
-  return {};
-}
-
-Status checkTarget(const std::string& target, const std::string& target_root, const char* field) {
-  if (target.size() > kMostOfATarget || !isPlainText(target) || !isCleanPath(target)) {
-    return wrong(fmt::format("{} '{}' is not an absolute path without '..', '.' and '//'", field,
-                             isPlainText(target) ? target.substr(0, 200) : "?"));
-  }
-  if (!target.starts_with(target_root + '/')) {
-    return wrong(fmt::format("{} '{}' is not below {} (--target-root)", field, target, target_root));
-  }
-  return {};
-}
-
-using Context = std::map<std::string, std::string>;
-
-std::string valueOf(const Context& context, const char* key) {
-  const auto it = context.find(key);
-  return it == context.end() ? std::string{} : it->second;
-}
-
-Status checkPod(const Context& context) {
-  if (const std::string kind = valueOf(context, kEphemeralKey); kind != "true" && kind != "false") {
-    return wrong(
-        fmt::format("volume_context {} is neither \"true\" nor \"false\": the CSIDriver {} needs "
-                    "podInfoOnMount: true",
-                    kEphemeralKey, kDriverName));
-  }
-  for (const char* key : {kPodNameKey, kPodNamespaceKey, kPodUidKey}) {
-    const std::string value = valueOf(context, key);
-    if (value.empty() || value.size() > kMostOfAnId || !isPlainText(value)) {
-      return wrong(fmt::format(
-          "volume_context {} is not there or no name: the CSIDriver {} needs podInfoOnMount: true", key,
-          kDriverName));
-    }
-  }
-  return {};
-}
 
 Status checkKeys(const Context& context) {
   for (const auto& [key, value] : context) {
@@ -184,7 +124,7 @@ std::string VolumeWish::cacheText() const {
 
 Result<VolumeWish> readPublish(const rpc::PublishRequest& request, const std::string& target_root) {
   Status fine = checkFields(request, target_root);
-  if (fine) { fine = checkPod(request.context); }
+  if (fine) { fine = checkPodInfo(request.context, kDriverName); }
   if (fine) { fine = checkKeys(request.context); }
   if (!fine) { return tl::unexpected(fine.error()); }
   auto cache = cacheOf(request.context);
@@ -223,27 +163,6 @@ std::string idOf(const std::string& volume_id, const std::string& target, const 
   if (!kcache::parseVolumeHandle(volume_id)) { return volume_id; }
   const auto of = readTarget(target, target_root);
   return of ? of->volume_id : volume_id + ' ' + target;
-}
-
-std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root) {
-  constexpr std::string_view kMiddle = "/volumes/kubernetes.io~csi/";
-  constexpr std::string_view kEnd = "/mount";
-  if (!target.starts_with(target_root + '/') || !target.ends_with(kEnd)) { return std::nullopt; }
-  target.remove_prefix(target_root.size() + 1);
-  const std::size_t middle = target.find(kMiddle);
-  if (middle == std::string_view::npos || middle + kMiddle.size() + kEnd.size() > target.size()) {
-    return std::nullopt;
-  }
-  const std::string uid{target.substr(0, middle)};
-  std::string_view volume = target.substr(middle + kMiddle.size());
-  volume.remove_suffix(kEnd.size());
-  const bool is_one_part = uid.find('/') == std::string::npos && volume.find('/') == std::string_view::npos;
-  if (uid.empty() || volume.empty() || !is_one_part) { return std::nullopt; }
-  return TargetOf{uid, "csi-" + sha256Hex(uid + std::string{volume}), std::string{volume}};
-}
-
-std::string podFolderOf(const std::string& target, const std::string& target_root) {
-  return target.substr(0, target.find('/', target_root.size() + 1));
 }
 
 }  // namespace gs::csi

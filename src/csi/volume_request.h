@@ -1,12 +1,12 @@
 // What the kubelet asks for, checked: names are names of Kubernetes, the target is below the target root, and
 // the pod may have the cache. Pure; fuzzed. The texts that the ancestor had are its own.
 //
-// volume_context of the CSI call (docs/use/gkm-csi.md; csi.storage.k8s.io/...: "Pod Info on Mount" of
-// https://kubernetes-csi.github.io/docs/pod-info.html):
+// volume_context of the CSI call (docs/use/gkm-csi.md):
 //   csi.gkm.io/GKMCache    the cache's name
 //   csi.gkm.io/namespace   its namespace; without it the name is that of a ClusterGKMCache
 //   csi.gkm.io/mountPath   where the pod's containers have the volume; else as the pod's spec says
 //   csi.storage.k8s.io/... what the kubelet says of the pod, over whatever the pod's author wrote there
+//                          (csi/kubelet/request_checks.h)
 // A pod gets caches of its own namespace and of the whole cluster, and no others.
 // A volume stands in the pod's own spec (ephemeral), or is a PersistentVolume of gkm-operator's
 // (kcache/kinds/claims.h), whose handle then says the same as its attributes, and of which namespace the pods
@@ -14,11 +14,11 @@
 // an id of its own here (idOf()).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cacherim/node/usage.h"
+#include "csi/kubelet/request_checks.h"
 #include "rpc/csi_calls.h"
 
 namespace gs::csi {
@@ -54,17 +54,5 @@ struct VolumeWish {
                                              const std::string& target_root);
 [[nodiscard]] Status checkUnpublish(const rpc::UnpublishRequest& request, const std::string& target_root);
 [[nodiscard]] Status checkStats(const rpc::StatsRequest& request, const std::string& target_root);
-
-/// A target as the kubelet makes it, <target root>/<uid>/volumes/kubernetes.io~csi/<volume>/mount, tells
-/// which pod it is of, and the volume's id.
-struct TargetOf {
-  std::string pod_uid;
-  std::string volume_id;
-  std::string volume;  // its name: in the pod's spec, or the PersistentVolume's
-  friend bool operator==(const TargetOf&, const TargetOf&) = default;
-};
-[[nodiscard]] std::optional<TargetOf> readTarget(std::string_view target, const std::string& target_root);
-/// The folder of the pod (or whoever it is of) that a target below the target root is in.
-[[nodiscard]] std::string podFolderOf(const std::string& target, const std::string& target_root);
 
 }  // namespace gs::csi

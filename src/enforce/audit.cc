@@ -18,9 +18,6 @@ namespace {
 
 using Ids = std::vector<model::DeviceId>;
 
-constexpr std::array<const char*, 6> kVariablesThatMatter{
-    kCudaVariable, kNvidiaVariable, kRocrVariable, kHipVariable, "CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"};
-
 bool has(const Ids& ids, model::DeviceId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 Ids withoutThoseOf(const Ids& ids, const Ids& others) {
@@ -45,12 +42,6 @@ std::string unsureOf(const Given& nodes, const Given& all, bool is_privileged, b
   const Given& judged = by_names ? all : nodes;
   if (judged.unknown.empty()) { return ""; }
   return fmt::format("has '{}', which is no GPU that the agent knows", judged.unknown.front());
-}
-
-bool matters(std::string_view line) {
-  return std::any_of(kVariablesThatMatter.begin(), kVariablesThatMatter.end(), [&](std::string_view key) {
-    return line.size() > key.size() && line.starts_with(key) && line[key.size()] == '=';
-  });
 }
 
 /// What is wrong with one container, sentence by sentence.
@@ -169,22 +160,6 @@ Seen seen(const rpc::nri::Container& container, const DeviceTable& table, const 
   return out;
 }
 
-rpc::nri::Container whatMatters(const rpc::nri::Container& container) {
-  rpc::nri::Container out;
-  out.id = container.id;
-  out.pod_sandbox_id = container.pod_sandbox_id;
-  out.name = container.name;
-  out.state = container.state;
-  std::copy_if(container.env.begin(), container.env.end(), std::back_inserter(out.env), matters);
-  std::copy_if(container.devices.begin(), container.devices.end(), std::back_inserter(out.devices),
-               [](const auto& device) { return gpuNodeOf(device).has_value(); });
-  std::copy_if(container.mounts.begin(), container.mounts.end(), std::back_inserter(out.mounts),
-               [](const auto& mount) {
-                 return mount.destination == "/sys" || mount.destination.starts_with(kDeviceListFolder);
-               });
-  return out;
-}
-
 const char* wrongName(Wrong wrong) {
   constexpr std::array<const char*, kWrongs> kNames{"has_anothers", "has_more", "lacks_own", "told_others",
                                                     "unjudged"};
@@ -194,7 +169,7 @@ const char* wrongName(Wrong wrong) {
 std::vector<Mismatch> audit(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container,
                             const Seen& seen, const NodeRecord& record, const RuntimeFacts& facts) {
   const bool runs = container.state != rpc::nri::ContainerState::Stopped;
-  if (!runs) { return {}; }
+  if (!runs || record.by_driver) { return {}; }
   const bool is_ours = record.holdings.contains(model::Uid{pod.uid});
   if (!is_ours && facts.trusted_namespaces.contains(pod.ns)) { return {}; }
   return Auditor{pod, container, seen, record}.run();

@@ -25,8 +25,6 @@ struct Seen {
 };
 [[nodiscard]] Seen seen(const rpc::nri::Container& container, const DeviceTable& table,
                         const cdi::Index& index, const RuntimeFacts& facts);
-/// The container without what seen() does not look at: small enough to be kept.
-[[nodiscard]] rpc::nri::Container whatMatters(const rpc::nri::Container& container);
 
 enum class Wrong : std::uint8_t {
   HasAnothers,  // a device that a lease of another pod holds

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "enforce/fixture_test.h"
+#include "enforce/matters.h"
 
 namespace gs::enforce {
 namespace {
@@ -143,6 +144,13 @@ TEST(Audit, WhatIsOnlyToldItsOwnIsNotFine) {
   EXPECT_EQ(found.front().wrong, Wrong::Unjudged);
   node.facts.is_nvidia_runtime = true;
   EXPECT_TRUE(auditOf(node, fixture::podOf("p", "node-a:1"), container).empty());
+}
+
+TEST(Audit, WhereADriverPreparesTheGpusNobodyIsJudged) {
+  Node node;
+  node.holds("q", {gpu(2)});
+  node.record.by_driver = true;
+  EXPECT_TRUE(auditOf(node, fixture::podOf("p", "node-a:1"), withNodesOf(node, {gpu(2)})).empty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "enforce/cdi_gpu.h"
 #include "enforce/given.h"
 
 namespace gs::enforce {
@@ -29,6 +30,21 @@ bool isOwn(const Given& named, const std::vector<model::DeviceId>& own) {
                      [&](model::DeviceId id) { return std::find(own.begin(), own.end(), id) != own.end(); });
 }
 
+/// By the nodes that it brings. Of a GPU with partitions all of them count: the node is one way in.
+void readByNodes(std::string_view word, const DeviceTable& table, const cdi::Index& index, Given& given) {
+  const auto entry = index.resolve(word);
+  if (!entry) { return; }
+  for (const cdi::Edits* edits : {&entry->spec->edits, &entry->device->edits}) {
+    for (const cdi::DeviceNode& node : edits->device_nodes) {
+      const auto gpu = gpuNodeOf(node);
+      if (!gpu) { continue; }
+      const auto& devices = table.byNode(*gpu);
+      for (const NodeDevice* device : devices) { given.devices.insert(device->id); }
+      if (devices.empty() && gpu->kind == NodeKind::Gpu) { readName(node.path, table, given); }
+    }
+  }
+}
+
 bool speaksOf(std::string_view key, std::string_view container) {
   if (!key.starts_with(kNvidiaCdiAnnotations)) { return false; }
   key.remove_prefix(std::string_view{kNvidiaCdiAnnotations}.size());
@@ -39,7 +55,8 @@ bool speaksOf(std::string_view key, std::string_view container) {
 }  // namespace
 
 CdiAnnotation cdiAnnotation(const rpc::nri::PodSandbox& pod, std::string_view container,
-                            const std::vector<model::DeviceId>& own, const DeviceTable& table) {
+                            const std::vector<model::DeviceId>& own, const DeviceTable& table,
+                            const cdi::Index& index) {
   CdiAnnotation out;
   for (const auto& [key, value] : pod.annotations) {
     if (!speaksOf(key, container)) { continue; }
@@ -48,7 +65,8 @@ CdiAnnotation cdiAnnotation(const rpc::nri::PodSandbox& pod, std::string_view co
     const auto words = wordsOf(value);
     for (const std::string_view word : words) {
       Given named;
-      if (!readCdiName(word, table, named) || isOwn(named, own)) { continue; }
+      if (!readCdiName(word, table, named)) { readByNodes(word, table, index, named); }
+      if (isOwn(named, own)) { continue; }
       out.key = key;
       out.not_its_own = std::string{word};
       return out;

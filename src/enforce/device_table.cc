@@ -42,6 +42,11 @@ const NodeDevice* DeviceTable::byName(std::string_view name) const {
   return id ? byId({*id, model::DeviceId::kWhole}) : nullptr;
 }
 
+std::string DeviceTable::nameOf(model::DeviceId id) const {
+  const NodeDevice* device = byId(id);
+  return device == nullptr || device->uuid.empty() ? model::print(id) : device->uuid;
+}
+
 const std::vector<const NodeDevice*>& DeviceTable::byNode(GpuNode node) const {
   static const std::vector<const NodeDevice*> none;
   const auto it = by_node_.find(node);

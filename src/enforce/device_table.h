@@ -23,6 +23,8 @@ class DeviceTable {
   /// As NVIDIA_VISIBLE_DEVICES and CDI devices name one: by UUID, or a whole GPU by its number. (A driver's
   /// number may be another than ours for a while; so nobody is left with a number, only with UUIDs.)
   [[nodiscard]] const NodeDevice* byName(std::string_view name) const;
+  /// Its UUID, by which it is found whatever number it has later; its id, where that is not known.
+  [[nodiscard]] std::string nameOf(model::DeviceId id) const;
   /// Those that are reached by that node: a GPU, or all partitions of one; empty: none of the record.
   [[nodiscard]] const std::vector<const NodeDevice*>& byNode(GpuNode node) const;
   /// It has partitions, so that it is not given as a whole.

@@ -2,35 +2,47 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/check.h"
-#include "model/annotations.h"
+#include "enforce/given.h"
+#include "enforce/matters.h"
+#include "enforce/moves.h"
 
 namespace gs::enforce {
 namespace {
 
-/// Without what nobody reads: labels, and annotations of others.
-rpc::nri::PodSandbox whatMattersOf(const rpc::nri::PodSandbox& pod) {
-  rpc::nri::PodSandbox out;
-  out.id = pod.id;
-  out.name = pod.name;
-  out.uid = pod.uid;
-  out.ns = pod.ns;
-  for (const char* key : {model::kAllocatedKey, model::kReservationKey}) {
-    if (const auto it = pod.annotations.find(key); it != pod.annotations.end()) {
-      out.annotations.insert(*it);
-    }
-  }
-  return out;
+std::vector<Move> movesOf(const rpc::nri::Container& container, const DeviceTable& table) {
+  const auto it = container.annotations.find(kMovedAnnotation);
+  return it == container.annotations.end() ? std::vector<Move>{} : readMoves(it->second, table);
 }
 
-/// What it may have: nobody else is given that.
-Has mayHave(const rpc::nri::PodSandbox& pod, const Seen& seen) {
+/// What it may have, by what it shows: nobody else is given that.
+std::vector<model::DeviceId> mayHave(const Seen& seen) {
   std::set<model::DeviceId> ids(seen.devices.begin(), seen.devices.end());
   ids.insert(seen.told.begin(), seen.told.end());
-  return {model::Uid{pod.uid}, {ids.begin(), ids.end()}, {}};
+  return {ids.begin(), ids.end()};
+}
+
+/// Those that are there, ascending.
+std::vector<model::DeviceId> thoseOf(const std::vector<std::string>& names, const DeviceTable& table) {
+  std::set<model::DeviceId> ids;
+  for (const std::string& name : names) {
+    if (const NodeDevice* device = table.byName(name)) { ids.insert(device->id); }
+  }
+  return {ids.begin(), ids.end()};
+}
+
+/// What is kept of one that we answered for: what it has is known.
+rpc::nri::Container briefly(const rpc::nri::Container& container) {
+  rpc::nri::Container out = whatMatters(container);
+  out.env.clear();
+  out.devices.clear();
+  out.annotations.clear();
+  std::erase_if(out.mounts, [](const auto& mount) { return listedByMount(mount.destination).has_value(); });
+  return out;
 }
 
 }  // namespace
@@ -61,16 +73,28 @@ void Enforcer::setIndex(IndexPtr index) {
 void Enforcer::lookAgain() {
   const DeviceTable table{*record_};
   for (const auto& [id, known] : known_) {
-    if (!known.was_answered) { containers_.set(id, mayHave(known.pod, seenOf(id, known, table))); }
+    auto devices = known.was_answered ? thoseOf(known.devices, table) : mayHave(seenOf(id, known, table));
+    containers_.set(id, {model::Uid{known.pod.uid}, std::move(devices), movesOf(known.container, table)});
   }
 }
 
-bool Enforcer::keep(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container,
-                    bool was_answered) {
-  const bool is_new = !known_.contains(container.id);
-  if (is_new && known_.size() >= Containers::kMost) { return false; }
-  known_[container.id] = {whatMattersOf(pod), whatMatters(container), was_answered};
+bool Enforcer::keep(const std::string& id, Known known) {
+  if (!known_.contains(id) && known_.size() >= Containers::kMost) { return false; }
+  known_[id] = std::move(known);
   return true;
+}
+
+bool Enforcer::keepAnswered(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container,
+                            const Plan& plan) {
+  Known known{whatMatters(pod), briefly(container), true, {}};
+  const auto moved = plan.adjustment.annotations.find(kMovedAnnotation);
+  if (moved != plan.adjustment.annotations.end()) { known.container.annotations.insert(*moved); }
+  if (!plan.devices.empty()) {
+    const DeviceTable table{*record_};
+    for (const model::DeviceId id : plan.devices) { known.devices.push_back(table.nameOf(id)); }
+  }
+  return keep(container.id, std::move(known)) &&
+         containers_.set(container.id, {model::Uid{pod.uid}, plan.devices, plan.moves});
 }
 
 void Enforcer::synchronize(const std::vector<rpc::nri::PodSandbox>& pods,
@@ -85,7 +109,7 @@ void Enforcer::synchronize(const std::vector<rpc::nri::PodSandbox>& pods,
     if (container.state == rpc::nri::ContainerState::Stopped) { continue; }
     const auto it = by_id.find(container.pod_sandbox_id);
     const rpc::nri::PodSandbox& pod = it == by_id.end() ? nobody : *it->second;
-    if (!keep(pod, container, false)) { break; }
+    if (!keep(container.id, {whatMatters(pod), whatMatters(container), false, {}})) { break; }
   }
   lookAgain();
 }
@@ -100,11 +124,9 @@ Planned Enforcer::createContainer(const rpc::nri::PodSandbox& pod, const rpc::nr
   const Asked asked{pod, container};
   Planned planned = plan(asked, {*record_, *index_, facts_, containers_});
   if (planned) {
-    const bool is_kept =
-        keep(pod, container, true) &&
-        containers_.set(container.id, {model::Uid{pod.uid}, planned->devices, planned->moves});
-    if (!is_kept) {
-      removeContainer(container.id);
+    const bool is_kept = keepAnswered(pod, container, *planned);
+    if (!is_kept) { removeContainer(container.id); }
+    if (!is_kept && !planned->devices.empty()) {  // one without devices is nobody's business
       planned = tl::unexpected<Refusal>(Refusal{
           Reason::TooMany,
           fmt::format("{}: this node has more than {} containers", labelOf(asked), Containers::kMost)});
@@ -116,6 +138,16 @@ Planned Enforcer::createContainer(const rpc::nri::PodSandbox& pod, const rpc::nr
     ++counts_.refused.at(static_cast<std::size_t>(planned.error().reason));
   }
   return planned;
+}
+
+bool Enforcer::needsIndex(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container) const {
+  if (record_->by_driver) { return false; }
+  const bool says_so = std::any_of(pod.annotations.begin(), pod.annotations.end(),
+                                   [](const auto& one) { return readsAnnotation(one.first); });
+  if (says_so || record_->holdings.contains(model::Uid{pod.uid})) { return true; }
+  const DeviceTable table{*record_};
+  const Given put = given({container, table, *index_, isPrivileged(container)});
+  return put.wants_all || !put.devices.empty() || !put.unknown.empty();
 }
 
 void Enforcer::removeContainer(const std::string& id) {
@@ -131,6 +163,10 @@ Seen Enforcer::seenOf(const std::string& id, const Known& known, const DeviceTab
   if (const auto it = containers_.all().find(id); it != containers_.all().end()) {
     out.devices = it->second.devices;
     out.told = out.devices;
+  }
+  for (const std::string& name : known.devices) {
+    if (!out.unsure.empty() || table.byName(name) != nullptr) { continue; }
+    out.unsure = fmt::format("was given {}, which the driver does not list now", name);
   }
   return out;
 }

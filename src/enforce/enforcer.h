@@ -1,6 +1,7 @@
 // Enforcer: answers the container runtime of one node. It holds what the containers of the node have, and
 // is told the newest record, CDI index and facts; the rest is plan() and audit(). One thread. Bounded:
-// containers (Containers::kMost), and what is kept of each. Pure.
+// containers (Containers::kMost; where there is no room, one more with devices is refused), and what is kept
+// of each (matters.h). Pure.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include "enforce/audit.h"
 #include "enforce/cdi/index.h"
 #include "enforce/containers.h"
+#include "enforce/matters.h"
 #include "enforce/node_record.h"
 #include "enforce/plan.h"
 
@@ -26,6 +28,7 @@ struct Counts {
   std::array<std::uint64_t, kReasons> refused{};   // by Reason
   std::array<std::uint64_t, kRemarks> remarked{};  // by Remark; Adjusted and Moved among them
   std::array<std::uint64_t, kWrongs> wrong{};      // by Wrong: of each container each kind once
+  friend bool operator==(const Counts&, const Counts&) = default;
 };
 
 class Enforcer {
@@ -43,28 +46,34 @@ class Enforcer {
                    const std::vector<rpc::nri::Container>& containers);
   /// A container that is being created. Asked twice of one id: the second answer counts.
   Planned createContainer(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container);
+  /// Its answer depends on the CDI index, or may: its pod holds devices or says so, or it was given some. Of
+  /// most containers of a node it does not.
+  [[nodiscard]] bool needsIndex(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container) const;
   /// It stopped, was removed, or was not created after all. Any number of times.
   void removeContainer(const std::string& id);
 
-  /// What is wrong now, by the newest record. To be asked after synchronize() and when the record changed;
-  /// O(containers with GPUs, or of pods that hold some).
+  /// What is wrong now, by the newest record. To be asked after synchronize() and when the record changed.
+  /// O(all containers).
   [[nodiscard]] std::vector<Mismatch> audit();
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const Containers& containers() const { return containers_; }
-
- private:
   /// A container that was there before us, or that we answered for.
   struct Known {
-    rpc::nri::PodSandbox pod;       // with the annotations that are read
-    rpc::nri::Container container;  // what matters of it
-    bool was_answered = false;      // it has what containers_ says
+    rpc::nri::PodSandbox pod;            // with the annotations that are read
+    rpc::nri::Container container;       // what matters of it
+    bool was_answered = false;           // it has what containers() says
+    std::vector<std::string> devices{};  // then: by DeviceTable::nameOf, since ids may move
   };
+  /// By id; those of containers() are all among them.
+  [[nodiscard]] const std::map<std::string, Known>& known() const { return known_; }
 
-  /// False: there is no room.
-  bool keep(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container, bool was_answered);
+ private:
+  /// False: there is no room, and it is not kept.
+  bool keep(const std::string& id, Known known);
+  bool keepAnswered(const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container, const Plan& plan);
   void count(const Plan& plan);
-  /// What containers have that were there before us: by the names that are known now.
+  /// What containers have, by the names that devices have now.
   void lookAgain();
   [[nodiscard]] Seen seenOf(const std::string& id, const Known& known, const DeviceTable& table) const;
 

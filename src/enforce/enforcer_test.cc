@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "enforce/fixture_test.h"
+#include "enforce/injection.h"
 
 namespace gs::enforce {
 namespace {
@@ -145,6 +146,97 @@ TEST(Enforcer, WhatItGaveIsComparedWithTheRecordOfNow) {
   EXPECT_EQ(found.front().wrong, Wrong::HasAnothers);
   enforcer.removeContainer("c1");
   EXPECT_TRUE(enforcer.audit().empty());
+}
+
+/// Files of CDI are looked at before the answers that depend on them: an answer that did and was not among
+/// them would go by old files.
+TEST(Enforcer, SaysForWhichContainersTheIndexCounts) {
+  Node node{3};
+  node.holds("holder", {gpu(0)});
+  const Enforcer enforcer = enforcerOf(node);
+  const auto needs = [&](const rpc::nri::PodSandbox& pod, const rpc::nri::Container& container) {
+    return enforcer.needsIndex(pod, container);
+  };
+  EXPECT_FALSE(needs(podOf("q"), containerOf("c")));
+  EXPECT_FALSE(needs(podOf("q"), containerOf("c", {"NVIDIA_VISIBLE_DEVICES=void", "A=1"})));
+  EXPECT_TRUE(needs(podOf("holder"), containerOf("c"))) << "the record knows it";
+  EXPECT_TRUE(needs(podOf("q", "node-a:1"), containerOf("c"))) << "it says so";
+  EXPECT_TRUE(needs(podOf("q"), containerOf("c", {"NVIDIA_VISIBLE_DEVICES=all"})));
+  EXPECT_TRUE(needs(podOf("q"), containerOf("c", {"NVIDIA_VISIBLE_DEVICES=GPU-nobody-knows"})));
+  auto annotated = podOf("q");
+  annotated.annotations["nvidia.cdi.k8s.io/container.main"] = "nvidia.com/gpu=0";
+  EXPECT_TRUE(needs(annotated, containerOf("c")));
+  for (const Plugin plugin : fixture::kPlugins) {
+    EXPECT_TRUE(needs(podOf("q"), pickedBy(plugin, node, 1, "c"))) << fixture::nameOf(plugin);
+  }
+  node.record.by_driver = true;
+  EXPECT_FALSE(enforcerOf(node).needsIndex(podOf("holder"), containerOf("c"))) << "nothing is changed there";
+}
+
+TEST(Enforcer, SaysWhichNodesOfTheHostAreToBeLookedAt) {
+  const Node node{2};
+  EXPECT_EQ(nodesToStat(node.record, node.index, true), (std::vector<std::string>{"/dev/kfd"}));
+  EXPECT_EQ(nodesToStat(node.record, node.index, false),
+            (std::vector<std::string>{"/dev/dri/renderD128", "/dev/dri/renderD129", "/dev/nvidia0",
+                                      "/dev/nvidia1", "/dev/nvidiactl", "/dev/kfd"}));
+}
+
+/// The plugin does not know of it, and hands the device out again; a new process of ours reads it from the
+/// container.
+TEST(Enforcer, WhatWasLentIsKnownAfterARestart) {
+  Node node;
+  node.holds("holder", {gpu(0)});
+  Enforcer before = enforcerOf(node);
+  const auto planned = before.createContainer(podOf("q"), pickedBy(Plugin::CdiCri, node, 0, "c1"));
+  ASSERT_TRUE(planned) << planned.error().text;
+  ASSERT_EQ(planned->devices, (std::vector<model::DeviceId>{gpu(1)}));
+  auto shown = pickedBy(Plugin::CdiCri, node, 1, "c1");  // by its runtime, later
+  shown.pod_sandbox_id = "sandbox-q";
+  shown.annotations = planned->adjustment.annotations;
+  Enforcer after = enforcerOf(node);
+  after.synchronize({podOf("q")}, {shown});
+  const auto again = after.createContainer(podOf("p"), pickedBy(Plugin::CdiCri, node, 1, "c2"));
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_EQ(again->moves, (std::vector<Move>{{gpu(1), gpu(2)}}));
+}
+
+/// A container goes on with the GPU that it got, whatever number that has later.
+TEST(Enforcer, WhatItGaveIsKnownByUuid) {
+  Node node;
+  node.holds("holder", {gpu(0)});
+  Enforcer enforcer = enforcerOf(node);
+  ASSERT_TRUE(enforcer.createContainer(podOf("q"), pickedBy(Plugin::CdiCri, node, 0, "c1")));
+  const auto has = [&] { return enforcer.containers().all().at("c1"); };
+  EXPECT_EQ(has().devices, (std::vector<model::DeviceId>{gpu(1)}));
+  NodeRecord silent = node.record;  // the driver lists nothing for a while
+  silent.devices.clear();
+  enforcer.setRecord(std::make_shared<const NodeRecord>(silent));
+  EXPECT_EQ(enforcer.containers().size(), 0U);
+  const auto found = enforcer.audit();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().wrong, Wrong::Unjudged);
+  EXPECT_EQ(found.front().text,
+            "container main of pod ns/q was given GPU-1, which the driver does not list now");
+  NodeRecord moved = node.record;  // GPU-3 came before the others
+  for (NodeDevice& device : moved.devices) { device.id.gpu = (device.id.gpu + 1) % 4; }
+  enforcer.setRecord(std::make_shared<const NodeRecord>(moved));
+  EXPECT_EQ(has().devices, (std::vector<model::DeviceId>{gpu(2)}));
+  EXPECT_EQ(has().moves, (std::vector<Move>{{gpu(1), gpu(2)}}));
+}
+
+TEST(Enforcer, WhereThereIsNoRoomContainersWithoutGpusStart) {
+  const Node node;
+  Enforcer enforcer = enforcerOf(node);
+  std::vector<rpc::nri::Container> many;
+  for (std::size_t i = 0; i < Containers::kMost; ++i) { many.push_back(containerOf(std::to_string(i))); }
+  enforcer.synchronize({}, many);
+  EXPECT_TRUE(enforcer.createContainer(podOf("p"), containerOf("plain")));
+  const auto refused = enforcer.createContainer(podOf("p"), pickedBy(Plugin::CdiCri, node, 1, "more"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::TooMany);
+  EXPECT_EQ(enforcer.containers().size(), 0U);
+  enforcer.removeContainer("7");
+  EXPECT_TRUE(enforcer.createContainer(podOf("p"), pickedBy(Plugin::CdiCri, node, 1, "more")));
 }
 
 TEST(Enforcer, NamesOfReasonsAndRemarksAreDifferent) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -312,7 +313,8 @@ inline void runNvidiaRuntime(Made& made) {
   if (!made.told_by_runtime.empty()) { return; }
   const std::string folder = "/var/run/nvidia-container-devices/";
   for (const auto& [destination, source] : made.mounts) {
-    if (destination.starts_with(folder)) { add(destination.substr(folder.size())); }
+    const std::string clean = std::filesystem::path{destination}.lexically_normal().string();
+    if (clean.starts_with(folder)) { add(clean.substr(folder.size())); }
   }
   if (!made.told_by_runtime.empty()) { return; }
   const auto it = made.env.find("NVIDIA_VISIBLE_DEVICES");

@@ -1,8 +1,11 @@
 #include "enforce/given.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/ascii.h"
+#include "base/clean_path.h"
+#include "base/utf8.h"
 #include "enforce/cdi/gpu_names.h"
 #include "enforce/cdi_gpu.h"
 #include "enforce/variables.h"
@@ -12,10 +15,13 @@ namespace {
 
 constexpr std::size_t kMostNames = 2048;  // of one list; nobody has so many devices
 constexpr std::size_t kShownName = 80;
+constexpr std::size_t kMostOfAList = 128 * kMostNames;                    // bytes
+constexpr const char* kDeviceListName = "nvidia-container-devices";       // of kDeviceListFolder
+constexpr const char* kTooMany = "(more names than a node has devices)";  // an unknown one
 constexpr const char* kCdiMounts = "cdi/";  // below kDeviceListFolder: vendor/class/device
 
 void addUnknown(std::string_view name, Given& given) {
-  if (given.unknown.size() < kMostUnknown) { given.unknown.emplace_back(name.substr(0, kShownName)); }
+  if (given.unknown.size() < kMostUnknown) { given.unknown.emplace_back(utf8Prefix(name, kShownName)); }
 }
 
 bool isSet(const std::vector<std::string>& env, std::string_view key) {
@@ -23,12 +29,13 @@ bool isSet(const std::vector<std::string>& env, std::string_view key) {
   return value && !value->empty();
 }
 
-/// A list of `text` without those past the most; the rest is one unknown name.
+/// A list of `text` without those past the most; the rest is one unknown name. Of a text of any length no
+/// more than that is taken apart.
 std::vector<std::string> namesIn(std::string_view text, Given& given) {
-  std::vector<std::string> out = commaList(text);
-  if (out.size() > kMostNames) {
-    out.resize(kMostNames);
-    addUnknown("(more names than a node has devices)", given);
+  std::vector<std::string> out = commaList(text.substr(0, kMostOfAList));
+  if (out.size() > kMostNames || text.size() > kMostOfAList) {
+    out.resize(std::min(out.size(), kMostNames));
+    addUnknown(kTooMany, given);
   }
   return out;
 }
@@ -64,17 +71,9 @@ std::string namedByMount(std::string_view below) {
   return out;
 }
 
-std::optional<std::string_view> belowDeviceList(std::string_view destination) {
-  const std::string_view folder = kDeviceListFolder;
-  if (!destination.starts_with(folder)) { return std::nullopt; }
-  destination.remove_prefix(folder.size());
-  if (destination.size() < 2 || destination.front() != '/') { return std::nullopt; }
-  return destination.substr(1);
-}
-
 void readMounts(const Reading& reading, Given& given) {
   for (const auto& mount : reading.container.mounts) {
-    const auto below = belowDeviceList(mount.destination);
+    const auto below = listedByMount(mount.destination);
     if (!below) { continue; }
     const std::string name = namedByMount(*below);
     if (name.find('=') == std::string::npos) {
@@ -92,7 +91,7 @@ void takeOutMounts(const rpc::nri::Container& container, const Kept& kept, rpc::
   };
   bool had_any = false;
   for (const auto& mount : container.mounts) {
-    const auto below = belowDeviceList(mount.destination);
+    const auto below = listedByMount(mount.destination);
     if (!below) { continue; }
     had_any = true;
     if (!is_kept(*below)) { adjustment.remove_mounts.push_back(mount.destination); }
@@ -187,6 +186,15 @@ constexpr std::array<Strategy, 5> kStrategies{{
 }};
 
 }  // namespace
+
+std::optional<std::string> listedByMount(const std::string& destination) {
+  if (destination.find(kDeviceListName) == std::string::npos) { return std::nullopt; }  // nearly all
+  std::string path = cleanedPath(destination);
+  if (!path.starts_with(kDeviceListFolder)) { return std::nullopt; }
+  path.erase(0, std::string_view{kDeviceListFolder}.size());
+  if (path.starts_with('/')) { path.erase(0, 1); }  // it reads one without that, too
+  return path.empty() ? std::nullopt : std::optional{std::move(path)};
+}
 
 void readNodes(const Reading& reading, Given& given) {
   if (reading.is_privileged) { return; }

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,6 +77,10 @@ void readNodes(const Reading& reading, Given& given);
 void readName(std::string_view name, const DeviceTable& table, Given& given);
 /// As CDI has it: "nvidia.com/gpu=0". False: it is no GPU's.
 bool readCdiName(std::string_view name, const DeviceTable& table, Given& given);
+
+/// What a mount at that path lists as the strategy volume-mounts has it: "GPU-x", "cdi/nvidia.com/gpu/0". As
+/// nvidia-container-runtime reads it, which cleans the path; none: nothing.
+[[nodiscard]] std::optional<std::string> listedByMount(const std::string& destination);
 
 /// Runtimes do not say it; but they mount /sys for nobody else to be written.
 [[nodiscard]] bool isPrivileged(const rpc::nri::Container& container);

@@ -84,7 +84,7 @@ std::optional<GpuNode> renderNode(const NodeDevice& device) {
 }
 
 std::optional<GpuNode> ownNode(const NodeDevice& device) {
-  if (device.vendor == agent::Vendor::Amd) { return renderNode(device); }
+  if (device.vendor == model::Vendor::Amd) { return renderNode(device); }
   if (device.minor < 0) { return std::nullopt; }
   return GpuNode{NodeKind::Gpu, device.minor};
 }

@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "base/utf8.h"
 #include "enforce/cdi_gpu.h"
 #include "enforce/told_file.h"
 #include "enforce/variables.h"
 
 namespace gs::enforce {
 namespace {
+
+constexpr std::size_t kShownOfAValue = 200;
 
 using Devices = std::vector<const NodeDevice*>;
 using Done = tl::expected<void, Refusal>;
@@ -43,7 +46,7 @@ tl::expected<Devices, Refusal> known(const std::vector<model::DeviceId>& ids, co
   return out;
 }
 
-bool isAll(const Devices& devices, agent::Vendor vendor) {
+bool isAll(const Devices& devices, model::Vendor vendor) {
   return std::all_of(devices.begin(), devices.end(), [&](const auto* one) { return one->vendor == vendor; });
 }
 
@@ -53,7 +56,7 @@ bool hasNode(const rpc::nri::Container& container, std::string_view path) {
 }
 
 bool runtimeInjects(const Devices& devices, const Target& target) {
-  if (!isAll(devices, agent::Vendor::Nvidia)) { return false; }
+  if (!isAll(devices, model::Vendor::Nvidia)) { return false; }
   const Given& given = target.given;
   // A plugin that names GPUs and brings no nodes counts on it.
   return target.facts.is_nvidia_runtime ||
@@ -67,7 +70,7 @@ std::optional<rpc::nri::LinuxDevice> bareNode(const NodeDevice& device) {
   rpc::nri::LinuxDevice out;
   out.type = "c";
   out.minor = node->number;
-  const bool is_amd = device.vendor == agent::Vendor::Amd;
+  const bool is_amd = device.vendor == model::Vendor::Amd;
   out.major = is_amd ? kDrmMajor : kNvidiaMajor;
   out.path = is_amd ? device.render_node : fmt::format("/dev/nvidia{}", node->number);
   return out;
@@ -77,22 +80,31 @@ bool nodesAreEnough(const Devices& devices, const Target& target) {
   const bool all_known =
       std::all_of(devices.begin(), devices.end(), [](const auto* one) { return bareNode(*one).has_value(); });
   if (!all_known) { return false; }
-  if (isAll(devices, agent::Vendor::Amd)) {
+  if (isAll(devices, model::Vendor::Amd)) {
     return hasNode(target.reading.container, kKfdPath) || target.facts.stats.contains(kKfdPath);
   }
-  return target.given.by_nodes && isAll(devices, agent::Vendor::Nvidia);
+  return target.given.by_nodes && isAll(devices, model::Vendor::Nvidia);
+}
+
+/// Its CDI device, the surest one; none: `why` has sentences.
+std::optional<cdi::Entry> entryOf(const NodeDevice& device, const cdi::Index& index,
+                                  std::vector<std::string>* why = nullptr) {
+  const cdi::GpuNames found = cdi::devicesOf(index, cdiGpu(device));
+  if (!found.names.empty()) {
+    auto entry = index.find(found.names.front());
+    return entry ? std::optional{*std::move(entry)} : std::nullopt;
+  }
+  if (why != nullptr) { why->insert(why->end(), found.refused.begin(), found.refused.end()); }
+  return std::nullopt;
 }
 
 tl::expected<Chosen, Refusal> chooseWay(Devices devices, const Target& target) {
   Chosen out{std::move(devices), Way::Cdi, {}};
   std::vector<std::string> why;
   for (const NodeDevice* device : out.devices) {
-    const cdi::GpuNames found = cdi::devicesOf(target.reading.index, cdiGpu(*device));
-    if (found.names.empty()) {
-      why.insert(why.end(), found.refused.begin(), found.refused.end());
-      continue;
+    if (auto entry = entryOf(*device, target.reading.index, &why)) {
+      out.entries.push_back(*std::move(entry));
     }
-    if (const auto entry = target.reading.index.find(found.names.front())) { out.entries.push_back(*entry); }
   }
   if (out.entries.size() == out.devices.size()) {
     out.way = target.facts.injects_cdi ? Way::Cdi : Way::Edits;
@@ -112,7 +124,7 @@ tl::expected<Chosen, Refusal> chooseWay(Devices devices, const Target& target) {
   return out;
 }
 
-std::vector<std::string> uuidsOf(const Devices& devices, agent::Vendor vendor) {
+std::vector<std::string> uuidsOf(const Devices& devices, model::Vendor vendor) {
   std::vector<std::string> out;
   for (const NodeDevice* device : devices) {
     if (device->vendor == vendor) { out.push_back(device->uuid); }
@@ -122,7 +134,7 @@ std::vector<std::string> uuidsOf(const Devices& devices, agent::Vendor vendor) {
 
 /// `numbers`: those that say the same where exactly these devices are in the container.
 std::vector<Told> toldOf(const Chosen& chosen, const Target& target) {
-  const auto nvidia = uuidsOf(chosen.devices, agent::Vendor::Nvidia);
+  const auto nvidia = uuidsOf(chosen.devices, model::Vendor::Nvidia);
   const std::string numbers = numbersFrom0(chosen.devices.size());
   std::vector<Told> out;
   if (!nvidia.empty()) {
@@ -147,12 +159,7 @@ std::vector<Told> toldOf(const Chosen& chosen, const Target& target) {
 void keep(const cdi::Edits& edits, Kept& kept) {
   for (const cdi::DeviceNode& node : edits.device_nodes) {
     kept.paths.insert(node.path);
-    rpc::nri::LinuxDevice as_given;
-    as_given.path = node.onHost();
-    as_given.type = node.type.empty() ? "c" : node.type;
-    as_given.major = node.major;
-    as_given.minor = node.minor;
-    if (const auto gpu = gpuNodeOf(as_given)) { kept.nodes.insert(*gpu); }
+    if (const auto gpu = gpuNodeOf(node)) { kept.nodes.insert(*gpu); }
   }
 }
 
@@ -185,7 +192,7 @@ Kept keptOf(const Chosen& chosen, const Target& target) {
     keep(entry.spec->edits, out);
     keep(entry.device->edits, out);
   }
-  if (chosen.way == Way::Runtime) { out.listed_uuids = uuidsOf(chosen.devices, agent::Vendor::Nvidia); }
+  if (chosen.way == Way::Runtime) { out.listed_uuids = uuidsOf(chosen.devices, model::Vendor::Nvidia); }
   return out;
 }
 
@@ -237,7 +244,7 @@ void bringNodes(const Chosen& chosen, const Target& target, Plan& plan) {
     if (auto node = bareNode(*device)) { bring(std::move(*node)); }
   }
   const auto kfd = target.facts.stats.find(kKfdPath);
-  if (isAll(chosen.devices, agent::Vendor::Amd) && kfd != target.facts.stats.end()) {
+  if (isAll(chosen.devices, model::Vendor::Amd) && kfd != target.facts.stats.end()) {
     rpc::nri::LinuxDevice node;
     node.path = kKfdPath;
     node.type = kfd->second.type;
@@ -280,13 +287,25 @@ Done tell(const std::vector<Told>& told, std::size_t gpus, const Target& target,
       fmt::format("{}: {} is set by the image and by the pod or the device plugin, the runtime keeps "
                   "'{}', and it is to be '{}'; {}",
                   target.label, lost->key,
-                  valueAfter(env, plan.adjustment, index, lost->key).value_or("").substr(0, 200), lost->value,
+                  utf8Prefix(valueAfter(env, plan.adjustment, index, lost->key).value_or(""), kShownOfAValue),
+                  lost->value,
                   target.facts.injects_cdi
                       ? "let a CDI file name the node's GPUs (nvidia-ctk cdi generate)"
                       : "use a runtime that injects CDI devices by NRI (containerd 2.1, CRI-O 1.34)"));
 }
 
 }  // namespace
+
+std::vector<std::string> nodesToStat(const NodeRecord& record, const cdi::Index& index, bool injects_cdi) {
+  std::vector<cdi::Entry> entries;
+  for (const NodeDevice& device : record.devices) {
+    if (injects_cdi) { break; }
+    if (auto entry = entryOf(device, index)) { entries.push_back(*std::move(entry)); }
+  }
+  std::vector<std::string> out = cdi::nodesToStat(entries);
+  out.emplace_back(kKfdPath);
+  return out;
+}
 
 Done inject(const std::vector<model::DeviceId>& devices, const Target& target, Plan& plan) {
   if (devices.empty()) { return hideAll(target, plan); }

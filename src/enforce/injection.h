@@ -27,6 +27,11 @@ struct Target {
   const std::string& label;
 };
 
+/// The nodes of the host that RuntimeFacts::stats is to have: /dev/kfd, and where CDI devices are written out
+/// those that the record's devices need.
+[[nodiscard]] std::vector<std::string> nodesToStat(const NodeRecord& record, const cdi::Index& index,
+                                                   bool injects_cdi);
+
 /// Adds to `plan.adjustment`, sets `plan.devices`. Refused where there is no way.
 [[nodiscard]] tl::expected<void, Refusal> inject(const std::vector<model::DeviceId>& devices,
                                                  const Target& target, Plan& plan);

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/hardware.h"
 #include "model/device_id.h"
 #include "model/ids.h"
+#include "model/vendor.h"
 
 namespace gs::enforce {
 
@@ -28,7 +28,7 @@ struct NodeDevice {
   int minor = -1;           // of /dev/nvidia<minor>; -1 not known
   std::string render_node;  // "/dev/dri/renderD128"; "" none
   std::string pci_bus_id;
-  agent::Vendor vendor = agent::Vendor::Nvidia;
+  model::Vendor vendor = model::Vendor::Nvidia;
   friend bool operator==(const NodeDevice&, const NodeDevice&) = default;
 };
 
@@ -57,6 +57,9 @@ struct NodeRecord {
   std::map<model::DeviceId, model::Uid> held;
   bool knows_pods =
       false;  // the list of the node's pods was read: who is not in `holdings` has nothing of ours
+  /// A DRA driver prepares the GPUs of this node: kubelet and driver see to it that containers have theirs,
+  /// and no container is changed or judged.
+  bool by_driver = false;
   std::uint64_t version = 0;
 };
 using NodeRecordPtr = std::shared_ptr<const NodeRecord>;

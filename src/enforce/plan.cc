@@ -7,13 +7,17 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "enforce/cdi_annotations.h"
 #include "enforce/given.h"
 #include "enforce/holder.h"
 #include "enforce/injection.h"
+#include "enforce/moves.h"
 
 namespace gs::enforce {
 namespace {
+
+constexpr std::size_t kShownOfAName = 200;
 
 /// A plan for one container. Lives for one call.
 class Planner {
@@ -32,6 +36,8 @@ class Planner {
   [[nodiscard]] bool isTrusted() const;
   /// Notes the annotation of NVIDIA's plugin.
   tl::expected<void, Refusal> readAnnotation(const std::vector<model::DeviceId>& own);
+  /// Says whose container has that device though its pod was given nothing by us.
+  void noteForeignUser(model::DeviceId id);
   Planned ofHolder(const std::vector<model::DeviceId>& own);
   Planned ofOther();
   Planned ofOtherWith(const Given& given);
@@ -41,6 +47,8 @@ class Planner {
                                                          const std::set<model::DeviceId>& taken) const;
   [[nodiscard]] bool isFree(const NodeDevice& device, const std::set<model::DeviceId>& taken) const;
   [[nodiscard]] bool mayHave(model::DeviceId id) const;
+  /// A pod whose leases were not read yet says that it has some of it: so it may be.
+  [[nodiscard]] bool isClaimed(model::DeviceId id) const;
   void note(Remark remark, std::string_view what);
 
   const Asked& asked_;
@@ -59,16 +67,28 @@ void Planner::note(Remark remark, std::string_view what) {
 bool Planner::isTrusted() const { return known_.facts.trusted_namespaces.contains(asked_.pod.ns); }
 
 tl::expected<void, Refusal> Planner::readAnnotation(const std::vector<model::DeviceId>& own) {
-  const CdiAnnotation found = cdiAnnotation(asked_.pod, asked_.container.name, own, table_);
+  const CdiAnnotation found = cdiAnnotation(asked_.pod, asked_.container.name, own, table_, known_.index);
   if (!found.is_there) { return {}; }
   if (!found.not_its_own.empty()) {
     return refuse(Reason::CdiAnnotation,
                   fmt::format("{}: its pod's annotation {} names {}, a GPU that is not the pod's; remove the "
                               "annotation",
-                              label_, found.key, found.not_its_own.substr(0, 200)));
+                              label_, found.key, utf8Prefix(found.not_its_own, kShownOfAName)));
   }
   note(Remark::CdiAnnotation, fmt::format("has annotation {} of NVIDIA's NRI plugin", found.key));
   return {};
+}
+
+void Planner::noteForeignUser(model::DeviceId id) {
+  const auto& all = known_.containers.all();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& one) {
+    const Has& has = one.second;
+    return has.pod != uid_ && !known_.record.holdings.contains(has.pod) &&
+           std::any_of(has.devices.begin(), has.devices.end(), [&](auto its) { return overlap(its, id); });
+  });
+  if (it == all.end()) { return; }
+  note(Remark::StillInUse, fmt::format("is given GPU {}, which container {} of pod uid '{}' has as well",
+                                       print(id), it->first, it->second.pod.text));
 }
 
 Planned Planner::ofHolder(const std::vector<model::DeviceId>& own) {
@@ -76,13 +96,7 @@ Planned Planner::ofHolder(const std::vector<model::DeviceId>& own) {
     note(Remark::Privileged,
          fmt::format("is privileged: it is given GPUs {}, and sees all of the node", listed(own)));
   }
-  for (const model::DeviceId id : own) {
-    const auto user = known_.containers.userOf(id, uid_);
-    const auto it = user ? known_.containers.all().find(*user) : known_.containers.all().end();
-    if (it == known_.containers.all().end() || known_.record.holdings.contains(it->second.pod)) { continue; }
-    note(Remark::StillInUse, fmt::format("is given GPU {}, which container {} of pod uid '{}' has as well",
-                                         print(id), *user, it->second.pod.text));
-  }
+  for (const model::DeviceId id : own) { noteForeignUser(id); }
   const Given put = given(reading_);
   if (auto done = inject(own, {reading_, put, known_.facts, label_}, plan_); !done) {
     return tl::unexpected<Refusal>(std::move(done.error()));
@@ -95,10 +109,19 @@ bool Planner::mayHave(model::DeviceId id) const {
   return !heldByOther(known_.record, id, {}) && !known_.containers.isLent(id, uid_);
 }
 
+bool Planner::isClaimed(model::DeviceId id) const {
+  return std::any_of(known_.record.holdings.begin(), known_.record.holdings.end(), [&](const auto& one) {
+    const Holding& holding = one.second;
+    return holding.hold == Hold::Unverified &&
+           std::any_of(holding.devices.begin(), holding.devices.end(),
+                       [&](auto claimed) { return overlap(claimed, id); });
+  });
+}
+
 bool Planner::isFree(const NodeDevice& device, const std::set<model::DeviceId>& taken) const {
   const model::DeviceId id = device.id;
   return id.isWhole() && !device.uuid.empty() && !table_.isSplit(id.gpu) && !taken.contains(id) &&
-         !heldByOther(known_.record, id, {});
+         !heldByOther(known_.record, id, {}) && !isClaimed(id);
 }
 
 std::optional<model::DeviceId> Planner::inPlaceOf(model::DeviceId id,
@@ -123,7 +146,15 @@ tl::expected<std::vector<model::DeviceId>, Refusal> Planner::placed(const Given&
   std::set<model::DeviceId> taken = given.devices;  // none of them is given in the place of another
   std::vector<model::DeviceId> out;
   for (const model::DeviceId id : given.devices) {
-    if (mayHave(id)) {
+    const bool may_have = mayHave(id);
+    if (may_have && isClaimed(id)) {
+      return refuse(
+          Reason::Unverified,
+          fmt::format("{}: the device plugin gave it GPU {} of node {}, which another pod says that "
+                      "it holds, and the lease was not read yet; the kubelet tries again",
+                      label_, print(id), known_.record.node));
+    }
+    if (may_have) {
       out.push_back(id);
       continue;
     }
@@ -162,6 +193,9 @@ Planned Planner::ofOtherWith(const Given& given) {
   if (auto done = inject(*devices, {reading_, given, known_.facts, label_}, plan_); !done) {
     return tl::unexpected<Refusal>(std::move(done.error()));
   }
+  if (!plan_.moves.empty()) {
+    plan_.adjustment.annotations[kMovedAnnotation] = printMoves(plan_.moves, table_);
+  }
   for (const Move& move : plan_.moves) {
     note(Remark::Moved, fmt::format("is given GPU {} in the place of {}, which the device plugin gave it and "
                                     "another pod holds",
@@ -190,6 +224,7 @@ Planned Planner::ofOther() {
 }
 
 Planned Planner::make() {
+  if (known_.record.by_driver) { return std::move(plan_); }
   auto held = heldBy(asked_.pod, known_.record, label_);
   if (!held) { return tl::unexpected<Refusal>(std::move(held.error())); }
   const bool is_holder = held->has_value();

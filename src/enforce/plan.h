@@ -4,10 +4,11 @@
 // its init containers, sidecars and ephemeral containers. Where record and sandbox differ, or the record is
 // not sure, it does not start. Of any other pod: what it has anyhow, but nothing that a lease holds. For a
 // device that is held, and that the kubelet's plugin gave it, it gets a free one: no lease and no container
-// has it; the lowest id of that vendor. (Partitions have none in their place: the record does not say their
-// sizes.) A container that asks for all GPUs by NVIDIA_VISIBLE_DEVICES, as CUDA images do, and has none
-// from anybody, gets none. What names single GPUs by that variable cannot be told from a device plugin that
-// does, and counts as given.
+// has it, and no pod whose leases were not read yet claims it; the lowest id of that vendor. One that is
+// only claimed is waited for: until that lease is read it does not start. (Partitions have none in their
+// place: the record does not say their sizes.) A container that asks for all GPUs by NVIDIA_VISIBLE_DEVICES,
+// as CUDA images do, and has none from anybody, gets none. What names single GPUs by that variable cannot be
+// told from a device plugin that does, and counts as given.
 //
 // What is out of reach: a privileged container has all of /dev; and where the runtime does not read rules
 // for devices (NRI before 0.10), the right to a node that the plugin brought stays with a container that

@@ -7,7 +7,9 @@
 #include <tuple>
 #include <vector>
 
+#include "base/utf8.h"
 #include "enforce/fixture_test.h"
+#include "enforce/moves.h"
 #include "enforce/variables.h"
 
 namespace gs::enforce {
@@ -250,6 +252,15 @@ TEST(Plan, NobodyStartsOnAnUnsureRecord) {
   EXPECT_EQ(node.planOf(podOf("p", "node-a:1"), containerOf("c1")).error().reason, Reason::NotKnown);
 }
 
+TEST(Plan, ALongAnnotationIsCutBetweenCharacters) {
+  Node node;
+  const std::string umlaut = "\xC3\xBC";
+  const std::string said = "node-a:" + std::string(192, 'x') + umlaut;  // whose second byte is the 201st
+  const Planned planned = node.planOf(podOf("p", said), containerOf("c1"));
+  ASSERT_FALSE(planned);
+  EXPECT_TRUE(isUtf8(planned.error().text)) << planned.error().text;
+}
+
 TEST(Plan, AnotherPodsLeaseOnItsDeviceIsAContradiction) {
   Node node;
   node.holds("p", {gpu(1)});
@@ -324,6 +335,31 @@ TEST(Plan, NvidiasAnnotationMayNameThePodsOwnGpuOnly) {
   EXPECT_EQ(node.planOf(foreign, containerOf("c2")).error().reason, Reason::CdiAnnotation);
 }
 
+/// As NVIDIA's DRA driver writes them: devices of another kind, with the same nodes.
+TEST(Plan, NvidiasAnnotationMayNotNameAnothersGpuByACdiDeviceOfAnotherKind) {
+  Node node;
+  node.holds("p", {gpu(1)});
+  auto spec = std::make_shared<cdi::Spec>();
+  spec->file = "/var/run/cdi/dra.json";
+  spec->kind = {"k8s.gpu.nvidia.com", "device"};
+  for (const int id : {0, 1}) {
+    cdi::Device device;
+    device.name = "gpu-" + std::to_string(id);
+    device.edits.device_nodes = nodesOf(node.device(gpu(id)));
+    spec->devices.push_back(device);
+  }
+  const std::vector<cdi::SpecFile> files{{0, vendorSpec(node.record.devices, true)}, {0, spec}};
+  node.index = cdi::Index{files};
+  auto pod = podOf("p", "node-a:1");
+  const char* key = "nvidia.cdi.k8s.io/container.main";
+  pod.annotations[key] = "k8s.gpu.nvidia.com/device=gpu-1,k8s.gpu.nvidia.com/device=unknown";
+  EXPECT_TRUE(node.planOf(pod, containerOf("c1")));
+  pod.annotations[key] = "k8s.gpu.nvidia.com/device=gpu-0";
+  const Planned planned = node.planOf(pod, containerOf("c1"));
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().reason, Reason::CdiAnnotation);
+}
+
 // ---- What is free.
 TEST(Plan, ADeviceInTheirPlaceIsTheLowestThatNobodyHas) {
   Node node{6};
@@ -335,7 +371,30 @@ TEST(Plan, ADeviceInTheirPlaceIsTheLowestThatNobodyHas) {
   const Planned planned = node.planOf(podOf("p"), container);
   ASSERT_TRUE(planned) << planned.error().text;
   EXPECT_EQ(planned->moves, (std::vector<Move>{{gpu(0), gpu(3)}}));
+  EXPECT_EQ(planned->adjustment.annotations.at(kMovedAnnotation), "GPU-0>GPU-3") << "for who answers later";
   EXPECT_TRUE(has(*planned, Remark::Moved));
+}
+
+TEST(Plan, WhatAPodClaimsWhoseLeasesWereNotReadIsGivenToNobodyElse) {
+  Node node;
+  node.holds("p", {gpu(1)});
+  node.record.held = {{gpu(0), model::Uid{"holder"}}};
+  Hold& hold = node.record.holdings[model::Uid{"p"}].hold;
+  hold = Hold::Unverified;
+  auto claimed = containerOf("c1");
+  pluginGives(Plugin::Envvar, {node.device(gpu(1))}, claimed);
+  const Planned refused = node.planOf(podOf("q"), claimed);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::Unverified);
+  EXPECT_NE(refused.error().text.find("the device plugin gave it GPU 1 of node node-a"), std::string::npos)
+      << refused.error().text;
+  auto held = containerOf("c2");
+  pluginGives(Plugin::Envvar, {node.device(gpu(0))}, held);
+  const Planned moved = node.planOf(podOf("q"), held);
+  ASSERT_TRUE(moved) << moved.error().text;
+  EXPECT_EQ(moved->moves, (std::vector<Move>{{gpu(0), gpu(2)}}));
+  hold = Hold::Refuted;
+  EXPECT_TRUE(node.planOf(podOf("q"), claimed));
 }
 
 TEST(Plan, ContainersOfAPodAreMovedToTheSameDevice) {
@@ -367,7 +426,35 @@ TEST(Plan, AForeignContainerOnTheDeviceIsSaid) {
   EXPECT_TRUE(has(*planned, Remark::StillInUse));
 }
 
+TEST(Plan, AForeignContainerIsSaidThoughAnotherSharerUsesTheDeviceToo) {
+  Node node;
+  node.holds("p", {gpu(1)}, true);
+  node.holds("sharer", {gpu(1)}, true);
+  node.containers.set("a", {model::Uid{"sharer"}, {gpu(1)}, {}});
+  const Planned alone = node.planOf(podOf("p", "node-a:1"), containerOf("c1"));
+  ASSERT_TRUE(alone) << alone.error().text;
+  EXPECT_FALSE(has(*alone, Remark::StillInUse));
+  node.containers.set("b", {model::Uid{"foreign"}, {gpu(1)}, {}});
+  const Planned beside = node.planOf(podOf("p", "node-a:1"), containerOf("c1"));
+  ASSERT_TRUE(beside) << beside.error().text;
+  EXPECT_TRUE(has(*beside, Remark::StillInUse));
+}
+
 // ---- Other ways in, and other vendors.
+TEST(Plan, AMountThatListsAGpuIsReadByItsCleanPath) {
+  Node node;
+  node.holds("holder", {gpu(0)});
+  for (const char* path :
+       {"/var/run//nvidia-container-devices/GPU-0", "/var/run/./nvidia-container-devices/x/../GPU-0",
+        "/var/run/nvidia-container-devices/GPU-0/"}) {
+    auto container = containerOf("c1", {"NVIDIA_VISIBLE_DEVICES=/var/run/nvidia-container-devices"});
+    container.mounts.push_back({path, "bind", "/dev/null", {"rbind"}});
+    const Planned planned = node.planOf(podOf("p"), container);
+    EXPECT_EQ(seenBy(node, container, planned), setOf({gpu(1)})) << path;
+    EXPECT_EQ(planned->adjustment.remove_mounts, (std::vector<std::string>{path}));
+  }
+}
+
 TEST(Plan, ARuntimeWithoutCdiGetsTheEditsWrittenOut) {
   Node node;
   node.facts.injects_cdi = false;
@@ -400,7 +487,7 @@ TEST(Plan, AmdsAreGivenByTheirRenderNodesAndCountFrom0) {
     NodeDevice device;
     device.id = gpu(id);
     device.uuid = "GPU-amd" + std::to_string(id);
-    device.vendor = agent::Vendor::Amd;
+    device.vendor = model::Vendor::Amd;
     device.render_node = "/dev/dri/renderD" + std::to_string(128 + id);
     node.record.devices.push_back(device);
   }
@@ -449,6 +536,18 @@ TEST(Plan, WhatAllGpusShareStays) {
   EXPECT_EQ(made.nodes.at("/dev/nvidiactl"), (Numbers{195, 255}));
   EXPECT_EQ(made.nodes.at("/dev/nvidia-uvm"), (Numbers{510, 0}));
   EXPECT_TRUE(made.rights.contains(Numbers{195, 254}));
+}
+
+TEST(Plan, WhereADriverPreparesTheGpusNothingIsChanged) {
+  Node node;
+  node.holds("q", {gpu(1)});
+  node.record.by_driver = true;
+  auto container = containerOf("c1");
+  pluginGives(Plugin::DeviceSpecs, {node.device(gpu(1))}, container);
+  const Planned planned = node.planOf(podOf("p", "node-a:1"), container);
+  ASSERT_TRUE(planned) << planned.error().text;
+  EXPECT_EQ(planned->adjustment, rpc::nri::Adjustment{});
+  EXPECT_TRUE(planned->notes.empty());
 }
 
 }  // namespace

@@ -37,15 +37,18 @@ struct ContainerGpus {
 
 struct Report {
   static constexpr std::size_t kMostSaid = 256;
+  static constexpr std::size_t kMostMismatches = 1024;
 
   bool is_connected = false;  // every container that is made is asked about
   std::string why{};          // not: a sentence
   rpc::nri::Runtime runtime{};
   Counts counts{};
-  std::vector<Said> said{};   // since the report before; kMostSaid at most
-  std::uint64_t unsaid = 0;   // what was left out of it
+  std::vector<Said> said{};                 // since the report before; kMostSaid at most
+  std::uint64_t unsaid = 0;                 // what was left out of it
   std::vector<ContainerGpus> containers{};  // those with devices
-  std::vector<Mismatch> mismatches{};       // that there are now
+  std::vector<Mismatch> mismatches{};       // that there are now; kMostMismatches at most
+  std::uint64_t more_mismatches = 0;        // what was left out of them
+  friend bool operator==(const Report&, const Report&) = default;
 };
 
 }  // namespace gs::enforce

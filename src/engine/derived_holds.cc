@@ -40,8 +40,9 @@ void DerivedHolds::use(const model::Pod& pod, const sched::Holdings& said) {
   const auto whole = static_cast<std::int64_t>(devices_.chargedCount(pod, said));
   const std::int64_t counted = GS_MUTANT(ForgetsCounted) ? 0 : said.counted;
   const bool is_other = counts_until_36_ && !pod.requests_until_36.empty();
-  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, is_other ? pod.requests_until_36->front() : pod.requests,
-                 counted, {pod.key.ns, whole * sched::kWholeMilli + said.milli},
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod,
+                 is_other ? pod.requests_until_36->front() : pod.requests, counted,
+                 {pod.key.ns, whole * sched::kWholeMilli + said.milli},
                  GS_MUTANT(ForgetsPorts) ? kNoPorts : *pod.host_ports);
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
                       said.on_the_way ? said.shares : sched::SharePicks{});

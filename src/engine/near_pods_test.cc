@@ -127,7 +127,7 @@ TEST_F(NearPodsTest, AReservedPodKeepsAwayWhoSaysNothingItself) {
   EXPECT_FALSE(decide(waiting("meant")));
   EXPECT_TRUE(decide(waiting("other", {{"app", "b"}})));
   model::Pod written = apartByHost("a");
-  written.scheduled = {"False", "Unschedulable", ""};
+  written.scheduled = model::ScheduledCondition{"False", "Unschedulable", ""};
   pod(written);
   EXPECT_FALSE(decide(waiting("meant"))) << "another version of the pod ends nothing";
   held.release();
@@ -269,8 +269,12 @@ class NearPlay : public NearPodsTest, public ::testing::WithParamInterface<std::
       return model::LabelSelector{{{"app", Op::In, {rng.chance(50) ? "a" : "b"}}}};
     };
     const auto key = [&] { return rng.chance(50) ? "zone" : "host"; };
-    if (rng.chance(40)) { p.affinity.change().apart.push_back({key(), {"default"}, std::nullopt, selector()}); }
-    if (rng.chance(30)) { p.affinity.change().near.push_back({"zone", {"default"}, std::nullopt, selector()}); }
+    if (rng.chance(40)) {
+      p.affinity.change().apart.push_back({key(), {"default"}, std::nullopt, selector()});
+    }
+    if (rng.chance(30)) {
+      p.affinity.change().near.push_back({"zone", {"default"}, std::nullopt, selector()});
+    }
     if (rng.chance(60)) {
       model::SpreadConstraint c;
       c.topology_key = key();

@@ -135,7 +135,7 @@ class ExtenderTest : public ::testing::Test {
   /// Its scheduler writes that it is not scheduled.
   void isGivenUp(const std::string& name) {
     model::Pod& pod = server.pods.at(name);
-    pod.scheduled = {"False", "Unschedulable", "0/1 nodes are available"};
+    pod.scheduled = model::ScheduledCondition{"False", "Unschedulable", "0/1 nodes are available"};
     pod.revision = ++server.revision;
     watchBrings(name);
   }

@@ -37,7 +37,7 @@ class InVain : public ExtenderTest {
   }
   void saysItIsNotScheduled(const std::string& message) {
     model::Pod& pod = server.pods.at("p");
-    pod.scheduled = {"False", "SchedulerError", message};
+    pod.scheduled = model::ScheduledCondition{"False", "SchedulerError", message};
     pod.revision = ++server.revision;
     watchBrings("p");
   }
@@ -184,8 +184,8 @@ class RefusingNodes : public ExtenderTest {
     if (!binds_through_us_ && refuses) {
       model::Pod& pod = server.pods.at(name);
       const std::string message = says_why_ ? "binding rejected by " + node : "binding rejected";
-      if (pod.scheduled.message == message) { return false; }  // kube-scheduler writes no words twice
-      pod.scheduled = {"False", "SchedulerError", message};
+      if (pod.scheduled->message == message) { return false; }  // kube-scheduler writes no words twice
+      pod.scheduled = model::ScheduledCondition{"False", "SchedulerError", message};
       pod.revision = ++server.revision;
       watchBrings(name);
       return false;

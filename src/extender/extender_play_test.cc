@@ -224,7 +224,8 @@ class ExtenderPlay {
   void giveUp(const std::string& name) {
     if (name.empty() || server_.pods.at(name).bound()) { return; }
     model::Pod& pod = server_.pods.at(name);
-    pod.scheduled = {"False", "Unschedulable", fmt::format("{}", ++server_.revision)};
+    pod.scheduled =
+        model::ScheduledCondition{"False", "Unschedulable", fmt::format("{}", ++server_.revision)};
     pod.revision = server_.revision;
     chosen_.erase(name);
     changed(name);

@@ -82,7 +82,9 @@ void Reviews::changedByOthers(Grant& g) {
 }
 
 void Reviews::lookWhetherGivenUp(Grant& g, const model::Pod& pod) const {
-  if (!g.given_up && pod.scheduled.status == "False" && pod.scheduled != g.told) { g.given_up = c_.now.mono; }
+  if (!g.given_up && pod.scheduled->status == "False" && !(pod.scheduled == g.told)) {
+    g.given_up = c_.now.mono;
+  }
 }
 
 void Reviews::reviewUnbound(Grant& g, const model::Pod& pod) {

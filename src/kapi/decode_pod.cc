@@ -21,6 +21,7 @@
 #include "model/annotations.h"
 #include "model/cache_volume.h"
 #include "model/disruption.h"
+#include "model/gate.h"
 #include "model/told.h"
 
 namespace gs::kapi {
@@ -280,6 +281,13 @@ std::vector<model::ObjectKey> kernelCaches(const View& spec, const std::string& 
   return out;
 }
 
+/// It has a volume that only the agent of its node serves.
+bool hasGate(const View& spec) {
+  const auto volumes = spec["volumes"].items();
+  return std::any_of(volumes.begin(), volumes.end(),
+                     [](const View& volume) { return volume["csi"]["driver"].str() == model::kGateDriver; });
+}
+
 bool hasTrueCondition(const View& status, std::initializer_list<std::string_view> types) {
   for (const View c : status["conditions"].items()) {
     if (c["status"].str() == "True" &&
@@ -341,10 +349,11 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
       pod.preempted = c["status"].str() == "True" && c["reason"].str() == model::kPreemptionReason;
     }
     if (c["type"].str() != "PodScheduled") { continue; }
-    pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
-    if (pod.scheduled.status == "True") {
+    if (c["status"].str() == "True") {
       pod.bound_at = parseTime(c["lastTransitionTime"].str()).value_or(Wall{});
     }
+    if (pod.bound()) { continue; }
+    pod.scheduled = model::ScheduledCondition{text(c["status"]), text(c["reason"]), text(c["message"])};
   }
 }
 
@@ -400,6 +409,7 @@ model::Pod decodePod(const View& v) {
     pod.node_features = nodeFeaturesOf(spec);
     pod.tolerations = tolerationsOf(spec);
     pod.kernel_caches = kernelCaches(spec, pod.key.ns);
+    pod.has_gate = hasGate(spec);
     if (pod.requests.get(model::kNvidiaGpu) > 0) { pod.gpu_limits = gpuLimits(spec); }
     pod.mapped = mappedLimits(v["status"]["extendedResourceClaimStatus"]);
     for (const View gate : spec["schedulingGates"].items()) {

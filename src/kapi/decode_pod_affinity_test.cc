@@ -32,9 +32,9 @@ TEST(DecodePodAffinity, ReadsTermsWithTheirNamespaces) {
   const model::LabelSelector team{{{"team", Op::In, {"t"}}}};
   const model::LabelSelector app{{{"app", Op::In, {"a"}}}};
   EXPECT_EQ(pod.affinity->near, (std::vector<model::PodTerm>{{"host", {}, all, std::nullopt},
-                                                            {"host", {}, team, all},
-                                                            {"zone", {"own"}, std::nullopt, app},
-                                                            {"zone", {"x", "y"}, std::nullopt, all}}));
+                                                             {"host", {}, team, all},
+                                                             {"zone", {"own"}, std::nullopt, app},
+                                                             {"zone", {"x", "y"}, std::nullopt, all}}));
   EXPECT_TRUE(pod.affinity->apart.empty());
 }
 
@@ -67,7 +67,7 @@ TEST(DecodePodAffinity, ABoundPodKeepsWhatItWouldLikeOfOthers) {
     return model::PodTerm{key, {"own"}, std::nullopt, model::LabelSelector{}};
   };
   EXPECT_EQ(pod.affinity->preferred, (std::vector<model::PreferredPodTerm>{
-                                        {-7, term("d")}, {-7, term("d")}, {1, term("a")}, {5, term("b")}}))
+                                         {-7, term("d")}, {-7, term("d")}, {1, term("a")}, {5, term("b")}}))
       << "what it says twice counts twice; what it had to be near counts 1";
   EXPECT_TRUE(pod.affinity->near.empty() && pod.affinity->apart.empty());
   EXPECT_EQ(pod.keeps_away.size(), 1U);

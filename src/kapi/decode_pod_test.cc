@@ -53,7 +53,7 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
   EXPECT_EQ(pod.requests.cpu_milli, 2000);
   EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
-  EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
+  EXPECT_EQ(pod.scheduled, model::ScheduledCondition{}) << "nobody asks a bound pod";
   EXPECT_TRUE(pod.unsupported.empty());
 }
 
@@ -127,6 +127,22 @@ TEST(DecodePod, KernelCachesAreThoseOfItsNamespaceAndOfTheClusterThatItsVolumesN
         std::string{"7"}}) {
     EXPECT_EQ(cachesOf(other), Names{}) << other;
   }
+}
+
+TEST(DecodePod, AnUnboundPodsGateIsSeen) {
+  const auto has_gate = [](const std::string& volumes, const char* node = "") {
+    return decodePod(
+               parsed(fmt::format(R"({{"spec": {{"nodeName": "{}", "volumes": [{}]}}}})", node, volumes)))
+        .has_gate;
+  };
+  const std::string gate = cacheVolume("", "gate.gpu.scheduling");
+  EXPECT_TRUE(has_gate(gate));
+  EXPECT_TRUE(has_gate(cacheVolume("") + "," + gate)) << "under any name, beside others";
+  EXPECT_FALSE(has_gate(gate, "node-a")) << "what only a placement asks";
+  EXPECT_FALSE(has_gate(""));
+  EXPECT_FALSE(has_gate(R"({"name": "gpu-scheduling-gate", "emptyDir": {}})"));
+  EXPECT_FALSE(has_gate(R"({"csi": []})"));
+  EXPECT_FALSE(has_gate("7"));
 }
 
 TEST(DecodePod, OfVeryManyKernelCachesAFewAreKept) {

@@ -191,7 +191,7 @@ Call setUnschedulable(const model::Pod& pod, const std::string& reason, const st
                    {"lastProbeTime", nullptr}};
   // The time of the last change of `status`: patched into the condition that is there,
   // so left alone when it is False.
-  if (pod.scheduled.status != "False") { condition.append("lastTransitionTime", timeText(now)); }
+  if (pod.scheduled->status != "False") { condition.append("lastTransitionTime", timeText(now)); }
   call.body.child("status").set("conditions", Array{std::move(condition)});
   return call;
 }

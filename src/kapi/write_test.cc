@@ -86,7 +86,7 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
       R"("status":"False",)"
       R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
       R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
-  pod.scheduled.status = "False";
+  pod.scheduled.change().status = "False";
   const Call again = setUnschedulable(pod, "a", "b", kNow);
   EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
 }

@@ -103,13 +103,14 @@ struct Pod {
   bool awaits_devices = false;
   bool ready = false;          // condition Ready=True
   bool is_agent = false;       // label app=gpu-scheduler-agent
+  bool has_gate = false;       // unbound: its node must have the driver of its gate (model/gate.h)
   std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
-  bool preempts = true;    // others of lower priority, says its preemptionPolicy
-  Wall bound_at{};         // PodScheduled=True lastTransitionTime, else zero
-  Wall started{};          // status.startTime: its kubelet took it; zero: not yet
-  bool preempted = false;  // it has to go for a pod of higher priority, says a scheduler (DisruptionTarget)
-  Rare<NodeName> nominated;      // of an unbound pod: where others went for it (status.nominatedNodeName)
+  bool preempts = true;      // others of lower priority, says its preemptionPolicy
+  Wall bound_at{};           // PodScheduled=True lastTransitionTime, else zero
+  Wall started{};            // status.startTime: its kubelet took it; zero: not yet
+  bool preempted = false;    // it has to go for a pod of higher priority, says a scheduler (DisruptionTarget)
+  Rare<NodeName> nominated;  // of an unbound pod: where others went for it (status.nominatedNodeName)
 
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
   /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
@@ -129,7 +130,8 @@ struct Pod {
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.
   Resources requests;
-  Rare<std::vector<Resources>> requests_until_36;  // the kube-scheduler of Kubernetes 1.36: one where it is another
+  /// The same as the kube-scheduler of Kubernetes 1.36 counts: one where it is another.
+  Rare<std::vector<Resources>> requests_until_36;
   /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
   /// for none of them.
   Rare<std::vector<ShareAmounts>> share_limits;
@@ -139,8 +141,8 @@ struct Pod {
   /// "" for none.
   Rare<std::string> gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
-  ScheduledCondition scheduled;
-  PodLabels labels;                          // what others say of pods near them goes by these
+  Rare<ScheduledCondition> scheduled;              // of an unbound pod
+  PodLabels labels;                                // what others say of pods near them goes by these
   Rare<std::vector<AntiAffinityTerm>> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
   Rare<std::vector<HostPort>> host_ports;          // of its node, that it takes; sorted, unique
   Rare<std::vector<VolumeClaim>> volume_claims;    // in its order; one that it mounts twice is there twice
@@ -169,7 +171,9 @@ struct Pod {
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }
   [[nodiscard]] bool bound() const { return !node.empty(); }
-  [[nodiscard]] const std::string* annotation(const std::string& name) const {
+  template <class Text>
+  [[nodiscard]] const std::string* annotation(const Text& name) const {
+    if (annotations.empty()) { return nullptr; }
     const auto it = annotations.find(name);
     return it == annotations.end() ? nullptr : &it->second;
   }

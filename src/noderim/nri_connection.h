@@ -30,7 +30,8 @@ class NriConnection {
   struct Options {
     rpc::nri::SessionOptions session;
     std::string socket = "/var/run/nri/nri.sock";
-    kapi::RetryTerms retry{std::chrono::seconds{1}, std::chrono::seconds{30}};
+    // What a runtime makes before we are there again is not asked about, and found only then: soon.
+    kapi::RetryTerms retry{std::chrono::seconds{1}, std::chrono::seconds{5}};
     Duration settled = std::chrono::seconds{1};
     // The runtime takes plugins one after the other, and gives each 5 s to register and 2 s for each
     // answer.

@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -14,7 +10,7 @@
 #include "base/deadline_test.h"
 #include "base/mailbox.h"
 #include "base/temp_folder_test.h"
-#include "rpc/nri/fake_runtime_test.h"
+#include "noderim/nri_link_test.h"
 
 namespace gs::noderim {
 namespace {
@@ -26,62 +22,10 @@ constexpr Duration kLong = std::chrono::hours{1};
 constexpr Duration kShort = std::chrono::milliseconds{20};
 constexpr std::string_view kClosed = "the container runtime closed the NRI connection";
 
-/// The runtime's end of one connection.
-class NriLink {
- public:
-  explicit NriLink(int fd) : fd_{fd} { EXPECT_TRUE(fd_.valid()); }
-
-  void send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const auto put = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      ASSERT_GT(put, 0);
-      bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-  }
-  /// False: it was closed.
-  bool readSome() {
-    char bytes[4096];
-    const auto got = ::recv(fd_.get(), bytes, sizeof bytes, 0);
-    if (got > 0) { runtime.read({bytes, static_cast<std::size_t>(got)}); }
-    return got > 0;
-  }
-  void readToTheEnd() {
-    while (readSome()) {}
-  }
-  FakeRuntime::Answer ask(std::string_view method, const rpc::nri::Proto& payload) {
-    send(runtime.call(method, payload));
-    while (!runtime.answers.contains(runtime.lastStream()) && readSome()) {}
-    return runtime.answers[runtime.lastStream()];
-  }
-  void registerIt() {
-    while (runtime.plugin.empty() && readSome()) {}
-    EXPECT_EQ(runtime.plugin, "10-gpu-scheduler");
-    send(FakeRuntime::accept());
-    EXPECT_EQ(ask("Configure", rpc::nri::configureCall()).code, 0U);
-    EXPECT_EQ(ask("Synchronize", {}).code, 0U);
-  }
-  void close() { fd_.reset(); }
-
-  FakeRuntime runtime{};
-
- private:
-  net::Fd fd_;
-};
-
 class NriConnectionTest : public testing::Test {
  protected:
-  /// A runtime's socket, from now on; one from before goes, with whoever dialled it.
-  void listen() {
-    (void)::unlink(path.c_str());
-    listening = net::Fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    ASSERT_LT(path.size(), sizeof address.sun_path);
-    std::copy(path.begin(), path.end(), address.sun_path);
-    ASSERT_EQ(::bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    ASSERT_EQ(::listen(listening.get(), 8), 0);
-  }
-  NriLink accept() const { return NriLink{::accept(listening.get(), nullptr, nullptr)}; }
+  void listen() { listener.listen(); }
+  NriLink accept() const { return listener.accept(); }
   NriConnection::Options options() const {
     return {.session = {.plugin_name = "gpu-scheduler", .plugin_idx = "10"},
             .socket = path,
@@ -98,7 +42,7 @@ class NriConnectionTest : public testing::Test {
   const Deadline deadline{"a test of NriConnection ends"};
   const TempFolder folder;
   const std::string path = folder.path("nri.sock");
-  net::Fd listening;
+  NriListener listener{path};
   rpc::nri::RecordingPlugin plugin;  // of the connection's thread, until it is stopped
   Mailbox<State> said{64};
 };
@@ -153,7 +97,7 @@ TEST_F(NriConnectionTest, OneThatWasNotGoodIsFollowedWithAWait) {
     link.send(c.last_words);
     if (c.last_words.empty()) { link.close(); }
     EXPECT_EQ(next().why.find(c.why), 0U) << c.name;
-    pollfd dialled{listening.get(), POLLIN, 0};
+    pollfd dialled{listener.fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&dialled, 1, 20), 0) << c.name << ": it rests for an hour";
   }
 }
@@ -282,6 +226,12 @@ TEST_F(NriConnectionTest, StopEndsOtherWaits) {
 TEST_F(NriConnectionTest, MayBeStoppedBeforeItWasStarted) {
   NriConnection connection{options(), plugin, saying()};
   connection.stop();
+}
+
+/// A container that a runtime made as it is, since nobody was there, is found within 10 s.
+TEST_F(NriConnectionTest, ARuntimeThatIsBackIsMetSoon) {
+  const NriConnection::Options as_it_comes{};
+  EXPECT_LE(kapi::retryWait(1000, {}, as_it_comes.retry), std::chrono::seconds{5});
 }
 
 TEST_F(NriConnectionTest, APathThatIsTooLongIsSaid) {

@@ -21,6 +21,7 @@ Result<std::unique_ptr<NvmlCalls>> NvmlCalls::load(const std::string& library) {
   from.find(c.uuid.function, {"nvmlDeviceGetUUID"});
   from.find(c.name.function, {"nvmlDeviceGetName"});
   from.find(c.compute.function, {"nvmlDeviceGetCudaComputeCapability"});
+  from.find(c.minor_number.function, {"nvmlDeviceGetMinorNumber"});
   from.find(c.numa.function, {"nvmlDeviceGetNumaNodeId"});
   from.find(c.max_pcie_generation.function, {"nvmlDeviceGetMaxPcieLinkGeneration"});
   from.find(c.max_pcie_width.function, {"nvmlDeviceGetMaxPcieLinkWidth"});

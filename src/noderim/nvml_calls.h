@@ -89,7 +89,7 @@ struct NvmlCalls {
   NvmlCall<unsigned*> count;
   NvmlCall<unsigned, NvmlDevice*> by_index;
   NvmlCall<NvmlDevice, char*, unsigned> uuid, name;
-  NvmlCall<NvmlDevice, unsigned*> numa, max_pcie_generation, max_pcie_width, max_mig;
+  NvmlCall<NvmlDevice, unsigned*> minor_number, numa, max_pcie_generation, max_pcie_width, max_mig;
   NvmlCall<NvmlDevice, int*, int*> compute;
   NvmlCall<NvmlDevice, NvmlMemory*> memory;
   NvmlCall<NvmlDevice, NvmlMemoryV2*> memory_v2;

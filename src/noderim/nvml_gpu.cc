@@ -8,11 +8,13 @@
 
 #include "base/ascii.h"
 #include "base/files.h"
+#include "noderim/pci_device.h"
 
 namespace gs::noderim {
 namespace {
 
 constexpr unsigned kMostLinks = 18;
+constexpr unsigned kMostMinor = 253;  // 254 and 255 are of the driver itself
 constexpr unsigned kMostPartitions = 64;
 constexpr int kUncorrected = 1;
 constexpr int kVolatile = 0;
@@ -72,11 +74,10 @@ std::optional<std::uint64_t> fieldOf(const NvmlCalls& nvml, NvmlDevice handle, u
   }
 }
 
-/// "00000000:1B:00.0" -> what sysfs says of "0000:1b:00.0"; -1: nothing.
+/// What sysfs says of it; -1: nothing.
 int numaOf(const std::string& bus_id, const std::string& sysfs) {
-  if (bus_id.size() < 12) { return -1; }
-  const std::string name = inLowerCase(bus_id.substr(bus_id.size() - 12));
-  const auto text = readFile(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs, name), 64);
+  const std::string folder = pciFolder(bus_id, sysfs);
+  const auto text = folder.empty() ? fail(Code::NotFound, "") : readFile(folder + "/numa_node", 64);
   if (!text) { return -1; }
   const std::string_view digits = trim(*text);
   int out = -1;
@@ -115,6 +116,14 @@ void readWhatItIs(const NvmlCalls& nvml, const std::string& sysfs, NvmlGpu& out)
   if (out.gpu.numa_node < 0 && nvml.numa(out.handle, &numa) == kNvmlOk) {
     out.gpu.numa_node = static_cast<int>(numa);
   }
+}
+
+/// The files by which containers have it.
+void readNodes(const NvmlCalls& nvml, const std::string& sysfs, NvmlGpu& out) {
+  unsigned minor = 0;
+  const bool says_minor = nvml.minor_number(out.handle, &minor) == kNvmlOk && minor <= kMostMinor;
+  if (says_minor) { out.gpu.minor = static_cast<int>(minor); }
+  out.gpu.render_node = renderNodeOf(out.gpu.pci_bus_id, sysfs);
 }
 
 void readHealth(const NvmlCalls& nvml, NvmlGpu& out) {
@@ -314,6 +323,7 @@ NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sys
   out.fabric_unread = out.links_unread = out.gpu.partitions_unread = true;
   readWhatItIs(nvml, sysfs, out);
   if (out.facts.lost) { return out; }  // each call more may take seconds
+  readNodes(nvml, sysfs, out);
   readHealth(nvml, out);
   if (out.facts.lost) { return out; }
   out.fabric_unread = out.links_unread = out.gpu.partitions_unread = false;

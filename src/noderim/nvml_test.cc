@@ -483,6 +483,18 @@ TEST_F(NvmlTest, TheKernelsNumaNodeGoesFirst) {
   EXPECT_EQ(all.at(1).gpu.numa_node, 1);
 }
 
+/// The files by which containers have it: the number of one by the driver, the other by the kernel.
+TEST_F(NvmlTest, ItsMinorNumberAndItsRenderNodeAreTold) {
+  std::filesystem::create_directories(folder_.path() / "sys/bus/pci/devices/0000:01:00.0/drm/renderD129");
+  write(two("minor=3"));
+  const auto all = devices();
+  EXPECT_EQ(all.at(0).gpu.minor, 3);
+  EXPECT_EQ(all.at(0).gpu.render_node, "/dev/dri/renderD129");
+  EXPECT_EQ(all.at(1).gpu.render_node, "") << "of another address";
+  write(one("minor=254") + "gpu uuid=GPU-2 pci=00000000:02:00.0\n");
+  EXPECT_EQ(devices().at(0).gpu.minor, 3) << "254 is no GPU's, so it is as it was";
+}
+
 TEST_F(NvmlTest, PartitionsAreListed) {
   write(
       "driver 1\ngpu uuid=GPU-1 name=A100 mib=40960 pci=00000000:01:00.0 mig=1\n"

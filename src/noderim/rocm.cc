@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "noderim/pci_device.h"
 #include "noderim/rocm_calls.h"
 
 namespace gs::noderim {
@@ -90,6 +91,7 @@ agent::Gpu Rocm::read(std::uint32_t index, const std::vector<KfdGpu>& known) {
   if (const int answer = calls_->pci_id(index, &packed); answer == kRocmOk) {
     const Address address{packed};
     out.pci_bus_id = address.busId();
+    out.render_node = renderNodeOf(out.pci_bus_id, options_.sysfs);
     const auto kfd =
         std::find_if(known.begin(), known.end(), [&](const KfdGpu& gpu) { return address.isAt(gpu); });
     if (kfd != known.end()) { out.compute = kfd->arch; }

@@ -59,6 +59,7 @@ TEST_F(RocmTest, TwoMi210AreWhatTheLibraryAndTheKernelSay) {
   play("mi210");
   kernel(2, 90010, 0xC1);
   kernel(1, 90010, 0x41);
+  std::filesystem::create_directories(folder_.path() / "sys/bus/pci/devices/0000:c1:00.0/drm/renderD128");
   const auto look = rocm_.look();
   ASSERT_TRUE(look) << look.error().text;
   EXPECT_EQ(look->driver_version, "6.12.10-100.fc40.x86_64");
@@ -70,6 +71,8 @@ TEST_F(RocmTest, TwoMi210AreWhatTheLibraryAndTheKernelSay) {
   EXPECT_EQ(gpu.memory_mib, 65'520);
   EXPECT_EQ(gpu.pci_bus_id, "00000000:C1:00.0");
   EXPECT_EQ(gpu.compute, "gfx90a");
+  EXPECT_EQ(gpu.render_node, "/dev/dri/renderD128");
+  EXPECT_EQ(look->gpus[1].render_node, "") << "the kernel has none there";
   EXPECT_EQ(agent::devicesOf(*look)[0].gpu.pci_bus_id, "00000000:41:00.0");
 }
 

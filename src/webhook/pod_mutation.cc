@@ -11,6 +11,7 @@
 #include "model/annotations.h"
 #include "model/map.h"
 #include "model/resources.h"
+#include "webhook/pod_gate.h"
 
 namespace gs::webhook {
 namespace {
@@ -308,10 +309,12 @@ std::optional<Entry> toldOf(const View& pod, const PodRules& rules, admission::V
               : std::nullopt;  // why it waits, its scheduler says
 }
 
-void finish(Injection&& injection, admission::Verdict& out) {
+/// `gate`: the pod's, as a patch of its own.
+void finish(Injection&& injection, JsonPatch&& gate, admission::Verdict& out) {
   if (injection.patch.isTooLong()) {
     out.warnings.push_back(
         tooMuch(fmt::format("entries of env that take more than {} bytes to put right", JsonPatch::kMost)));
+    out.patch = std::move(gate).text();
     return;
   }
   out.warnings = injection.warnings();
@@ -323,9 +326,20 @@ void finish(Injection&& injection, admission::Verdict& out) {
 admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules,
                              const LimitOf& limit_of) {
   admission::Verdict out;
+  JsonPatch gate;
+  const bool is_gated = rules.gate && isToHaveGate(pod, rules.schedulers);
+  if (Status fine = is_gated ? addGate(gate, pod) : Status{}; !fine) {
+    out.allowed = false;
+    out.message = fine.error().message;
+    return out;
+  }
   auto told = toldOf(pod, rules, out);
-  if (!told) { return out; }
+  if (!told) {
+    out.patch = std::move(gate).text();
+    return out;
+  }
   Injection injection{*std::move(told), rules};
+  if (is_gated) { static_cast<void>(addGate(injection.patch, pod)); }  // it can have one, as seen
   for (const char* list : {"initContainers", "containers"}) {
     std::size_t i = 0;
     for (const View container : pod["spec"][list].items()) { injection.into(list, i++, container); }
@@ -333,7 +347,7 @@ admission::Verdict mutatePod(const View& pod, std::string_view ns, const PodRule
   const auto claim = pod["metadata"]["annotations"].find(model::kClaimKey);
   const auto count = claim && limit_of ? limit_of(ns, claim->str()) : std::nullopt;
   if (count) { limitTo(injection.patch, pod, *count); }
-  finish(std::move(injection), out);
+  finish(std::move(injection), std::move(gate), out);
   return out;
 }
 
@@ -350,7 +364,7 @@ admission::Verdict mutateLateContainers(const View& pod, const View& old, const 
     if (!there.contains(container["name"].str())) { injection.into(kList, i, container); }
     ++i;
   }
-  finish(std::move(injection), out);
+  finish(std::move(injection), {}, out);
   return out;
 }
 

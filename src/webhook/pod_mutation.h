@@ -16,8 +16,11 @@
 // already is left alone: a second pass changes nothing. Pods of other schedulers are not touched; one that
 // has our annotation is warned.
 //
+// Where the nodes' agents enforce devices, pods that may be given GPUs by us get their gate besides
+// (pod_gate.h), also those that ask by limits alone.
+//
 // The patch grows with what is changed, up to 1 MiB, the work with the pod. A pod with more than 1,000
-// containers, or whose patch would be longer, is left as it is, with a warning; one whose map says nothing
+// containers, or whose patch would be longer, gets its gate only, with a warning; one whose map says nothing
 // that it could be given (parseMapGpus() of model/map.h), without one: its scheduler says why it waits. Pure.
 #pragma once
 
@@ -35,12 +38,14 @@
 
 namespace gs::webhook {
 
-/// The annotations by which a pod asks for what is done here: those without one need not be sent.
+/// The annotations by which a pod asks for what is done here: those without one need not be sent, but for
+/// their gate (PodRules::gate).
 inline constexpr std::array kAskedBy{model::kClaimKey, model::kMapKey};
 
 struct PodRules {
   std::set<std::string, std::less<>> schedulers{"gpu-scheduler"};  // whose pods are ours
   std::string device_order = model::kOrderOfIds;  // CUDA_DEVICE_ORDER; "": it is left as it is
+  bool gate = false;  // pods with GPUs wait for the agent of their node (pod_gate.h)
 };
 
 /// Of the claim that the pod names, where nvidia.com/gpu is to be added to its limits (--inject-limits):

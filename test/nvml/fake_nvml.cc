@@ -321,6 +321,11 @@ GS_EXPORT int nvmlDeviceGetGpuFabricInfoV(Device device, Fabric* fabric) {
   if (knows_v3) { fabric->summary = static_cast<std::uint8_t>(of(device)->number("summary")); }
   return 0;
 }
+GS_EXPORT int nvmlDeviceGetMinorNumber(Device device, unsigned* minor) {
+  GS_GPU_CALL("nvmlDeviceGetMinorNumber");
+  *minor = static_cast<unsigned>(of(device)->number("minor"));
+  return of(device)->has("minor") ? 0 : 3;
+}
 GS_EXPORT int nvmlDeviceGetNumaNodeId(Device device, unsigned* node) {
   GS_GPU_CALL("nvmlDeviceGetNumaNodeId");
   *node = static_cast<unsigned>(of(device)->number("numa"));

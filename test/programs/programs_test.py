@@ -512,7 +512,8 @@ class Agent(unittest.TestCase):
         self.assertEqual(agent.terminate(), 0)
 
     def test_what_cannot_be_is_refused(self):
-        for flags, answer in ((["--enforce=devices"], "--enforce=devices is not there yet"), (["--simulate=/not/there"], "--simulate: ")):
+        for flags, answer in ((["--enforce=devices", "--nri-socket="], "--enforce=devices is done by the container runtime's NRI"),
+                              (["--simulate=/not/there"], "--simulate: ")):
             code, _, err = call("gpu-scheduler-agent", "--node-name=n", *flags)
             self.assertEqual((code, answer in err), (2, True), err)
         done = subprocess.run([BIN / "gpu-scheduler-agent"], env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "test/sim/dra_play.h"
+#include "test/sim/enforce_play.h"
 #include "test/sim/mutators.h"
 #include "test/sim/play.h"
 #include "test/sim/pods_play.h"
@@ -28,9 +29,9 @@ using sim::Feature;
 std::set<Bug> planted;
 std::set<Bug> met;  // of those, what the code that is played came to
 
-/// Which plays are to find it: those of a plan with its features, those of nodes with a DRA driver, or those
-/// of pods.
-enum class Plays { Plan, Dra, Pods };
+/// Which plays are to find it: those of a plan with its features, those of nodes with a DRA driver, those
+/// of pods, or those of nodes with a device plugin.
+enum class Plays { Plan, Dra, Pods, Enforce };
 
 struct Case {
   const char* name;
@@ -136,6 +137,9 @@ const std::vector<Case>& cases() {
       {"EvictsUnmarked", {Bug::EvictsUnmarked}, false, 1, {}, Plays::Pods},
       {"BindsUnbound", {Bug::BindsUnbound}, false, 1, {}, Plays::Pods},
       {"KeepsInVain", {Bug::KeepsInVain}, true, 1, {}, Plays::Pods},
+      {"TrustsAnnotation", {Bug::TrustsAnnotation}, false, 1, {}, Plays::Enforce},
+      {"ForgetsPluginDevices", {Bug::ForgetsPluginDevices}, false, 1, {}, Plays::Enforce},
+      {"AnswersBeforeLease", {Bug::AnswersBeforeLease}, false, 1, {}, Plays::Enforce},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
@@ -172,6 +176,7 @@ std::string problemOf(const Case& c, std::uint64_t seed) {
   switch (c.plays) {
     case Plays::Dra: return sim::playDra(seed).problem;
     case Plays::Pods: return sim::playPods(seed).problem;
+    case Plays::Enforce: return sim::playEnforce(seed).problem;
     case Plays::Plan: break;
   }
   return sim::play(planOf(c, seed)).problem;

@@ -5,6 +5,8 @@
 // sim --dra [SEEDS [FIRST_SEED]]: plays of nodes with a DRA driver (dra_play.h); sim --dra --tell SEED: one.
 // sim --pods [SEEDS [FIRST_SEED]]: plays of pods that say everything that filters read (pods_play.h); sim
 // --pods --tell SEED: one.
+// sim --enforce [SEEDS [FIRST_SEED]]: plays of nodes with a device plugin whose agents set right what it
+// picks (enforce_play.h); sim --enforce --tell SEED: one.
 // Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without
 // FEATURE; --with FEATURE, one that is held back. Again for more than one. Known seeds are played with those
 // that their line names only, as they were found.
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "test/sim/dra_play.h"
+#include "test/sim/enforce_play.h"
 #include "test/sim/play.h"
 #include "test/sim/pods_play.h"
 
@@ -35,14 +38,15 @@ struct Asked {
   }
 };
 
-constexpr std::size_t kMostShortened = 400;  // steps: plays of more take seconds each
-constexpr std::uint64_t kEnough = 200;       // seeds that must show everything that is counted
-constexpr std::size_t kQuietPoints = 3;      // compared, per seed
-constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
-constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
-constexpr std::uint64_t kEnoughDra = 20;     // plays with a DRA driver, after which some pods ran
-constexpr std::uint64_t kEnoughPods = 20;    // plays of pods, after which some were evicted
-constexpr std::size_t kEnoughCaches = 20;    // plays with kernel caches
+constexpr std::size_t kMostShortened = 400;   // steps: plays of more take seconds each
+constexpr std::uint64_t kEnough = 200;        // seeds that must show everything that is counted
+constexpr std::size_t kQuietPoints = 3;       // compared, per seed
+constexpr std::size_t kAfterTrouble = 2;      // of them after a fault
+constexpr std::size_t kEnoughGangs = 50;      // plays with gangs
+constexpr std::uint64_t kEnoughDra = 20;      // plays with a DRA driver, after which some pods ran
+constexpr std::uint64_t kEnoughEnforce = 20;  // plays with a device plugin, after which each thing happened
+constexpr std::uint64_t kEnoughPods = 20;     // plays of pods, after which some were evicted
+constexpr std::size_t kEnoughCaches = 20;     // plays with kernel caches
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
 std::string knownLine(const gs::sim::Plan& plan) {
@@ -103,7 +107,7 @@ int playKnown(const char* path) {
 
 namespace {
 
-/// What the arguments behind --dra or --pods say: SEEDS and FIRST_SEED, or --tell and one seed.
+/// What the arguments behind --dra, --pods or --enforce say: SEEDS and FIRST_SEED, or --tell and one seed.
 struct OtherSeeds {
   explicit OtherSeeds(const std::vector<std::string>& args) : tell{!args.empty() && args[0] == "--tell"} {
     const auto number = [&](std::size_t i, std::uint64_t otherwise) {
@@ -143,6 +147,28 @@ int playDra(const std::vector<std::string>& args) {
   fmt::print("{} seeds with a DRA driver, {} failed: {} pods ran, {} writes to claims, gave way {} times\n",
              asked.seeds, asked.failed, all.ran, all.writes, all.gave_way);
   const bool is_met = asked.seeds < kEnoughDra || (all.ran > asked.seeds && all.gave_way > 0);
+  return asked.failed == 0 && is_met ? 0 : 1;
+}
+
+int playEnforce(const std::vector<std::string>& args) {
+  OtherSeeds asked{args};
+  gs::sim::EnforceOutcome all;
+  asked.playAll(gs::sim::playEnforce, [&all](const gs::sim::EnforceOutcome& found) {
+    all.answered += found.answered;
+    all.unanswered += found.unanswered;
+    all.refused += found.refused;
+    all.moved += found.moved;
+    all.found += found.found;
+  });
+  fmt::print(
+      "{} seeds with a device plugin, {} failed: {} containers were made as the agent says, {} of them "
+      "moved, "
+      "and {} unasked; {} refusals, {} found by the comparison\n",
+      asked.seeds, asked.failed, all.answered, all.moved, all.unanswered, all.refused, all.found);
+  const bool is_met = asked.seeds < kEnoughEnforce ||
+                      (all.answered > asked.seeds && all.unanswered > asked.seeds / 4 &&
+                       all.moved > asked.seeds / 10 && all.refused > asked.seeds && all.found > 0);
+  if (!is_met) { fmt::print(stderr, "sim: too little happened on nodes with a device plugin\n"); }
   return asked.failed == 0 && is_met ? 0 : 1;
 }
 
@@ -202,6 +228,7 @@ int main(int argc, char** argv) {
   if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str()); }
   if (!args.empty() && args[0] == "--dra") { return playDra({args.begin() + 1, args.end()}); }
   if (!args.empty() && args[0] == "--pods") { return playPods({args.begin() + 1, args.end()}); }
+  if (!args.empty() && args[0] == "--enforce") { return playEnforce({args.begin() + 1, args.end()}); }
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));

@@ -38,7 +38,7 @@ tool() {
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     karpenter) echo "$CACHE/karpenter-$KARPENTER_VERSION/karpenter" ;;
-    load | dra-driver) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
+    load | dra-driver | device-plugin | nri-plugin) echo "$CACHE/$1-$(sources_version "$1")/$1" ;;
     argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     dra-oracle) echo "$CACHE/dra-oracle-$(sources_version dra-oracle)/dra-oracle" ;;
     filter-oracle) echo "$CACHE/filter-oracle-$KUBERNETES_VERSION-$(sources_version filter-oracle)/filter-oracle" ;;

@@ -143,7 +143,7 @@ TEST_F(Facts, WhereTheDevicePluginPicksForAClaimPodThatIsSaid) {
   bool said = false;
   for (const auto& condition :
        world.get("/apis/gpu.scheduling/v1/gpunodestatuses/n")["status"]["conditions"].items()) {
-    said = said || (condition["type"].str() == "LimitsFollowChoice" && condition["status"].str() == "False" &&
+    said = said || (condition["type"].str() == "DeviceSetUnknown" && condition["status"].str() == "True" &&
                     condition["reason"].str() == "DevicePluginPicks");
   }
   EXPECT_TRUE(said);

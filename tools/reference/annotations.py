@@ -21,7 +21,7 @@ OF_LEASES = re.compile(r'\bput\("([\w-]+)"')
 OF_IMAGES = re.compile(r'labelOf\(type, (k\w+|"[\w-]+")\)|"((?:io\.kserve\.km|org\.opencontainers)[^"]*)"')
 # Of Kubernetes or its other parts, in constants that are named like ours; neither written nor read by users for our sake.
 NOT_OURS = ("src/apiserver/", "src/sandbox/controllers/", "src/process/", "src/net/")
-VARIABLE = re.compile(r'\b(?:env|getenv|orEnv|envOr|valueOf|variable|environment)\((?:[\w.:]+, )*(?:"([A-Z][A-Z0-9_]+)"|((?:\w+::)*k\w+))\)')
+VARIABLE = re.compile(r'\b(?:env|getenv|orEnv|envOr|valueOf|variable|environment)\((?:[\w.:]+, )*(?:"([A-Z][A-Z0-9_]+)"|((?:\w+::)*k[A-Z]\w+))\)')
 VARIABLES_IN_TURN = re.compile(r"for \(const char\* name : \{([^}]*)\}\) \{\s*[^}]*\b(?:environment|env)\(name\)")
 FROM_POD = re.compile(r"- (?:\{)?name: ([A-Z][A-Z0-9_]+)[^\n]*?(?:\n\s+)?(?:, )?valueFrom:")
 

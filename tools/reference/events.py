@@ -23,7 +23,7 @@ KINDS = {"kPod": "Pod", "kNode": "Node", "kGpuClaim": "GpuClaim", "kQuotaMap": "
          "cacheKindOf": "GKMCache, ClusterGKMCache", "nodeKindOf": "GKMCacheNode, ClusterGKMCacheNode"}
 # Of a folder, the programs that say its events, by the longest that fits.
 PROGRAMS = {"src/scheduler/": "gpu-scheduler", "src/extender/": "gpu-admission", "src/engine/": "gpu-scheduler, gpu-admission",
-            "src/operator/": "gkm-operator", "src/operator/node/": "gkm-agent"}
+            "src/agent/": "gpu-scheduler-agent", "src/operator/": "gkm-operator", "src/operator/node/": "gkm-agent"}
 NOT_READ = ("src/controller/", "src/sandbox/", "src/apiserver/")
 # Reasons that are a member of some value: where the words are, and what of them.
 ELSEWHERE = {
@@ -227,7 +227,7 @@ def page(sources, report):
     out = ["# Events", "",
            "The Kubernetes events of each program (`kubectl describe`, `kubectl events`). `…` stands for what is put in; what stands",
            "in brackets is said where there is some."]
-    for program in sorted({program for program, _ in found}, key=["gpu-scheduler", "gpu-admission", "gkm-operator", "gkm-agent"].index):
+    for program in sorted({program for program, _ in found}, key=["gpu-scheduler", "gpu-scheduler-agent", "gpu-admission", "gkm-operator", "gkm-agent"].index):
         out += ["", f"## {program}", "", "| reason | type | on | says | when | what to do |", "|---|---|---|---|---|---|"]
         for (_, reason), event in sorted(item for item in found.items() if item[0][0] == program):
             when, do = WHEN.get((program, reason), ("", ""))

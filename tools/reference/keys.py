@@ -1,9 +1,9 @@
 """On what each key is, who writes and who reads it: what docs/reference/annotations.md says besides what the code says."""
 
-GROUPS = ("On pods, by their users", "On pods, by our programs", "On nodes and GpuNodeStatus", "On leases", "On CRDs",
-          "On caches and their node objects", "On PersistentVolumeClaims and PersistentVolumes", "In CSI volumes",
+GROUPS = ("On pods, by their users", "On pods, by our programs", "On nodes and GpuNodeStatus", "On containers, in their runtime",
+          "On leases", "On CRDs", "On caches and their node objects", "On PersistentVolumeClaims and PersistentVolumes", "In CSI volumes",
           "On Secrets", "In images of kernel caches", "Of others, which are read")
-POD, OUR_POD, NODE, LEASE, CRD, CACHE, CLAIM, VOLUME, SECRET, IMAGE, OTHERS = GROUPS
+POD, OUR_POD, NODE, CONTAINER, LEASE, CRD, CACHE, CLAIM, VOLUME, SECRET, IMAGE, OTHERS = GROUPS
 
 # key: (group, kind and object, who writes it, who reads it, value, what it means where no constant says it)
 KEYS = {
@@ -31,6 +31,7 @@ KEYS = {
                              "The agent runs there, as on nodes with `nvidia.com/gpu.present=true`."),
     "gpu.scheduling/boot-id": (NODE, "annotation of a GpuNodeStatus", "gpu-scheduler-agent; you take it off", "gpu-scheduler-agent", "a UUID"),
     "gpu.scheduling/written-by": (NODE, "label of a GpuNodeStatus", "gpu-scheduler-agent, gpu-scheduler", "both", "`agent`, `scheduler`"),
+    "agent.gpu.scheduling/moved": (CONTAINER, "annotation", "gpu-scheduler-agent", "gpu-scheduler-agent", "`GPU-a>GPU-b`"),
     "gpu.scheduling/managed": (LEASE, "label of a Lease", "gpu-scheduler", "gpu-scheduler", "`true`"),
     "gpu.scheduling/pod": (LEASE, "label of a Lease", "gpu-scheduler", "you", "the name, shortened to 63 bytes"),
     "gpu.scheduling/format": (LEASE, "annotation of a Lease", "gpu-scheduler", "gpu-scheduler", "a number", "Which form the lease has ([upgrades](../use/upgrades.md))."),

@@ -15,13 +15,15 @@ CALL = re.compile(r"(?:\.|->)(gauge|counter|histogram)\(")
 SPEC = re.compile(r"\{\s*((?:\w+::)*k\w+),\s*(?:\w+::)*(?:Metric)?Kind::(\w+),")
 LABEL = re.compile(r"\{\s*\"([a-z_]+)\"\s*,")
 SAID = re.compile(r"`(\w+)`: (.*?)\.(?=\s|$)")
-NAME = re.compile(r"(?:gpu_scheduler|gpu_admission|gkm_agent|gkm_operator|gkm_csi|scheduler)_[a-z0-9_]+")
+NAME = re.compile(r"(?:gpu_scheduler|gpu_admission|gpu_agent|gkm_agent|gkm_operator|gkm_csi|scheduler)_[a-z0-9_]+")
 NAMED = re.compile(r'"(' + NAME.pattern + ')"')
 NOT_PROGRAMS = ("src/base/metrics", "src/k8s/metric_sink", "src/sandbox/", "src/apiserver/")
 # What a name begins with, its program, the flag that says where they are served, and where that stands; the first counts.
 PROGRAMS = (
     ("gpu_scheduler_webhook_", "gpu-scheduler-webhook", "--metrics-address", "webhook.md#flags"),
     ("gpu_scheduler_agent_", "gpu-scheduler-agent", "--metrics-address", "agent.md#flags"),
+    ("gpu_scheduler_holder", "gpu-scheduler-agent", "--metrics-address", "agent.md#flags"),
+    ("gpu_agent_", "gpu-scheduler-agent", "--metrics-address", "agent.md#flags"),
     ("gpu_admission_", "gpu-admission", "--pprofAddress", "extender.md#flags"),
     ("gkm_operator_", "gkm-operator", "--health-probe-bind-address", "gkm-operator.md#flags"),
     ("gkm_agent_", "gkm-agent", "--health-probe-bind-address", "gkm-agent.md#what-may-run-it"),
@@ -171,7 +173,7 @@ def page(sources, report):
     out = ["# Metrics", "",
            "What each program says at `/metrics`, in the text format of Prometheus: type and help as they stand there, and behind the",
            "help what else there is to know. Of a histogram the buckets are in seconds."]
-    for _, program, flag, link in (PROGRAMS[-1], *PROGRAMS[:-1]):
+    for program, (flag, link) in {program: served for _, program, *served in (PROGRAMS[-1], *PROGRAMS[:-1])}.items():
         ours = [one for one in metrics if program_of(one.name) == program]
         if ours:
             out += ["", f"## {program}", "", f"Served at `{flag}` ([{link.partition('#')[0]}](../use/{link})).", ""]

@@ -49,6 +49,20 @@ WHEN = {
                                              "create it again, if other pods name it"),
     ("gpu-scheduler", "InvalidQuota"): ("the ConfigMap of the quotas cannot be read as such",
                                         "mend the ConfigMap: [quotas](../use/extender.md#quotas-by-gpu-model)"),
+    ("gpu-scheduler-agent", "GpuRefused"): (
+        "a container was not made: it is not sure that it would have its pod's GPUs and no other pod's. The kubelet tries again",
+        "what stands in the event; [enforcement](../use/agent.md#enforcement)"),
+    ("gpu-scheduler-agent", "GpuMoved"): (
+        "the device plugin gave a container a GPU that a lease of another pod holds, and it has a free one in its place",
+        "nothing; pods with claims for all of them, or nodes of their own, keep the device plugin from picking"),
+    ("gpu-scheduler-agent", "GpuMismatch"): (
+        "a container has other GPUs than its pod was given, or one that a lease of another pod holds: it was made while nobody answered "
+        "the container runtime. On the Node too, where its pod was given none",
+        "delete the pod; with `--on-mismatch=evict` the agent has it evicted"),
+    ("gpu-scheduler-agent", "GpuSetUnknown"): (
+        "a pod that was given GPUs has limits of nvidia.com/gpu, on a node whose device plugin picks GPUs for these, and no agent "
+        "with `--enforce=devices` sets that right",
+        "run the agent with `--enforce=devices`, or take the limit out of the pod"),
     ("gpu-admission", "InvalidQuota"): ("the ConfigMap of the quotas cannot be read as such",
                                         "mend the ConfigMap: [quotas](../use/extender.md#quotas-by-gpu-model)"),
     ("gpu-admission", "LateForeignBinding"): (

@@ -81,6 +81,27 @@ one repository and tag: with one of its own it has none of `image`. */}}
 {{- else }}{{ .Values.kubeScheduler.profileName }}{{ end }}
 {{- end }}
 
+{{/* off, env or devices, though YAML reads off as false. agent.enforce is the name that older charts have for it. */}}
+{{- define "gpu-scheduler.enforcement" -}}
+{{- $mode := toString (.Values.enforcement.mode | default "off") }}
+{{- if hasKey .Values.agent "enforce" }}
+{{- $old := toString (.Values.agent.enforce | default "off") }}
+{{- if and (ne $mode "env") (ne $mode $old) }}
+{{- fail (printf "agent.enforce=%s is the old name of enforcement.mode, which is %s: leave the old one out" $old $mode) }}
+{{- end }}
+{{- $mode = $old }}
+{{- end }}
+{{- $mode }}
+{{- end }}
+
+{{/* "serve": the agents answer for pods that have a gate; "add": the webhook gives it to pods, too; "": neither. */}}
+{{- define "gpu-scheduler.gate" -}}
+{{- $gate := toString .Values.enforcement.gate }}
+{{- if eq $gate "draining" }}serve
+{{- else if or (eq $gate "true") (and (eq $gate "auto") .Values.webhook.enabled .Values.agent.enabled (eq (include "gpu-scheduler.enforcement" .) "devices")) }}add
+{{- end }}
+{{- end }}
+
 {{/* Replicas apart, and on nodes of the control plane where there are some: dict "root" $ "component" ... */}}
 {{- define "gpu-scheduler.affinity" -}}
 {{- if .root.Values.affinity }}

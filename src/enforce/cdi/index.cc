@@ -74,6 +74,12 @@ Result<Entry> Index::find(std::string_view name) const {
                                           slot.entry.spec->file, slot.other, kConflict));
 }
 
+std::optional<Entry> Index::resolve(std::string_view name) const {
+  const auto it = devices_.find(name);
+  if (it == devices_.end() || !it->second.other.empty()) { return std::nullopt; }
+  return it->second.entry;
+}
+
 std::string Index::whatThereIs(const QualifiedName& name) const {
   const std::string kind = name.kind.text();
   std::string out;

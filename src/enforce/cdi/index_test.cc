@@ -112,5 +112,14 @@ TEST(CdiIndex, WhatIsNotThereIsAnsweredWithWhatIs) {
   EXPECT_EQ(index.find("x").error().code, Code::Invalid);
 }
 
+TEST(CdiIndex, ResolvesWhatIsFoundAndNothingElse) {
+  const Index index{Files{{0, specWithDevices("A", {"x", "y"})}, {0, specWithDevices("B", {"y"})}}};
+  ASSERT_TRUE(index.resolve("v.com/c=x"));
+  EXPECT_EQ(index.resolve("v.com/c=x")->spec->file, "A");
+  EXPECT_FALSE(index.resolve("v.com/c=y")) << "in conflict";
+  EXPECT_FALSE(index.resolve("v.com/c=z"));
+  EXPECT_FALSE(index.resolve(""));
+}
+
 }  // namespace
 }  // namespace gs::enforce::cdi

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <variant>
 
+#include "base/clean_path.h"
 #include "controller/parts.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
@@ -55,24 +55,17 @@ bool hasEnded(const json::View& v) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-/// As the kubelet mounts it: a path may be written with '/' at its end, twice, or without the first.
-std::string cleanPath(const std::string& written) {
-  std::string out = std::filesystem::path{'/' + written}.lexically_normal().string();
-  while (out.size() > 1 && out.back() == '/') { out.pop_back(); }
-  return out.starts_with("//") ? out.substr(1) : out;
-}
-
 /// A subPath may be written ".", too.
 bool isWhole(const json::View& mount) {
-  return cleanPath(kapi::text(mount["subPath"])) == "/" && kapi::text(mount["subPathExpr"]).empty();
+  return cleanedPath(kapi::text(mount["subPath"])) == "/" && kapi::text(mount["subPathExpr"]).empty();
 }
 
 /// Where the volume as a whole would be: a part of it that is mounted under its own name says it too. "": it
 /// does not.
 std::string rootOf(const json::View& mount) {
-  std::string path = cleanPath(kapi::text(mount["mountPath"]));
+  std::string path = cleanedPath(kapi::text(mount["mountPath"]));
   if (isWhole(mount)) { return path; }
-  const std::string part = cleanPath(kapi::text(mount["subPath"]));
+  const std::string part = cleanedPath(kapi::text(mount["subPath"]));
   if (!path.ends_with(part)) { return {}; }
   path.resize(path.size() - part.size());
   return path;

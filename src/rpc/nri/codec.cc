@@ -82,7 +82,9 @@ Container valueOf(const wire::Container& in, const Keep& keep) {
     const std::string_view name = std::string_view{variable}.substr(0, variable.find('='));
     if (!keep.variable || keep.variable(name)) { out.env.push_back(variable); }
   }
-  for (const wire::Mount& mount : in.mounts()) { out.mounts.push_back(valueOf(mount)); }
+  for (const wire::Mount& mount : in.mounts()) {
+    if (!keep.mount || keep.mount(mount.destination())) { out.mounts.push_back(valueOf(mount)); }
+  }
   for (const wire::LinuxDevice& device : in.linux().devices()) { out.devices.push_back(valueOf(device)); }
   for (const wire::CDIDevice& device : in.cdi_devices()) { out.cdi_devices.push_back(device.name()); }
   out.pid = in.pid();

@@ -17,11 +17,13 @@
 namespace gs::rpc::nri {
 
 /// Which of what a pod's author may write at will is kept, by its key; a function that is missing keeps all.
-/// An agent that keeps what it reads owes nothing to a node full of pods with 256 KiB of annotations each.
+/// An agent that keeps what it reads owes nothing to a node full of pods with 256 KiB of annotations each, or
+/// with ten thousand mounts.
 struct Keep {
   std::function<bool(std::string_view key)> annotation{};  // of pods and of containers
   std::function<bool(std::string_view key)> label{};
   std::function<bool(std::string_view name)> variable{};  // of the environment; "K" of "K=V"
+  std::function<bool(const std::string& destination)> mount{};
 };
 
 /// Synchronize, or a part of it: all that the runtime has.

@@ -80,7 +80,8 @@ TEST(NriCodec, NumbersOfTheFutureAreUnknown) {
 TEST(NriCodec, OnlyWhatIsWantedIsKept) {
   const Keep keep{.annotation = [](std::string_view key) { return key.starts_with("gpu"); },
                   .label = [](std::string_view) { return false; },
-                  .variable = [](std::string_view name) { return name == "CUDA_VISIBLE_DEVICES"; }};
+                  .variable = [](std::string_view name) { return name == "CUDA_VISIBLE_DEVICES"; },
+                  .mount = [](const std::string& destination) { return destination == "/sys"; }};
   const Proto pod = Proto{}.entry(5, "gpu", "l").entry(6, "gpu", "3").entry(6, "blank", "x");
   const Proto container = Proto{}
                               .entry(6, "gpu", "3")
@@ -88,7 +89,9 @@ TEST(NriCodec, OnlyWhatIsWantedIsKept) {
                               .text(8, "CUDA_VISIBLE_DEVICES")
                               .text(8, "CUDA_VISIBLE_DEVICES=0=1")
                               .text(8, "CUDA_VISIBLE_DEVICESX=2")
-                              .text(8, "=CUDA_VISIBLE_DEVICES");
+                              .text(8, "=CUDA_VISIBLE_DEVICES")
+                              .message(9, Proto{}.text(1, "/sys").text(2, "sysfs"))
+                              .message(9, Proto{}.text(1, "/data").text(3, "/mnt/data"));
   const auto list =
       parseSynchronize(Proto{}.message(1, pod).message(2, container).number(3, 1).bytes(), keep);
   ASSERT_TRUE(list && list->pods.size() == 1 && list->containers.size() == 1);
@@ -98,6 +101,7 @@ TEST(NriCodec, OnlyWhatIsWantedIsKept) {
   EXPECT_TRUE(list->pods[0].labels.empty());
   EXPECT_EQ(list->containers[0].annotations, kept);
   EXPECT_EQ(list->containers[0].env, (Texts{"CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES=0=1"}));
+  EXPECT_EQ(list->containers[0].mounts, (std::vector<Mount>{{"/sys", "sysfs", "", {}}}));
 }
 
 TEST(NriCodec, AnAdjustmentIsWritten) {

@@ -1,16 +1,14 @@
-// Files that are replaced as a whole. (Read as a whole: base/files.h.)
+// What goes with files that are replaced as a whole (base/files.h).
 #pragma once
 
 #include <string>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "net/socket.h"
 
 namespace gs::sandbox {
 
-/// Writes beside it, flushes to the disk, and renames: whoever reads sees the old bytes or the new ones.
-/// Mode 0600.
-[[nodiscard]] Status replaceFile(const std::string& path, const std::string& bytes);
 /// Fails where replaceFile() would: error Unavailable.
 [[nodiscard]] Status tryReplacing(const std::string& path);
 /// What `path` names in the end, so that replacing it leaves symbolic links as they are.

@@ -9,8 +9,14 @@ constexpr std::size_t kConnections = 4;  // as --connections by default
 
 }  // namespace
 
-Agents::Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids)
-    : queue_{queue}, transport_{transport}, machines_{machines}, rng_{rng}, told_uuids_{told_uuids} {}
+Agents::Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids,
+               bool enforces_devices)
+    : queue_{queue},
+      transport_{transport},
+      machines_{machines},
+      rng_{rng},
+      told_uuids_{told_uuids},
+      enforces_devices_{enforces_devices} {}
 
 Agents::~Agents() = default;
 
@@ -59,11 +65,13 @@ void Agents::start(OfNode& p) {
   p.seen = 0;
   const bool by_driver = on->second.sim.enforcement == model::Enforcement::Dra;
   const model::Enforcement enforcement = by_driver ? model::Enforcement::Off : on->second.sim.enforcement;
-  p.machine = std::make_unique<agent::Agent>(agent::Agent::Config{.node = model::NodeName{p.node},
-                                                                  .enforcement = enforcement,
-                                                                  .boot_id = on->second.boot,
-                                                                  .told_uuids = told_uuids_},
-                                             Rng{rng_.next()});
+  p.machine = std::make_unique<agent::Agent>(
+      agent::Agent::Config{.node = model::NodeName{p.node},
+                           .enforcement = enforcement,
+                           .boot_id = on->second.boot,
+                           .told_uuids = told_uuids_,
+                           .enforces_devices = enforces_devices_ && !by_driver},
+      Rng{rng_.next()});
   p.process.carry(p.machine->start(queue_.now()));
   if (p.machine == nullptr) { return; }
   lookIn(p, Duration{1} * static_cast<std::int64_t>(rng_.below(std::uint64_t{kLookEvery.count()})));
@@ -92,6 +100,11 @@ void Agents::crash(const std::string& node) {
 void Agents::lookNow(const std::string& node) {
   OfNode& p = processOf(node);
   p.process.at(queue_.now().mono, [this, &p] { look(p); });
+}
+
+void Agents::enforced(const std::string& node, const enforce::Report& report) {
+  OfNode& p = processOf(node);
+  if (p.machine != nullptr) { p.process.carry(p.machine->enforced(report, queue_.now())); }
 }
 
 std::uint64_t Agents::starts(const std::string& node) const {

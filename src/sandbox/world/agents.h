@@ -20,6 +20,7 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "enforce/report.h"
 #include "sandbox/node/machines.h"
 #include "sandbox/world/event_queue.h"
 #include "sandbox/world/process.h"
@@ -32,8 +33,10 @@ class Agents final : public Transport::Clients {
   static constexpr Duration kLookEvery = std::chrono::seconds{5};
   static constexpr Duration kStartAgain = std::chrono::seconds{1};
 
-  /// `told_uuids`: containers are told their GPUs so.
-  Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids = false);
+  /// `told_uuids`: containers are told their GPUs so. `enforces_devices`: somebody answers the container
+  /// runtime from their records, and says with enforced() what comes of it.
+  Agents(EventQueue& queue, Transport& transport, const Machines& machines, Rng rng, bool told_uuids = false,
+         bool enforces_devices = false);
   ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
@@ -44,6 +47,9 @@ class Agents final : public Transport::Clients {
   void crash(const std::string& node);
   /// It looks now, whenever its next look is due, so that nobody who changed its machine waits for that.
   void lookNow(const std::string& node);
+
+  /// To the one that runs there now, if any.
+  void enforced(const std::string& node, const enforce::Report& report);
 
   /// Nullptr: none runs there now.
   [[nodiscard]] const agent::Agent* of(const std::string& node) const;
@@ -87,6 +93,7 @@ class Agents final : public Transport::Clients {
   const Machines& machines_;
   Rng rng_;
   bool told_uuids_;
+  bool enforces_devices_;
   std::vector<std::unique_ptr<OfNode>> processes_;
   std::map<std::string, std::size_t> of_node_;
   std::uint64_t followed_ = 0;  // changes() of the machines

@@ -83,7 +83,7 @@ World::World(Options options)
       machines_{std::make_unique<Machines>(
           *api_, *kubelet_, options_.restore.isNull() ? options_.nodes : machinesIn(*api_), options_.agents)},
       agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed},
-                                       options_.told_uuids)} {
+                                       options_.told_uuids, options_.enforced)} {
   if (options_.on_refused) {
     machines_->setOnRefused([this](const std::string& what, const std::string& why) {
       options_.on_refused({kapi::Level::Error, "refused", {{"request", what}, {"error", why}}});

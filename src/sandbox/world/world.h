@@ -43,6 +43,7 @@ class World {
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
     bool agents = true;        // false: GpuNodeStatus made by hand (no observedTime)
     bool told_uuids = false;   // agents are told that containers are, by --visible-devices=uuid
+    bool enforced = false;     // agents enforce devices: whoever plays the container runtime reports to them
     bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
     bool crds = true;          // false: without the chart's CRDs
     bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)

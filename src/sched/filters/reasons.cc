@@ -150,6 +150,10 @@ constexpr std::array<ReasonRow, kReasons> kRows{{
     {Reason::InsufficientResource, "InsufficientResource", saysDetail<"Insufficient {}">, kAmounts},
     {Reason::DiskInUse, "DiskInUse", says<"node(s) had no available disk">, Cure::PodGone | Cure::OtherNode},
     {Reason::VolumeOfOnePod, "VolumeOfOnePod", volumeOfOnePod, only(Cure::PodGone), PodReason::WaitsForPod},
+    {Reason::NoGate, "NoGate",
+     says<"node(s) had no gate for pods with GPUs: gpu-scheduler-agent does not serve CSI driver "
+          "gate.gpu.scheduling there">,
+     Cure::Volumes | Cure::OtherNode},
     {Reason::NoSuchDriver, "NoSuchDriver", saysDetail<"{} CSI driver is not installed on the node">,
      Cure::Volumes | Cure::OtherNode},
     {Reason::TooManyVolumes, "TooManyVolumes", says<"node(s) exceed max volume count">,

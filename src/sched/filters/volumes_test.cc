@@ -49,6 +49,9 @@ TEST(VolumeFilters, SayWhatKubeSchedulerSays) {
   EXPECT_EQ(words(Reason::VolumeOfOnePod, "before 1.34"),
             "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode");
   EXPECT_EQ(words(Reason::NoSuchDriver, "d"), "d CSI driver is not installed on the node");
+  EXPECT_EQ(words(Reason::NoGate),
+            "node(s) had no gate for pods with GPUs: gpu-scheduler-agent does not serve CSI driver "
+            "gate.gpu.scheduling there");
   EXPECT_EQ(words(Reason::TooManyVolumes), "node(s) exceed max volume count");
   EXPECT_EQ(words(Reason::VolumeElsewhere), "node(s) didn't match PersistentVolume's node affinity");
   EXPECT_EQ(words(Reason::NoVolumeToBind), "node(s) didn't find available persistent volumes to bind");

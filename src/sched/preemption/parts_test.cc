@@ -12,8 +12,8 @@
 #include "sched/preemption/bound.h"
 #include "sched/preemption/budgets.h"
 #include "sched/preemption/candidate.h"
-#include "sched/preemption/nominations.h"
 #include "sched/preemption/kept_residents_test.h"
+#include "sched/preemption/nominations.h"
 
 namespace gs::sched {
 namespace {

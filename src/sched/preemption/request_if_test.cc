@@ -1,6 +1,6 @@
 // Who has to go so that what pods say of each other, and what they mount or take of their node, lets one in.
-#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/request_if.h"
+#include "sched/preemption/kept_residents_test.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,9 @@ struct ThreeNodes {
   }
   void runs(model::Pod pod, const std::string& node) {
     pod.node = model::NodeName{node};
-    for (const auto& term : pod.affinity.change().apart) { pod.keeps_away.push_back(*model::keptAwayBy(term)); }
+    for (const auto& term : pod.affinity.change().apart) {
+      pod.keeps_away.push_back(*model::keptAwayBy(term));
+    }
     const auto made = std::make_shared<const model::Pod>(std::move(pod));
     residents.put(made);
     l.usePod(made->node, made->uid, Source::BoundPod, made->requests, 0, {}, made->host_ports);

@@ -29,14 +29,18 @@ class Residents {
 
    private:
     friend class Residents;
-    [[nodiscard]] std::size_t placeOf(const model::Uid& uid) const;
+    void put(const model::PodPtr& pod);
+    void remove(const model::PodPtr& pod);
+    void sort();
     std::vector<model::PodPtr> pods_;
+    bool is_sorted_ = true;  // else when somebody asks: 100,000 pods are told at once, and few are asked for
   };
 
-  /// A pod was `before` and is `after`; nullptr: it was not known, or is gone. One that is unbound or finished
-  /// is nowhere.
+  /// A pod was `before`, the very value that was told of it last, and is `after`; nullptr: it was not known,
+  /// or is gone. One that is unbound or finished is nowhere.
   void changed(const model::PodPtr& before, const model::PodPtr& after);
 
+  /// Until the next change.
   [[nodiscard]] const Pods& on(const model::NodeName& node) const;
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Some pod has a lower priority.
@@ -48,11 +52,11 @@ class Residents {
 
  private:
   void put(const model::PodPtr& pod);
-  void remove(const model::Pod& pod);
+  void remove(const model::PodPtr& pod);
 
   static constexpr std::size_t kMostChanges = 1U << 15;
 
-  std::unordered_map<model::NodeName, Pods> on_;  // none is empty
+  mutable std::unordered_map<model::NodeName, Pods> on_;  // none is empty; on() sorts
   std::size_t size_ = 0;
   std::map<std::int32_t, std::size_t> priorities_;  // of how many pods; none is of nobody
   ChangeLog<model::NodeName> changes_;

@@ -1,5 +1,5 @@
-#include "sched/preemption/kept_residents_test.h"
 #include "sched/preemption/search.h"
+#include "sched/preemption/kept_residents_test.h"
 
 #include <gtest/gtest.h>
 

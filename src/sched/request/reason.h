@@ -45,8 +45,11 @@ enum class Reason : std::uint8_t {
   TooManyPods,           // "Too many pods"
   InsufficientResource,  // "Insufficient cpu"
   // Of its volumes, in kube-scheduler's words (sched/filters/volumes.cc).
-  DiskInUse,             // "node(s) had no available disk"
-  VolumeOfOnePod,        // "... PersistentVolumeClaim with ReadWriteOncePod access mode ..."
+  DiskInUse,       // "node(s) had no available disk"
+  VolumeOfOnePod,  // "... PersistentVolumeClaim with ReadWriteOncePod access mode ..."
+  /// "node(s) had no gate for pods with GPUs: gpu-scheduler-agent does not serve CSI driver
+  /// gate.gpu.scheduling there"
+  NoGate,
   NoSuchDriver,          // "ebs.csi.aws.com CSI driver is not installed on the node"
   TooManyVolumes,        // "node(s) exceed max volume count"
   VolumeElsewhere,       // "node(s) didn't match PersistentVolume's node affinity"

@@ -55,7 +55,7 @@ std::optional<PodReason> keptFromNewNodes(const VolumeAsk& ask) {
 }
 
 std::size_t VolumeAsk::hash() const {
-  std::size_t h = mix(bound.size(), in_use.size());
+  std::size_t h = mix(mix(bound.size(), in_use.size()), has_gate ? 1 : 0);
   for (const auto& one : bound) {
     h = mix(withAffinity(mix(h, one.is_there ? 1 : 0), one.affinity), one.migrated.plugin);
   }

@@ -51,10 +51,11 @@ struct VolumeAsk {
   std::vector<Attach> attaches;          // sorted; each volume once
   std::vector<model::InlineDisk> disks;  // sorted
   std::vector<model::ObjectKey> in_use;  // claims for one pod only that another one uses; sorted
+  bool has_gate = false;                 // which the node's agent must serve (model/gate.h)
   friend bool operator==(const VolumeAsk&, const VolumeAsk&) = default;
   [[nodiscard]] bool empty() const {
     return bound.empty() && late.empty() && zones.empty() && attaches.empty() && disks.empty() &&
-           in_use.empty();
+           in_use.empty() && !has_gate;
   }
   [[nodiscard]] std::size_t hash() const;
 };

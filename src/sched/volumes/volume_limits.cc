@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "model/gate.h"
 #include "model/in_tree_volumes.h"
 #include "sched/volumes/volumes.h"
 
@@ -171,8 +172,15 @@ std::string Volumes::missingDriver(const Wants& wants, const model::CsiNode* csi
 
 std::optional<Misfit> Volumes::refuseCount(const VolumeAsk& ask, const model::NodeName& node,
                                            const Gone* gone) const {
-  if (ask.attaches.empty() && ask.disks.empty()) { return std::nullopt; }
+  const bool is_counted = !ask.attaches.empty() || !ask.disks.empty();
+  if (!is_counted && !ask.has_gate) { return std::nullopt; }
   const model::CsiNode* csi = csiNode(node);
+  // No kube-scheduler looks for the driver of an inline volume; on a node without this one the pod would
+  // never start.
+  if (ask.has_gate && (csi == nullptr || csi->find(model::kGateDriver) == nullptr)) {
+    return Misfit{Reason::NoGate, "", 0, 0};
+  }
+  if (!is_counted) { return std::nullopt; }
   Wants wants = wantsOf(ask, csi);
   if (auto driver = missingDriver(wants, csi); !driver.empty()) {
     return Misfit{Reason::NoSuchDriver, std::move(driver), 0, 0};

@@ -166,6 +166,7 @@ Volumes::Answer Volumes::ask(const model::Pod& pod, bool named) const {
   if (auto blocked = whyNotYet(pod)) { return *std::move(blocked); }
   VolumeAsk out;
   out.disks = pod.disks;
+  out.has_gate = pod.has_gate;
   std::set<Attach> attaches;
   std::set<Attach> shared;
   for (const auto& one : pod.volume_claims) {

@@ -28,7 +28,7 @@ class VolumeSelections::Selection final : public VolumeSelection {
 };
 
 VolumeSelections::Said VolumeSelections::of(const model::Pod& pod) {
-  if (pod.volume_claims.empty() && pod.disks.empty()) { return {}; }
+  if (pod.volume_claims.empty() && pod.disks.empty() && !pod.has_gate) { return {}; }
   auto answer = volumes_.ask(pod);
   if (auto* blocked = std::get_if<Blocked>(&answer)) { return {nullptr, std::move(*blocked)}; }
   auto& ask = std::get<VolumeAsk>(answer);

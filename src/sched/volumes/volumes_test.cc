@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/gate.h"
 #include "sched/volumes/volume_selections.h"
 #include "sched/volumes/volumes_hand_test.h"
 
@@ -255,6 +256,38 @@ TEST(VolumesLimits, ADriverMayHaveToBeThere) {
   EXPECT_EQ(n.refused(mounting("p", {"one"}), "b"), Reason::NoSuchDriver);
   n.volumes.setRules(volumeRulesOf(36));
   EXPECT_EQ(n.takers(mounting("p", {"one"})), "abc");
+}
+
+/// kube-scheduler looks for no driver of an inline volume; on a node without this one the pod never starts.
+TEST(VolumesLimits, AGateNeedsItsDriverOnTheNode) {
+  Nodes n;
+  auto pod = mounting("p", {});
+  EXPECT_EQ(n.takers(pod), "abc");
+  pod.has_gate = true;
+  EXPECT_EQ(n.takers(pod), "");
+  EXPECT_EQ(n.refused(pod, "a"), Reason::NoGate);
+  model::CsiNode node;
+  node.key = {"", "a"};
+  node.drivers = {{"csi.gkm.io", std::nullopt}};
+  n.has(node);
+  EXPECT_EQ(n.takers(pod), "") << "another driver is none";
+  node.drivers.push_back({model::kGateDriver, std::nullopt});
+  n.has(node);
+  EXPECT_EQ(n.takers(pod), "a");
+  n.volumes.putCsiNode(model::NodeName{"a"}, nullptr);
+  EXPECT_EQ(n.takers(pod), "") << "its agent went";
+}
+
+TEST(VolumesLimits, PodsWithAGateAreOfOneClassApartFromOthers) {
+  Nodes n;
+  VolumeSelections selections{n.volumes};
+  auto pod = mounting("p", {});
+  EXPECT_EQ(selections.of(pod).selection, nullptr);
+  pod.has_gate = true;
+  const auto one = selections.of(pod).selection;
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(selections.of(pod).selection, one);
+  EXPECT_EQ(one->keptFromNewNodes(), std::nullopt) << "an agent comes to a new node";
 }
 
 // ---- VolumeBinding

@@ -48,8 +48,8 @@ void Reporter::silent(const model::Uid& uid, bool gone) {
 bool Reporter::writing(const model::Uid& uid) const { return calls_.open(uid); }
 
 std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) const {
-  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == sched::nameOf(r.reason) &&
-                       pod.scheduled.message == *r.text;
+  const bool says_it = pod.scheduled->status == "False" && pod.scheduled->reason == sched::nameOf(r.reason) &&
+                       pod.scheduled->message == *r.text;
   if (says_it) { return std::nullopt; }
   const Mono not_before = calls_.notBefore(pod.uid);  // however often it is wished meanwhile
   return r.isOfWrittenKind() ? std::max(not_before, r.written_at + kSameKindGap) : not_before;

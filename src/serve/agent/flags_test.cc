@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/temp_folder_test.h"
 #include "serve/agent/looks.h"
@@ -35,12 +39,105 @@ TEST(AgentFlags, WhatCannotBeIsRefused) {
             "the node has no name: write --node-name=NAME, or set NODE_NAME to spec.nodeName");
   flags.node_name = "n";
   EXPECT_TRUE(flags.check(having({})));
-  flags.enforce = "devices";
-  EXPECT_NE(flags.check(having({})).error().message.find("--enforce=devices is not there yet"),
-            std::string::npos);
-  flags.enforce = "env";
   flags.simulate = "/not/there";
   EXPECT_NE(flags.check(having({})).error().message.find("--simulate: "), std::string::npos);
+}
+
+TEST(AgentFlags, WhatEnforcingDevicesNeedsIsLookedAt) {
+  struct Case {
+    const char* name;
+    void (*change)(AgentFlags&);
+    const char* said;
+  };
+  const Case cases[] = {
+      {"no socket", [](AgentFlags& f) { f.nri_socket = ""; },
+       "--enforce=devices is done by the container runtime's NRI, and --nri-socket= is not the path of its "
+       "socket: write /var/run/nri/nri.sock say, or --enforce=env"},
+      {"no path", [](AgentFlags& f) { f.nri_socket = "unix://nri.sock"; },
+       "--nri-socket=unix://nri.sock is not"},
+      {"no folder", [](AgentFlags& f) { f.cdi_spec_dirs = " ,"; }, "--cdi-spec-dirs= , names 0 folders"},
+      {"no path of a folder", [](AgentFlags& f) { f.cdi_spec_dirs = "/etc/cdi,cdi"; },
+       "--cdi-spec-dirs: cdi has to be an absolute path, without '/' at its end"},
+      {"a folder twice", [](AgentFlags& f) { f.cdi_spec_dirs = "/etc/cdi,/run/cdi,/etc/cdi"; },
+       "--cdi-spec-dirs names /etc/cdi twice"},
+      {"no namespace", [](AgentFlags& f) { f.trusted_namespaces = "kube-system,GPU"; },
+       "--trusted-namespaces: GPU is no namespace's name"},
+      {"no namespace of leases", [](AgentFlags& f) { f.lease_namespace = "a.b"; },
+       "--lease-namespace=a.b is no namespace's name"},
+      {"no root", [](AgentFlags& f) { f.host_root = "host"; }, "--host-root=host has to be an absolute path"},
+  };
+  for (const Case& c : cases) {
+    AgentFlags flags;
+    flags.node_name = "n";
+    c.change(flags);
+    EXPECT_TRUE(flags.check(having({}))) << c.name << ": nobody reads it";
+    flags.enforce = "devices";
+    const Status fine = flags.check(having({}));
+    ASSERT_FALSE(fine) << c.name;
+    EXPECT_NE(fine.error().message.find(c.said), std::string::npos) << c.name << ": " << fine.error().message;
+  }
+  AgentFlags flags;
+  flags.node_name = "n";
+  flags.enforce = "devices";
+  EXPECT_TRUE(flags.check(having({}))) << "as it is from the start";
+  flags.trusted_namespaces = "";
+  EXPECT_TRUE(flags.check(having({}))) << "nobody is trusted";
+}
+
+/// A pod has its gate before anybody knows to which node it comes, and what is enforced there.
+TEST(AgentFlags, TheGateIsServedWhateverIsEnforced) {
+  AgentFlags flags;
+  flags.node_name = "n";
+  for (const char* enforce : {"off", "env", "devices"}) {
+    flags.enforce = enforce;
+    flags.gate = "auto";
+    EXPECT_EQ(flags.hasGate(), enforce == std::string{"devices"});
+    flags.gate = "false";
+    EXPECT_FALSE(flags.hasGate());
+    flags.kubelet_dir = "kubelet/";
+    EXPECT_TRUE(flags.check(having({})));
+    flags.gate = "true";
+    EXPECT_TRUE(flags.hasGate());
+    EXPECT_NE(flags.check(having({})).error().message.find("--kubelet-dir=kubelet/ has to be"),
+              std::string::npos);
+  }
+}
+
+TEST(AgentFlags, SayHowDevicesAreEnforced) {
+  AgentFlags flags;
+  flags.node_name = "n";
+  EXPECT_FALSE(flags.config(having({})).enforces_devices);
+  flags.enforce = "devices";
+  EXPECT_TRUE(flags.enforcesDevices());
+  auto config = flags.config(having({}), "gpus");
+  EXPECT_EQ(config.enforcement, model::Enforcement::Devices);
+  EXPECT_TRUE(config.enforces_devices);
+  EXPECT_EQ(config.on_mismatch, agent::OnMismatch::Warn);
+  EXPECT_EQ(config.lease_namespace, "gpus");
+  flags.on_mismatch = "evict";
+  flags.lease_namespace = "leases";
+  config = flags.config(having({}), "gpus");
+  EXPECT_EQ(config.on_mismatch, agent::OnMismatch::Evict);
+  EXPECT_EQ(config.lease_namespace, "leases");
+  auto options = flags.enforcement(having({}), "gpus");
+  EXPECT_EQ(options.node, "n");
+  EXPECT_EQ(options.connection.socket, "/var/run/nri/nri.sock");
+  EXPECT_EQ(options.cdi.directories, (std::vector<std::string>{"/etc/cdi", "/var/run/cdi"}));
+  EXPECT_EQ(options.cdi.host_root, "");
+  EXPECT_FALSE(options.facts.is_nvidia_runtime);
+  EXPECT_EQ(options.facts.trusted_namespaces,
+            (std::set<std::string, std::less<>>{"gpu-operator", "gpus", "kube-system"}));
+  flags.nri_socket = "unix:///run/nri.sock";
+  flags.cdi_spec_dirs = "/a, /b";
+  flags.trusted_namespaces = "";
+  flags.is_nvidia_runtime = true;
+  flags.host_root = "/host";
+  options = flags.enforcement(having({}), "");
+  EXPECT_EQ(options.connection.socket, "/run/nri.sock");
+  EXPECT_EQ(options.cdi.directories, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(options.cdi.host_root, "/host");
+  EXPECT_TRUE(options.facts.is_nvidia_runtime);
+  EXPECT_TRUE(options.facts.trusted_namespaces.empty());
 }
 
 TEST(AgentFlags, TheRuntimesSocketIsAPath) {

@@ -8,7 +8,7 @@
 
 namespace gs::serve {
 
-Looks::Looks(agent::Agent& machine, k8s::Host& host, std::unique_ptr<noderim::GpuSource> source,
+Looks::Looks(PublishedAgent& machine, k8s::Host& host, std::unique_ptr<noderim::GpuSource> source,
              Options options)
     : machine_{machine},
       host_{host},

@@ -10,6 +10,7 @@
 #include "k8s/host.h"
 #include "noderim/container_poller.h"
 #include "noderim/poller.h"
+#include "serve/agent/published_agent.h"
 
 namespace gs::serve {
 
@@ -20,7 +21,8 @@ class Looks {
     bool is_simulated = false;
     std::string container_runtime{};  // its socket; "": none is asked
   };
-  Looks(agent::Agent& machine, k8s::Host& host, std::unique_ptr<noderim::GpuSource> source, Options options);
+  Looks(PublishedAgent& machine, k8s::Host& host, std::unique_ptr<noderim::GpuSource> source,
+        Options options);
 
   void start();
   void stop();
@@ -30,7 +32,7 @@ class Looks {
   void containersSeen(const agent::ContainersLook& look);
 
  private:
-  agent::Agent& machine_;
+  PublishedAgent& machine_;
   k8s::Host& host_;
   const Options options_;
   std::unique_ptr<noderim::ContainerPoller> containers_;

@@ -19,8 +19,10 @@ std::string containersAfterALook(Looks::Options options) {
   k8s::Access nowhere;
   nowhere.server = "http://127.0.0.1:1";
   k8s::Host host{nowhere, {.user_agent = "test", .metrics = agentMetrics(), .election = {}}, Rng{1}};
-  host.start(process::machineOf(machine).run);
-  Looks looks{machine, host, std::make_unique<NoGpus>(), std::move(options)};
+  RecordSlot slot;
+  PublishedAgent published{machine, slot};
+  host.start(process::machineOf(published).run);
+  Looks looks{published, host, std::make_unique<NoGpus>(), std::move(options)};
   looks.gpusSeen(std::make_shared<const agent::Look>(agent::Hardware{}));
   const std::string said = host.ask([&] { return machine.readiness().text(); }).value_or("");
   host.stop({}, [] { return true; });

@@ -14,6 +14,14 @@ using namespace std::chrono_literals;
 
 constexpr Duration kGraceOfCalls = 4s;
 
+/// `call`: publish, unpublish, stats. `result`: ok, invalid, not_found, failed_precondition, unavailable,
+/// deadline, internal.
+constexpr const char* kCalls = "gkm_csi_calls_total";
+/// `call`: publish, unpublish, stats.
+constexpr const char* kSeconds = "gkm_csi_call_seconds";
+constexpr const char* kRegistered = "gkm_csi_registered";
+constexpr const char* kVolumes = "gkm_csi_volumes";
+
 csi::NodeService::Options withClock(csi::NodeService::Options options, const Clock& clock) {
   options.clock = &clock;
   return options;
@@ -42,16 +50,26 @@ CsiDriverProcess::CsiDriverProcess(const CsiFlags& flags, rpc::CsiServer::Option
       server_{std::move(server)},
       mounts_{std::move(mounts)},
       service_{withClock(flags.service(), clock_), std::move(usage), *mounts_, &pause_},
-      driver_{service_, metrics_, clock_},
+      driver_{service_,
+              {.calls_metric = kCalls, .seconds_metric = kSeconds, .registered_metric = kRegistered},
+              metrics_,
+              clock_},
       page_{{.failure = [this] { return liveness(); },
              .readiness = [this] { return readiness(); },
-             .state = [this] { return driver_.metricsText(); },
+             .state = [this] { return metricsText(); },
              .metrics = [] { return std::string{}; },
              .now = [this] { return clock_.now().mono; }}} {}
 
 std::string CsiDriverProcess::liveness() const {
   const Status alive = service_.alive();
   return alive ? std::string{} : alive.error().message;
+}
+
+std::string CsiDriverProcess::metricsText() {
+  if (const auto uses = service_.uses()) {
+    metrics_.gauge(kVolumes, "Volumes with a cache mounted.").set(static_cast<double>(uses->size()));
+  }
+  return metrics_.text();
 }
 
 Readiness CsiDriverProcess::readiness() {

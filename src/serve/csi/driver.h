@@ -7,7 +7,7 @@
 #include "base/metrics.h"
 #include "base/readiness.h"
 #include "base/system_clock.h"
-#include "csi/counted.h"
+#include "csi/kubelet/counted.h"
 #include "net/http_server.h"
 #include "process/health_page.h"
 #include "process/process.h"
@@ -33,6 +33,8 @@ class CsiDriverProcess {
                    std::unique_ptr<csi::LinuxMounts> mounts);
   [[nodiscard]] std::string liveness() const;
   [[nodiscard]] Readiness readiness();
+  /// With how many volumes there are now.
+  [[nodiscard]] std::string metricsText();
 
   const process::StopSignals signals_;  // first: threads inherit what they block
   const std::string pages_;

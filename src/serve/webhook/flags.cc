@@ -23,7 +23,11 @@ void addWebhook(process::Command command, WebhookFlags& f) {
       .choice("--inject-limits", {"auto", "true", "false"}, f.inject_limits,
               "Add nvidia.com/gpu to the limits of pods whose GpuClaim is Exclusive, and there when they are "
               "created; auto: where a DeviceClass stands for that resource",
-              "true");
+              "true")
+      .flag(
+          "--gate", f.gate,
+          "Add the gate to pods that ask for GPUs: a volume of CSI driver gate.gpu.scheduling, without which "
+          "their containers would start while the agent of their node is away");
   process::addServerTls(command, f.tls, ", instead of one that is made here");
   process::addClientCa(command, f.tls);
   command.topic("Certificate that is made here")
@@ -50,6 +54,7 @@ webhook::PodRules WebhookFlags::rules() const {
   const auto names = commaList(schedulers);
   out.schedulers = {names.begin(), names.end()};
   out.device_order = device_order;
+  out.gate = gate;
   return out;
 }
 

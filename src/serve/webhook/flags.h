@@ -20,6 +20,7 @@ struct WebhookFlags {
   std::string schedulers = "gpu-scheduler";  // parted by commas
   std::string device_order = "PCI_BUS_ID";
   std::string inject_limits = "auto";
+  bool gate = false;
   process::TlsFlags tls{};  // no files: it makes its certificate itself
   std::string secret = "gpu-scheduler-webhook-cert";
   std::string service = "gpu-scheduler-webhook";

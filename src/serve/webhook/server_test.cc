@@ -127,6 +127,13 @@ TEST(WebhookFlagsTest, LimitsAreInjectedByItselfAlwaysOrNever) {
   EXPECT_EQ(flags.injectLimits(), InjectLimits::Never);
 }
 
+TEST(WebhookFlagsTest, TheGateIsAddedWhereAskedFor) {
+  WebhookFlags flags;
+  EXPECT_FALSE(flags.rules().gate);
+  flags.gate = true;
+  EXPECT_TRUE(flags.rules().gate);
+}
+
 TEST(WebhookFlagsTest, SayWhatContradicts) {
   WebhookFlags flags;
   EXPECT_TRUE(flags.check().has_value());

@@ -18,19 +18,24 @@ run_webhook() {
   eventually "/readyz of $1" 200 webhook_ready "$2"
 }
 webhook_ready() { curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}' "http://127.0.0.1:$(($1 + 1000))/readyz"; }
-# serve_at PORT [ADDRESS]: where the API server asks. With nodes it goes to addresses of endpoints only, by EndpointSlices,
-# which name no loopback address.
+# serve_at PORT [ADDRESS]: where the API server asks. With nodes it goes to addresses of endpoints only, by EndpointSlices (older
+# ones by Endpoints), which name no loopback address.
 serve_at() {
   local spec="{type: ExternalName, externalName: localhost, ports: [{name: https, port: $1}]}"
   if (($# > 1)); then
     spec="{ports: [{name: https, port: $1}]}"
-    kubectl apply -f - >/dev/null <<YAML
+    kubectl apply -f - >/dev/null 2>>"$CASE_DIR/kubectl.log" <<YAML
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: gpu-scheduler-webhook, namespace: default, labels: {kubernetes.io/service-name: gpu-scheduler-webhook}}
 addressType: IPv4
 ports: [{name: https, port: $1}]
 endpoints: [{addresses: ["$2"], conditions: {ready: true}}]
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: gpu-scheduler-webhook, namespace: default, labels: {endpointslice.kubernetes.io/skip-mirror: "true"}}
+subsets: [{addresses: [{ip: "$2"}], ports: [{name: https, port: $1}]}]
 YAML
   fi
   kubectl apply -f - >/dev/null <<YAML

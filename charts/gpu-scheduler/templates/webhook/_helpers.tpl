@@ -51,6 +51,9 @@ make them: <name>-webhook-cert and <name>-webhook-tls. */}}
   - --metrics-address=0.0.0.0:{{ include "gpu-scheduler.webhook.healthPort" . }}
   - --log-level={{ .Values.webhook.logLevel }}
   - --inject-limits={{ .Values.webhook.injectLimits }}
+  {{- if eq (include "gpu-scheduler.gate" .) "add" }}
+  - --gate
+  {{- end }}
   {{- if eq $mode "auto" }}
   - --service={{ $name }}
   - --cert-secret={{ include "gpu-scheduler.webhook.secret" . }}

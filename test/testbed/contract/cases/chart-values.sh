@@ -175,6 +175,27 @@ expect "who places pods in mode kube-scheduler" "--schedule=false" \
   "$(value '.spec.template.spec.containers[]?.args[]? | select(startswith("--schedule="))' --set scheduler.mode=kube-scheduler)"
 expect_output "rights to Secrets with cert-manager" "" value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]' --set webhook.certs.mode=cert-manager
 expect "rights to Secrets by default" "create get patch" "$(value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]')"
+agent_args() { value 'select(.kind == "DaemonSet").spec.template.spec.containers[].args[]' "$@"; }
+gate_of() { # who has to do with the gate
+  echo "$(value 'select(.kind == "CSIDriver").metadata.name' "$@") $(agent_args "$@" | grep -o -e '--gate=[a-z]*') $(
+    value 'select(.kind == "Deployment").spec.template.spec.containers[].args[] | select(. == "--gate")' "$@")" | xargs
+}
+expect "what YAML reads of enforcement.mode: off" "--enforce=off" "$(agent_args --set enforcement.mode=false | grep -o -e '--enforce=[a-z]*')"
+expect_output "a gate by default" "" gate_of
+expect "a gate with devices" "gate.gpu.scheduling --gate=true --gate" "$(gate_of --set enforcement.mode=devices)"
+expect "one that is not wanted" "--gate=false" "$(gate_of --set enforcement.mode=devices,enforcement.gate=false)"
+expect "one that is not given any more" "gate.gpu.scheduling --gate=true" "$(gate_of --set enforcement.mode=devices,enforcement.gate=draining)"
+expect "one where nobody enforces devices" "gate.gpu.scheduling --gate=true --gate" "$(gate_of --set enforcement.gate=true)"
+expect "folders of the node with devices" "/etc/cdi /run/containerd /var/lib/kubelet/plugins_registry /var/lib/kubelet/pods /var/run/cdi /var/run/nri" \
+  "$(value 'select(.kind == "DaemonSet").spec.template.spec.volumes[].hostPath.path' --set enforcement.mode=devices | tr ' ' '\n' | sort | xargs)"
+expect "capabilities with devices" '{"drop":["ALL"]} false 0' \
+  "$(value 'select(.kind == "DaemonSet").spec.template.spec.containers[].securityContext | "\(.capabilities | tojson) \(.privileged // false) \(.runAsUser)"' --set enforcement.mode=devices)"
+expect "who may evict" "create" "$(value '.rules[]? | select(.resources // [] | index("pods/eviction")).verbs[]' --set enforcement.mode=devices,enforcement.onMismatch=evict)"
+expect_output "who may evict by default" "" value '.rules[]? | select(.resources // [] | index("pods/eviction")).verbs[]' --set enforcement.mode=devices
+for values in enforcement.gate=true,agent.enabled=false enforcement.gate=true,webhook.enabled=false enforcement.mode=devices,agent.enabled=false \
+  enforcement.mode=devices,agent.enforce=off; do
+  expect_like "refused with $values" "leave|set enforcement.gate=false" "$(refused "$values")"
+done
 expect "what YAML reads of agent.enforce: off" "--enforce=off" \
   "$(value 'select(.kind == "DaemonSet").spec.template.spec.containers[].args[] | select(startswith("--enforce"))' --set agent.enforce=false)"
 expect "the socket's folder on k3s" /run/k3s/containerd \
@@ -265,7 +286,7 @@ rules_of() {
 }
 render -s templates/scheduler/rbac.yaml >"$CASE_DIR/scheduler.yaml"
 render -s templates/webhook/rbac.yaml >"$CASE_DIR/webhook.yaml"
-render -s templates/agent/rbac.yaml >"$CASE_DIR/agent.yaml"
+render -s templates/agent/rbac.yaml --set enforcement.mode=devices >"$CASE_DIR/agent.yaml"
 render -s templates/users.yaml >"$CASE_DIR/users.yaml"
 expect "of the scheduler" "$(rules_of "$REPO/deploy/rbac/scheduler.yaml")" "$(rules_of "$CASE_DIR/scheduler.yaml")"
 expect "of the webhook" "$(rules_of "$REPO/deploy/webhook/rbac.yaml")" "$(rules_of "$CASE_DIR/webhook.yaml")"

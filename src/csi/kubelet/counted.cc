@@ -1,4 +1,4 @@
-#include "csi/counted.h"
+#include "csi/kubelet/counted.h"
 
 #include <vector>
 
@@ -7,13 +7,6 @@
 namespace gs::csi {
 namespace {
 
-/// `call`: publish, unpublish, stats. `result`: ok, invalid, not_found, failed_precondition, unavailable,
-/// deadline, internal.
-constexpr const char* kCalls = "gkm_csi_calls_total";
-/// `call`: publish, unpublish, stats.
-constexpr const char* kSeconds = "gkm_csi_call_seconds";
-constexpr const char* kVolumes = "gkm_csi_volumes";
-constexpr const char* kRegistered = "gkm_csi_registered";
 const std::vector<double> kBuckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30};
 
 const char* resultText(const Error* error) {
@@ -31,6 +24,16 @@ const char* resultText(const Error* error) {
 
 }  // namespace
 
+Counted::Counted(rpc::CsiDriver& driver, Names names, Metrics& metrics, const Clock& clock)
+    : driver_{driver},
+      names_{names},
+      metrics_{metrics},
+      clock_{clock},
+      registered_{
+          metrics_.gauge(names_.registered_metric, "1 while the kubelet has registered the driver.")} {
+  registered_.set(0);
+}
+
 template <class Call>
 auto Counted::counted(const std::string& name, const std::string& volume_id, const std::string& target,
                       const Call& call) {
@@ -43,10 +46,10 @@ auto Counted::counted(const std::string& name, const std::string& volume_id, con
 void Counted::note(const std::string& name, Mono since, const Error* error, const std::string& volume_id,
                    const std::string& target) {
   metrics_
-      .counter(kCalls, "Calls of the kubelet by what was asked and what came of it.",
+      .counter(names_.calls_metric, "Calls of the kubelet by what was asked and what came of it.",
                {{"call", name}, {"result", resultText(error)}})
       .add();
-  metrics_.histogram(kSeconds, "How long calls took.", kBuckets, {{"call", name}})
+  metrics_.histogram(names_.seconds_metric, "How long calls took.", kBuckets, {{"call", name}})
       .observe(std::chrono::duration<double>{clock_.now().mono - since}.count());
   if (error != nullptr) {
     log::warn(name + " failed", {{"volume", volume_id}, {"target", target}, {"error", error->message}});
@@ -56,34 +59,27 @@ void Counted::note(const std::string& name, Mono since, const Error* error, cons
 }
 
 Status Counted::publish(const rpc::PublishRequest& request) {
-  return counted("publish", request.volume_id, request.target_path,
-                 [&] { return service_.publish(request); });
+  return counted("publish", request.volume_id, request.target_path, [&] { return driver_.publish(request); });
 }
 
 Status Counted::unpublish(const rpc::UnpublishRequest& request) {
   return counted("unpublish", request.volume_id, request.target_path,
-                 [&] { return service_.unpublish(request); });
+                 [&] { return driver_.unpublish(request); });
 }
 
 Result<rpc::VolumeStats> Counted::stats(const rpc::StatsRequest& request) {
-  return counted("stats", request.volume_id, request.volume_path, [&] { return service_.stats(request); });
+  return counted("stats", request.volume_id, request.volume_path, [&] { return driver_.stats(request); });
 }
 
 void Counted::registered(bool is_registered, const std::string& error) {
   is_registered_ = is_registered;
+  registered_.set(is_registered ? 1 : 0);
+  driver_.registered(is_registered, error);
   if (is_registered) {
     log::info("the kubelet has registered the driver");
   } else {
     log::error("the kubelet has not registered the driver, and tries again", {{"error", error}});
   }
-}
-
-std::string Counted::metricsText() {
-  metrics_.gauge(kRegistered, "1 while the kubelet has registered the driver.").set(is_registered_ ? 1 : 0);
-  if (const auto uses = service_.uses()) {
-    metrics_.gauge(kVolumes, "Volumes with a cache mounted.").set(static_cast<double>(uses->size()));
-  }
-  return metrics_.text();
 }
 
 }  // namespace gs::csi
